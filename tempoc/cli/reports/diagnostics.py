@@ -1,5 +1,6 @@
 """What a user sees when something is wrong."""
 
+import io
 import os
 import shlex
 import sys
@@ -16,7 +17,7 @@ from tempoc.cli.reports.diagnostics_json import render_json
 from tempoc.cli.reports.requirements import unmet_requirements
 from tempoc.cli.reports.terminal import draw_diagnostics, echo
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
-from tempoc.diagnostics.render import printed, render_all
+from tempoc.diagnostics.render import render_all
 from tempoc.runtime.report.streams import is_terminal
 
 WRONG_PROGRAM = 1
@@ -53,8 +54,9 @@ def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
         message = error.format_message().rstrip(".")
         report_diagnostics([errors.wrong_command_line(message, f"{command} --help")], argv)
     else:
-        error.message = printed(error.message)
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
     return error.exit_code
 
 
