@@ -120,7 +120,6 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "driver/report/copies.py": {3},
         "driver/report/equations.py": {3, 88},
         "driver/report/equations_text.py": {6},
-        "diagnostics/render.py": {4, 400, 2000},
         "driver/report/memory.py": {4},
         "driver/report/passes.py": {8},
         "driver/search/candidates.py": {4},

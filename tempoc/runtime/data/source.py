@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -110,14 +110,14 @@ def array_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return math.prod(shape) * dtype.itemsize
 
 
-def read_array(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
+def read_array(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
     """The array, in the machine's order of bytes, that a file goes on with.
 
     Raises ``ValueError`` if the file ends before, and for truth values that are not 0 or 1.
     """
     content = np.empty(array_bytes(shape, dtype), np.uint8)
     for start in range(0, content.size, _CHUNK):
-        part = memoryview(content[start : start + _CHUNK])
+        part = content[start : start + _CHUNK].data
         if file.readinto(part) != len(part):  # type: ignore[attr-defined]
             raise ValueError("it is truncated")
     if dtype == np.bool_ and content.max(initial=0) > 1:
