@@ -18,7 +18,7 @@ HOME = ("tempoc/base/cost_model.py", "tempoc/base/effort.py")
 # Numbers that nobody tunes, and why; `...` stands for any.
 FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     "formulas": {
-        "driver/search/budget.py": {4, 100},
+        "driver/search/budget.py": {100},
         "footprint/compiled.py": {8},
         "memory/verify.py": {4},
         "ops/gradients/arithmetic.py": {0.5},
@@ -35,10 +35,10 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "codegen/program/lengths.py": {3},
         "codegen/regions/writer.py": {3},
         "driver/report/caches.py": {4},
-        "driver/report/memory.py": {4},
         "frontend/errors/library.py": {-2},
         "frontend/format/expressions.py": {4, 12},
         "memory/text.py": {5},
+        "runtime/report/streams.py": {3},
         "ops/control/cond.py": {3},
         "ops/control/control.py": {3},
         "ops/gradients/contraction.py": {3},
@@ -65,11 +65,13 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "passes/simplify/rules/equation.py": {1e-30, 1e30},
         "program/nodes/nodes.py": {3},
         "runtime/checkpoint/state.py": {4, 20},
-        "runtime/data/bounds.py": {10},
+        "runtime/data/npy.py": {4, 8, 1100, 10_000},
         "runtime/data/safetensors.py": {8, 100 << 20},
+        "runtime/data/source.py": {32, 1 << 24},
         "runtime/device/alignment.py": {64},
         "runtime/device/capacity.py": {1 << 62},
         "runtime/device/stores.py": {32},
+        "runtime/report/streams.py": {3},
     },
     "units": {
         "codegen/kernels/vmap_batches.py": {20, 2**20},
@@ -85,8 +87,9 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "frontend/calls/builtin_tensors.py": {4096},
         "frontend/elaborate.py": {200, 20_000},
         "frontend/environment/round.py": {64},
-        "frontend/expressions/arithmetic.py": {4096},
+        "frontend/expressions/arithmetic.py": {2048},
         "frontend/fixpoint.py": {24},
+        "frontend/syntax/load_modules.py": {100, 1 << 20},
         "frontend/syntax/parse.py": {200},
     },
     "which bounds fail a condition for good, in an error": {
@@ -113,9 +116,11 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "cli/reports/verify.py": {3},
         "codegen/regions/writer.py": {3},
         "codegen/text/wrap_lines.py": {100},
+        "diagnostics/render.py": {4, 400, 2000},
         "driver/report/copies.py": {3},
         "driver/report/equations.py": {3, 88},
         "driver/report/equations_text.py": {6},
+        "driver/report/memory.py": {4},
         "driver/report/passes.py": {8},
         "driver/search/candidates.py": {4},
         "driver/search/recording.py": {60},
@@ -125,6 +130,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "frontend/format/format.py": {6, 60, 100},
         "frontend/format/items.py": {4},
         "frontend/syntax/build_expressions.py": {3},
+        "frontend/syntax/errors.py": {60},
         "frontend/syntax/explain_error.py": {5},
         "frontend/syntax/parse.py": {60},
         "passes/domain/reduce_domain.py": {3},
@@ -149,6 +155,9 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "files/snapshot.py": {20},
         "files/standalone.py": {0.01, 20},
     },
+    "how much of a file is read at a time": {
+        "runtime/data/source.py": {1 << 24},
+    },
     "defaults of options of a run": {
         "runtime/checkpoint/suspend.py": {60.0},
     },
@@ -156,6 +165,11 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "diagnostics/source.py": {256},
         "runtime/device/backend.py": {1 << 16},
         "symbolic/interned.py": {2**14},
+    },
+    "versions": {
+        "cli/reports/requirements.py": {2, 3, 4, 7, 8, 11, 12, 13, 2025},
+        "diagnostics/requirements.py": {2, 5, 8},
+        "files/standalone.py": {11},
     },
     "names of cases": {
         "driver/options.py": {2},
