@@ -11,7 +11,7 @@ from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dense import dense_inputs, dense_params
-from tempoc.runtime.host import effects, externs
+from tempoc.runtime.host import effects, externs, failure
 from tempoc.runtime.host.effects import Show
 from tempoc.runtime.host.evaluated import call_copied, evaluated, evaluated_vjp
 from tempoc.runtime.host.host_calls import HostCallable
@@ -109,8 +109,8 @@ def caller(
             if isinstance(node.op, ExternVjp):
                 return evaluated_vjp(function, node.op.counts(), args)
             return evaluated(function, args)
-        except externs.ExternFailure as error:
+        except failure.ExternFailure as error:
             equations = equation_lines(node.spans, graph.name)
-            raise externs.failure(error, node.domain.dims, coordinates, equations) from error
+            raise failure.failure(error, node.domain.dims, coordinates, equations) from error
 
     return call

@@ -14,6 +14,7 @@ import click
 
 from tempoc.cli.reports import errors
 from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.cli.reports.requirements import unmet_requirements
 from tempoc.cli.reports.terminal import draw_diagnostics, echo
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.render import render_all
@@ -75,7 +76,9 @@ def _unnamed() -> str:
 
 
 def report_library(error: BaseException, argv: Sequence[str]) -> int | None:
-    """Say that a library that tempoc needs is missing or fails; `None` if it is another error."""
+    """Say that a library is missing, too old, or fails; `None` if it is another error."""
+    if unmet := unmet_requirements():
+        return report_diagnostics(unmet, argv)
     module = error.name if isinstance(error, ImportError) else None
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         module = error.obj.__name__

@@ -150,7 +150,7 @@ class Divide(Arithmetic):
 
 
 class FloorDivide(Arithmetic):
-    """``a // b``, rounded down as in Python; an integer divided by 0 gives 0, as in NumPy."""
+    """``a // b``, rounded down as in Python; divided by 0 as in NumPy: an integer gives 0."""
 
     name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", np.floor_divide
     differentiable = False
@@ -161,8 +161,11 @@ class FloorDivide(Arithmetic):
         return (np.floor_divide(np.where(b == 0, 0, a), np.where(b == 0, 1, b)),)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """XLA has another idea of an integer divided by 0."""
-        return (_guarded(self, args, results, out),)
+        """XLA has another idea of an integer divided by 0, JAX before 0.10.2 of a float."""
+        if not results[0].dtype.is_float or args[1].constant:
+            return (_guarded(self, args, results, out),)
+        a, b = self.texts(args, results, out)
+        return (f"jnp.where({b} == 0, {a} / {b}, {self.jax.format(a, b)})",)
 
 
 class Remainder(Arithmetic):

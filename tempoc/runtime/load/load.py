@@ -90,6 +90,8 @@ def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:
 
 def namespace(text: str, path: str) -> dict[str, Any]:
     """The names that the text of a ``kernels.py`` defines. Raises ``RunError`` if it fails."""
+    # JAX writes the name down as a text, which names of files need not be.
+    path = path.encode("utf-8", "backslashreplace").decode()
     scope: dict[str, Any] = {"__name__": "kernels", "__file__": path}
     try:
         exec(compile(text, path, "exec"), scope)
