@@ -172,7 +172,8 @@ def test_nothing_of_a_hostile_program_is_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["at", "matvec", "range", "__debug__", "carry"])
-def test_hostile_names_run(tmp_path: Path, name: str) -> None:
+def test_hostile_names_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)  # the program saves a file
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(4, 3)).astype(np.float32), np.eye(3, dtype=np.float32)
     results = []
