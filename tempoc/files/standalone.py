@@ -108,9 +108,9 @@ class RunnerLoader(SourceFileLoader):
         with suppress(OSError, ValueError, EOFError, TypeError):
             bytecode = self.files.read(cached)
             if bytecode.startswith(head):
-                kept = marshal.loads(memoryview(bytecode)[len(head) :])
-                if isinstance(kept, CodeType):
-                    return kept
+                loaded = marshal.loads(memoryview(bytecode)[len(head) :])
+                if isinstance(loaded, CodeType):
+                    return loaded
         code: CodeType = compile(source, self.path, "exec", dont_inherit=True)
         if not sys.dont_write_bytecode:
             with suppress(OSError):

@@ -24,13 +24,13 @@ def command(
     file: str, defines: tuple[str, ...], float64: bool, error_format: str, **given: Any
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
-    wanted = run_options(file, given, options.refuse)
+    request = run_options(file, given, options.refuse)
     compilation = Compilation.from_path(file, Options(defines=parse_defines(defines)))
     graph = compilation.graph
-    data = open_inputs(wanted)
-    check_targets(wanted, saves(graph))
-    paths = wanted.extern_path, compilation.loaded.beside
-    show = effect_sink(wanted)
+    data = open_inputs(request)
+    check_targets(request, saves(graph))
+    paths = request.extern_path, compilation.loaded.beside
+    show = effect_sink(request)
     with streams_kept():
         outputs = evaluate_given(graph, data, *paths, float64=float64, show=show)
-    deliver(wanted, outputs)
+    deliver(request, outputs)

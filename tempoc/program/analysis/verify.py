@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
-from tempoc.program.analysis.dropped import verify_dropped
+from tempoc.program.analysis.lost_values import verify_no_lost_reads
 from tempoc.program.analysis.places import verify_places
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bound_order, lengths_in
@@ -106,7 +106,7 @@ class _ProgramChecker:
                 self.require(is_length, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
         verify_places(self.program)
-        verify_dropped(self.program)
+        verify_no_lost_reads(self.program)
 
     def variants(self) -> None:
         """Other programs are in folders of this one, and this one is among them."""

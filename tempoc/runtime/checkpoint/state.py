@@ -31,7 +31,7 @@ STATE = "state.safetensors"
 PRINTED = "printed"
 VARIANT = "the variant"
 """The kind in an identity that holds the folder of the variant that ran."""
-FORMAT = 3
+FORMAT = 4
 _WIDTH = 20
 
 SavedLoop = tuple[str, int, int, int, bool]
@@ -48,7 +48,7 @@ class State:
     ``variables`` are those of loops, ``loops`` the stack: variable, remaining steps as a range, and
     whether calls of a region divide them. ``cells`` has for each store and key the name of an
     array, "given" or "none", and the place of the cell: "device", "host" or "both". ``lengths`` are
-    those known so far, by bound; ``rooms`` the capacities of growing stores. ``printed`` counts
+    those known so far, by bound; ``capacities`` those of growing stores. ``printed`` counts
     lines, ``saved`` are the paths of files. ``tops`` are the peaks of the ledger on device and
     host, with the bytes by store; ``copied`` the bytes moved.
     """
@@ -60,7 +60,7 @@ class State:
     cells: list[SavedCell]
     bounds: dict[str, int]
     lengths: dict[str, list[tuple[list[int], int]]]
-    rooms: list[int]
+    capacities: list[int]
     done: int
     printed: int
     saved: list[str]

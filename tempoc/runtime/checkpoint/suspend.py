@@ -174,7 +174,7 @@ class Suspender:
                 bound: [([*map(int, point)], int(n)) for point, n in ends.items()]
                 for bound, ends in frame.ends.items()
             },
-            rooms=[*frame.capacities.now],
+            capacities=[*frame.capacities.now],
             done=frame.done[0],
             printed=self.printed,
             saved=self.saved,
@@ -216,7 +216,7 @@ class Suspender:
         frame, state = self.frame, restored.state
         ledger = frame.ledger
         ledger.restart(state.tops)
-        frame.capacities.now[:] = state.rooms
+        frame.capacities.now[:] = state.capacities
         frame.bounds.update(state.bounds)
         frame.done[0] = state.done
         for bound, lengths in state.lengths.items():
@@ -298,8 +298,8 @@ def called_hosts(program: prog.Program, given: frozenset[str]) -> list[str]:
 def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:
     """The identity of a run, which its resumption must share."""
     # The runner and the sources, which are listed as well, may differ.
-    kept = tuple(f for f in loaded.program.files if f[0].endswith(KERNELS))
-    text = dump(replace(loaded.program, provenance=(), files=kept))
+    kernels = tuple(f for f in loaded.program.files if f[0].endswith(KERNELS))
+    text = dump(replace(loaded.program, provenance=(), files=kernels))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
     return {
         VARIANT: {"": loaded.variant} if loaded.variant else {},

@@ -109,7 +109,7 @@ def _use_cache() -> None:
     except OSError:
         return
     jax.config.update("jax_compilation_cache_dir", str(directory))
-    # By default small kernels are not kept; ours are many and small.
+    # By default small kernels are not float_results; ours are many and small.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
@@ -311,8 +311,8 @@ def _lengthened_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
 def _lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
-    room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
-    return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
+    grown = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+    return jax.lax.dynamic_update_slice(grown, array, (0,) * array.ndim)
 
 
 def host(array: DeviceArray) -> HostArray:

@@ -114,10 +114,10 @@ class Machine(RunFrame):
 
     # -------------------------------------------------------------- hooks
 
-    def region_steps(self, region: prog.Region, steps: range, room: int | None) -> int:
+    def region_steps(self, region: prog.Region, steps: range, steps_left: int | None) -> int:
         """As many as take about a quarter of a second."""
         pace = self.paces.setdefault(region.kernel, Pace(self.program.tuning))
-        return pace.start(len(steps), len(steps) if room is None else room)
+        return pace.start(len(steps), len(steps) if steps_left is None else steps_left)
 
     def region_returned(
         self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool

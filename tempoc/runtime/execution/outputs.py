@@ -22,7 +22,7 @@ class OutputSlice:
 
     ``points`` are the points read along each dimension of the store, ``spans`` the dimensions that
     are axes of the output, ``shape`` its spatial extents. ``slices`` are taken of each axis of a
-    cell, then the ``dropped`` axes are squeezed. ``is_cell``: the output is the whole cell.
+    cell, then the ``squeezed`` axes are squeezed. ``is_cell``: the output is the whole cell.
     """
 
     layout: Layout
@@ -31,7 +31,7 @@ class OutputSlice:
     spans: tuple[str, ...]
     shape: tuple[int, ...]
     slices: tuple[slice | tuple[int, ...], ...]
-    dropped: tuple[int, ...]
+    squeezed: tuple[int, ...]
     is_cell: bool
 
     def __call__(self, cells: KeyedCells | DeviceArray) -> HostArray:
@@ -68,7 +68,7 @@ class OutputSlice:
                 array = array.take(cut, axis=axis)
             elif cut != slice(0, array.shape[axis], 1):
                 array = array[(slice(None),) * axis + (cut,)]
-        return array.squeeze(self.dropped) if self.dropped else array
+        return array.squeeze(self.squeezed) if self.squeezed else array
 
 
 def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> OutputSlice:
@@ -84,7 +84,7 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
         else:
             slices.append(slice(indices.start, indices.stop, indices.step))
     slices += [slice(0, n, 1) for n in shape]
-    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
+    squeezed = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
     full = [slice(0, n, 1) for n in layout.shape]
     return OutputSlice(
@@ -94,8 +94,8 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
         spans=tuple(d for d, e in entries.items() if isinstance(e, OutputSpan)),
         shape=shape,
         slices=tuple(slices),
-        dropped=dropped,
-        is_cell=plain and not layout.keys and not dropped and slices == full,
+        squeezed=squeezed,
+        is_cell=plain and not layout.keys and not squeezed and slices == full,
     )
 
 

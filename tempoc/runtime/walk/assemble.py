@@ -410,7 +410,7 @@ class _Assembler:
             outer=self.tuple([*map(ix.Sym, region.point)]),
             lengths=self.tuple(region.lengths),
             limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
-            room=self.room(region),
+            steps_left=self.steps_left(region),
             needs=tuple(needs),
             counted=self.hooks.progress,
         )
@@ -431,17 +431,17 @@ class _Assembler:
                 self.statement(part)
             self.mark(after)
 
-    def room(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
+    def steps_left(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
         """How many steps of a region may follow a step before stores must grow."""
         needs = [(g, function(self.values.of(e))) for g, e in self.growth.per_step(region)]
         if not needs:
             return None
 
-        def room(frame: RunFrame) -> int:
+        def steps_left(frame: RunFrame) -> int:
             left = frame.capacities.steps_left
             return min(left(group, rows(frame.variables)) for group, rows in needs)
 
-        return room
+        return steps_left
 
     def block(self, block: prog.Block) -> None:
         """A block as one call, or its statements one by one."""

@@ -103,9 +103,9 @@ def grow(group: int, rows: Function) -> Action:
     """Let a group of stores grow if it has fewer slots."""
 
     def act(frame: RunFrame) -> None:
-        needed = rows(frame.variables)
-        if needed > frame.capacities.now[group]:
-            frame.grow(group, needed)
+        count = rows(frame.variables)
+        if count > frame.capacities.now[group]:
+            frame.grow(group, count)
 
     return act
 
@@ -401,7 +401,7 @@ def call_block(device_call: DeviceCall, point: PointReader) -> Action:
 class RegionRun:
     """The calls of a region.
 
-    ``room`` gives how many steps may follow a step without growth, ``needs`` what a call needs,
+    ``steps_left``: so many steps may follow a step without growth; ``needs``: what a call needs;
     ``limit`` where the loop ends, as far as that is known. ``counted``: its kernel calls count as
     those that it stands for.
     """
@@ -412,7 +412,7 @@ class RegionRun:
     outer: Callable[[Variables], tuple[int, ...]]
     lengths: Callable[[Variables], tuple[int, ...]]
     limit: Function | None
-    room: Callable[[RunFrame], int] | None
+    steps_left: Callable[[RunFrame], int] | None
     needs: tuple[tuple[int, Function], ...]
     counted: bool
 
@@ -439,8 +439,8 @@ class RegionRun:
             if not steps or (self.limit is not None and steps[0] >= self.limit(variables)):
                 frame.loops.pop()
                 return following
-            room = None if self.room is None else self.room(frame)
-            count = frame.region_steps(region, steps, room)
+            steps_left = None if self.steps_left is None else self.steps_left(frame)
+            count = frame.region_steps(region, steps, steps_left)
             now, rest = steps[:count], steps[count:]
             for group, rows in self.needs:
                 frame.grow(group, rows(variables))
