@@ -13,12 +13,15 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from tempoc.program.analysis.live import StoreNames, single_array_stores
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.errors import inconsistent
 
 
 def verify_dropped(program: prog.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
+    if not any(isinstance(s, prog.Evict) and s.dead for s in statements_in(program.tree)):
+        return
     checker = _DropChecker(single_array_stores({s.name: s for s in program.stores}))
     dropped = checker.dropped_after(program.tree, frozenset())
     checker.check_reads("the end of the run", (o.store for o in program.outputs), dropped)
@@ -29,6 +32,8 @@ class _DropChecker:
 
     def __init__(self, single: StoreNames) -> None:
         self.single = single
+        # Loops in loops are not analysed twice for each loop around them.
+        self.after: dict[tuple[int, StoreNames], StoreNames] = {}
 
     def dropped_after(self, s: prog.ProgramStatement, dropped: StoreNames) -> StoreNames:
         """The stores without a value after a statement."""
@@ -41,8 +46,11 @@ class _DropChecker:
                 return dropped
             case prog.Loop(body=body):
                 # The next step may read what a step drops; the second one reaches the fixpoint.
-                dropped |= self.dropped_after(body, dropped)
-                return dropped | self.dropped_after(body, dropped)
+                key = id(body), dropped
+                if key not in self.after:
+                    once = dropped | self.dropped_after(body, dropped)
+                    self.after[key] = once | self.dropped_after(body, once)
+                return self.after[key]
             case prog.Guard(body=body):
                 return dropped | self.dropped_after(body, dropped)
             case prog.Effect(call=call):
