@@ -15,7 +15,7 @@ from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import is_folder
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import children, symbols
+from tempoc.symbolic.walk import symbols
 
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 SAVED = ".safetensors"
@@ -56,15 +56,11 @@ def holes(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclarationChecker:
-    """Checks declarations; ``given`` are the stores that a run fills, ``inputs`` those of inputs.
-
-    ``lengths`` has the number of outer dimensions of each length.
-    """
+    """Checks declarations; ``given`` are the stores that a run fills, ``inputs`` some of them."""
 
     program: prog.Program
     bounds: Mapping[str, None]
     dims: Mapping[str, str]
-    lengths: Mapping[str, int]
     stores: Mapping[str, Buffer]
     kernels: Mapping[str, prog.Kernel]
     given: frozenset[str]
@@ -96,16 +92,6 @@ class DeclarationChecker:
         """An expression over bounds and the names in scope."""
         unknown = [n for n in symbols(e) if n not in self.bounds and n not in scope]
         self.require(not unknown, where, f"there is no {', '.join(unknown)}")
-        if self.lengths:
-            self.points(where, e)
-
-    def points(self, where: str, e: ix.Expr) -> None:
-        """Lengths at points are lengths that vary with so many dimensions."""
-        if isinstance(e, ix.LengthAt):
-            fits = self.lengths.get(e.bound) == len(e.point)
-            self.require(fits, where, f"{e.bound} is no length at such a point")
-        for part in children(e):
-            self.points(where, part)
 
     # -------------------------------------------------------------- sizes, files
 

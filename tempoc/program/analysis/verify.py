@@ -37,7 +37,6 @@ def verify(program: prog.Program) -> None:
             program=program,
             bounds=unique("bound", (b.name for b in program.bounds)),
             dims=dict(program.dims),
-            lengths={length.bound: len(length.outer) for length in program.lengths},
             stores=named("store", program.stores),
             kernels=named("kernel", program.kernels),
             given=frozenset([*inputs, *(p.store for p in program.params), program.seed]),
@@ -152,7 +151,7 @@ class _ProgramChecker(DeclarationChecker):
         where = f"region {region.kernel}"
         if isinstance(region, prog.Region):
             self.needs(where, region.needs, (*scope, region.loop.var))
-        self.region_lengths(where, region, scope)
+        self.lengths(where, region, scope)
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
         unique(f"{where}, operand", (some.store for some in cells))
         for name in region.local:
@@ -168,9 +167,7 @@ class _ProgramChecker(DeclarationChecker):
         for some in changed:
             self.require(some.store not in self.given, where, f"writes {some.store}")
 
-    def region_lengths(
-        self, where: str, region: prog.Region | prog.Block, scope: tuple[str, ...]
-    ) -> None:
+    def lengths(self, where: str, region: prog.Region | prog.Block, scope: tuple[str, ...]) -> None:
         """The lengths passed to a region are lengths, and its endings refer to these."""
         for e in region.lengths:
             self.expression(where, e, scope)

@@ -25,6 +25,8 @@ from tempoc.symbolic.walk import evaluate
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
 CellArrays = dict[PointIndex, DeviceArray]
+_ADDRESSES = 1 << 47
+"""What a process can address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +80,13 @@ def layout(
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
     extents = (*sizes, *(evaluate(e, bounds) for e in store.shape))
     grows = store.growing
+    moduli = tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys)
+    _check(store, extents, moduli)
     return Layout(
         name=store.name,
         dtype=store.dtype,
         keys=tuple(k.dim for k in store.keys),
-        moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
+        moduli=moduli,
         axes=tuple(a.dim for a in store.axes),
         rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
         shape=tuple(extents[k] for k in store.order),
@@ -91,6 +95,19 @@ def layout(
         growing=store.order.index(store.axes.index(grows)) if grows else -1,
         away=store.away,
     )
+
+
+def _check(store: Buffer, extents: tuple[int, ...], moduli: tuple[int, ...]) -> None:
+    """Raises ``RunError`` for sizes that no array has."""
+    rings = [n for n, axis in zip(extents, store.axes, strict=False) if axis.ring]
+    kept = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
+    size = math.prod(extents) * NUMPY[store.dtype].itemsize
+    if min(extents, default=0) < 0:
+        raise RunError(errors.impossible_store(store.name, f"have the shape {[*extents]}"))
+    if size >= _ADDRESSES:
+        raise RunError(errors.impossible_store(store.name, f"take {size} bytes"))
+    if min([*rings, *kept], default=1) < 1:
+        raise RunError(errors.impossible_store(store.name, "keep no point"))
 
 
 def layouts_of(program: Program, bounds: Mapping[str, int]) -> dict[str, Layout]:

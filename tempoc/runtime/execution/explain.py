@@ -12,6 +12,7 @@ from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.host.externs import ExternFailure, failure, place, underivable
+from tempoc.runtime.host.imports import exception_text
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
@@ -22,7 +23,7 @@ Fault = tuple[int, object, DeviceArray]
 
 
 def explained(
-    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: Exception
+    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: BaseException
 ) -> RunError | None:
     """The error for an exception in a call; ``None`` if the exception has no explanation.
 
@@ -42,7 +43,9 @@ def explained(
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
         if not derived:
-            return None
+            # Traced with other arrays than it was written for, or not what was written.
+            reason = exception_text(error).split("\n")[0]
+            return RunError(errors.kernel_failed(kernel.name, reason, (), errors.AGAIN))
         error = underivable(derived, error)
     if not isinstance(call, Call):
         return failure(error, (), (), kernel.equations)

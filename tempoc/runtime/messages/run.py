@@ -52,6 +52,21 @@ missing_file = ErrorRow(
     "put it back, or compile the program again",
 )
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
+AGAIN = "compile the program again; if that does not help, please report it with the program"
+impossible_store = ErrorRow(
+    "RT509", "with these bounds the store {name} would {what}", "choose other bounds, or " + AGAIN
+)
+out_of_range = ErrorRow(
+    "RT556", "the program leaves its range: {name} would run at {dim} = {value}, of {size}", AGAIN
+)
+short_store = ErrorRow(
+    "RT558",
+    "the output {name} reads up to {end} of an axis of {extent} of the store {store}",
+    AGAIN,
+)
+endless_loop = ErrorRow(
+    "RT557", "the loop over {var} from {first} to {last} leaves what 32 bits hold", AGAIN
+)
 
 
 # ------------------------------------------------------------------ bounds
@@ -253,11 +268,14 @@ device_failed = ErrorRow(
 )
 
 
-def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnostic:
+def kernel_failed(
+    kernel: str, reason: str, equations: Sequence[str], help: str | None = None
+) -> Diagnostic:
     """The backend refused or died, for example for lack of memory."""
     return error(
         "RT551",
         f"the kernel {kernel} failed: {reason}",
+        help=help,
         notes=tuple(f"it computes {e}" for e in equations),
     )
 

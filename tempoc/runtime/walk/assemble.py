@@ -7,10 +7,12 @@ executes the statements of blocks one by one, since each of them has bytes of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, assert_never
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.analysis.traversal import (
     final_frees,
@@ -20,9 +22,11 @@ from tempoc.program.analysis.traversal import (
 )
 from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.data.bounds import LIMIT
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk import blocks, instructions as code
 from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall
 from tempoc.runtime.walk.frame import RunFrame
@@ -35,7 +39,7 @@ from tempoc.runtime.walk.growth import (
 )
 from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
-from tempoc.runtime.walk.values import Values, Variables, function
+from tempoc.runtime.walk.values import Span, Values, Variables, function, span
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -88,6 +92,13 @@ def assemble(
     return assembler.assemble()
 
 
+def steps_within(var: str, steps: range) -> range:
+    """The steps of a loop. Raises ``RunError`` if 32 bits do not hold them, as coordinates."""
+    if steps and max(abs(steps[0]), abs(steps[-1])) >= LIMIT:
+        raise RunError(errors.endless_loop(var, steps[0], steps[-1]))
+    return steps
+
+
 @dataclass(slots=True)
 class _Label:
     """An instruction that is not known yet."""
@@ -121,6 +132,7 @@ class _Assembler:
     zeros: dict[int, None] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
+    ranges: dict[str, Span] = field(default_factory=dict)
     uninterrupted: bool = False
 
     def assemble(self) -> HostCode:
@@ -294,7 +306,7 @@ class _Assembler:
         body, end = self.following, _Label()
         self.emit(lambda: code.next_step(loop.var, limit, self.to(body), self.to(end.number)))
         self.boundary()
-        with self.growth.scoped():
+        with self.growth.scoped(), self.stepping(loop):
             self.statement(loop.body)
         acts = self.acts
         if acts and acts[0][0] == body:
@@ -313,10 +325,43 @@ class _Assembler:
             upper = ix.minimum(upper, loop.limit)
         first, end = self.values.of(lower), self.values.of(upper)
         if not callable(first) and not callable(end):
-            fixed = range(first, end, step)
+            fixed = steps_within(loop.var, range(first, end, step))
             return lambda variables: fixed
         start, stop = function(first), function(end)
-        return lambda variables: range(start(variables), stop(variables), step)
+        if all(map(self.is_narrow, (lower, upper))):
+            return lambda variables: range(start(variables), stop(variables), step)
+        return lambda variables: steps_within(
+            loop.var, range(start(variables), stop(variables), step)
+        )
+
+    def is_narrow(self, e: ix.Expr) -> bool:
+        """Whether 32 bits hold an expression for certain."""
+        ends = span(self.values.settled(e), self.ranges)
+        return ends is not None and max(map(abs, ends)) < LIMIT
+
+    @contextmanager
+    def stepping(self, loop: prog.Loop) -> Iterator[None]:
+        """Within the block the range of a variable is known, if that of its loop is."""
+        upward = loop.step > 0
+        ends = loop.lower, loop.upper - 1 if upward else loop.upper + 1
+        spans = [span(self.values.settled(e), self.ranges) for e in ends]
+        outer = dict(self.ranges)
+        if (first := spans[0]) is not None and (last := spans[1]) is not None:
+            low, high = (first[0], last[1]) if upward else (last[0], first[1])
+            self.ranges[loop.var] = low, max(low, high)
+        yield
+        self.ranges = outer
+
+    def check_point(self, call: prog.Call, kernel: prog.Kernel) -> None:
+        """Check that a call is within its dimensions, unless that is certain: it mostly is."""
+        sizes = dict(self.program.dims)
+        outside = []
+        for dim, e in zip(kernel.dims, call.point, strict=False):
+            ends, size = span(self.values.settled(e), self.ranges), self.values.bounds[sizes[dim]]
+            if ends is None or ends[0] < 0 or ends[1] >= size:
+                outside.append((dim, function(self.values.of(e)), size))
+        if outside:
+            self.act(code.within(kernel.name, outside))
 
     # -------------------------------------------------------------- calls
 
@@ -327,6 +372,7 @@ class _Assembler:
         stored = [cell for cell in call.results if cell.store not in self.given]
         if not stored and not kernel.checks and effect is None and not call.endings:
             return
+        self.check_point(call, kernel)
         self.grow(self.growth.of(call.needs))
         overwritten = [self.location(cell) for cell in stored if cell.when is None]
         readers = tuple(
@@ -524,6 +570,9 @@ class _Assembler:
             return lambda variables: ()
         point = self.values.point(some)
         if not callable(point):
+            for value in point:
+                if abs(value) >= LIMIT:
+                    raise RunError(errors.out_of_range("a kernel", "a coordinate", value, LIMIT))
             constant = self.device.constant(point)
             return lambda variables: constant
         if len(some) == 1 and (affine := self.values.affine(some[0])) is not None:
