@@ -15,8 +15,8 @@ import click
 
 from tempoc import __version__
 from tempoc.cli.reports import diagnostics
-from tempoc.cli.reports.errors import out_of_memory
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.runtime.messages.failures import out_of_memory
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
 COMMANDS = {

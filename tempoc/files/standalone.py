@@ -10,6 +10,7 @@ import importlib.util
 import json
 import marshal
 import os
+import stat
 import sys
 import time
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from types import CodeType, ModuleType
 HERE = Path(__file__).resolve().parent
 PACKAGE, PROGRAM, KERNELS = "tempoc", "program.json", "kernels.py"
 CHANGED = "undo the change, or compile the program again into another directory"
+INTERRUPTED = 130
 _TRIES, _PAUSE = 20, 0.01
 _CHECKED_HASH = (3).to_bytes(4, "little")
 
@@ -41,22 +43,25 @@ class RunnerFiles:
             text = self.read(PROGRAM).decode()
             start = text.index('"files": ') + len('"files": ')
             listed = dict(json.JSONDecoder().raw_decode(text, start)[0])
-        except (OSError, ValueError, TypeError):
+            names = [name for name in listed if name.endswith(".py") and not name.endswith(KERNELS)]
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             raise DamagedRunner(PROGRAM) from None
-        names = [name for name in listed if name.endswith(".py") and not name.endswith(KERNELS)]
         self.sources = {name: self.checked(name, listed[name]) for name in names}
 
     def read(self, name: str) -> bytes:
         """The bytes of a file. Raises ``OSError``."""
-        handle = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.folder)
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+        handle = os.open(name, flags, dir_fd=self.folder)
         with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError("not a file")
             return file.read()
 
     def checked(self, name: str, digest: str) -> bytes:
         """The bytes of a file with that SHA-256. Raises ``DamagedRunner``."""
         try:
             content = self.read(name)
-        except OSError:
+        except (OSError, ValueError):
             raise DamagedRunner(name) from None
         if sha256(content).hexdigest() != digest:
             raise DamagedRunner(name)
@@ -162,6 +167,9 @@ def start() -> int:
         runner = importlib.import_module(f"{PACKAGE}.runtime.main")
     except (DamagedRunner, OSError) as error:
         return _failed("RT503", f"{HERE}/{error} is not the file that the compiler wrote", CHANGED)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
     except ImportError as error:
         return _failed("RT505", f"{HERE} cannot run: {error}", "it needs Python with numpy and jax")
     status: int = runner.main([str(HERE), *sys.argv[1:]])

@@ -130,8 +130,9 @@ def deliver(
 ) -> None:
     """Write the outputs where the options say, or print a table, and what lengths there were."""
     if options.output_dir is not None:
+        folder = files.OutputFolder(options.output_dir)
         for name, array in outputs.items():
-            files.write_array(Path(options.output_dir) / f"{name}.npy", array)
+            folder.write(f"{name}.npy", array)
     if options.output is not None:
         files.write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:

@@ -31,6 +31,8 @@ from tempoc.cli.main import status
 from tempoc.codegen.program import bundle
 from tempoc.runtime.data.files import open_bundle
 from tempoc.runtime.device import backend
+from tempoc.runtime.device.stores import fitting
+from tempoc.runtime.execution import specialize
 from tempoc.runtime.load import load
 from tempoc.runtime.main import main as run_main
 from tests.files.mutants import CHANGES, Change, change_files, copied
@@ -137,11 +139,14 @@ def compiled_once() -> Iterator[None]:
     )
     compile_kernel = backend.compile_kernel
 
+    wrapped = functools.cache(lambda function, stores, more: fitting(function, stores, more))
+
     def fresh(text: str, path: str) -> dict[str, object]:
         return dict(namespace(text, Path(path).name))
 
     with (
         patch.object(load, "namespace", fresh),
+        patch.object(specialize, "fitting", lambda f, stores, more: wrapped(f, (*stores,), more)),
         patch.object(
             backend,
             "compile_kernel",

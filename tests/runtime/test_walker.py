@@ -175,7 +175,7 @@ def test_a_loop_that_fails_is_at_the_call_and_the_step(tmp_path, calls):
     kernels = [lambda at: (1,), add if calls == 2 else fails_at_five, fails_at_five]
     code = prepared.assemble(frozenset(), RunHooks(), kernels)
     machine = Machine(prepared, code, {}, EffectSink())
-    with pytest.raises(RunError, match="the kernel (add|again) failed: Wrong") as error:
+    with pytest.raises(RunError, match=r"the kernel (add|again) failed: Wrong") as error:
         machine.run()
     assert isinstance(error.value.__cause__, Wrong)
     assert code.calls[machine.position].kernel == ("add", "again")[calls - 1]

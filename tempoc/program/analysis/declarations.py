@@ -229,6 +229,7 @@ class DeclarationChecker:
             self.expression(where, part.lower)
             self.expression(where, part.upper)
         unique(f"{where}, argument", map(str, kernel.donated))
+        self.require(min(kernel.donated, default=0) >= 0, where, "gives away what it does not have")
 
 
 def is_saved_path(path: str) -> bool:

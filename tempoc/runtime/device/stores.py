@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -114,6 +116,32 @@ def layouts_of(program: Program, bounds: Mapping[str, int]) -> dict[str, Layout]
     """The layouts of all stores of a program, in its order."""
     growing = groups(program)
     return {store.name: layout(store, bounds, growing) for store in program.stores}
+
+
+def fitting(
+    function: Callable[..., Any], stores: Sequence[Layout], more: int
+) -> Callable[..., Any]:
+    """A kernel whose first results are cells of stores; then ``more`` follow.
+
+    Several cells of a store are a dict. Nothing is known of a kernel without stores.
+
+    Raises ``TypeError`` when it is traced if they are not.
+    """
+
+    @functools.wraps(function)
+    def checked(*arrays: Any, **named: Any) -> Any:
+        results = function(*arrays, **named)
+        if stores and len(results) != len(stores) + more:
+            raise TypeError(f"it returns {len(results)} arrays, not {len(stores) + more}")
+        for store, result in zip(stores, results, strict=False):
+            for array in result.values() if isinstance(result, dict) else (result,):
+                dtype, shape = getattr(array, "dtype", None), getattr(array, "shape", None)
+                fits = store.group >= 0 or shape == store.shape
+                if not fits or dtype != NUMPY[store.dtype]:
+                    raise TypeError(f"it returns {dtype}{shape} for {store.name}, {store.shape}")
+        return results
+
+    return checked
 
 
 def bare_key(key: PointIndex) -> PointIndex | int:

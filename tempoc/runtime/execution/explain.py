@@ -42,7 +42,7 @@ def explained(
     kernel = kernel_named(frame, call.kernel)
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
-        if not derived:
+        if not derived or not isinstance(error, Exception):
             # Traced with other arrays than it was written for, or not what was written.
             reason = exception_text(error).split("\n")[0]
             return RunError(errors.kernel_failed(kernel.name, reason, (), errors.AGAIN))

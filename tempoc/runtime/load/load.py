@@ -86,6 +86,8 @@ def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:
         reason = f"it does not define {errors.listed(missing)}"
         raise RunError(errors.bad_kernels(str(path), reason))
     other = [n for n, count in _arguments(program) if not _takes(scope[n], count)]
+    last = {k.name: max(k.donated, default=-1) for k in program.kernels}
+    other += [n for n, count in last.items() if not _takes(scope[n], count + 1, more=True)]
     if other:
         reason = f"{errors.listed(other)} takes other arguments than the program gives"
         raise RunError(errors.bad_kernels(str(path), reason))
@@ -101,10 +103,12 @@ def _arguments(program: prog.Program) -> Iterator[tuple[str, int]]:
             yield s.kernel, len(s.carried) + len(s.read)
 
 
-def _takes(kernel: Callable[..., Any], count: int) -> bool:
-    """Whether a function takes the coordinates and so many arrays."""
+def _takes(kernel: Callable[..., Any], count: int, *, more: bool = False) -> bool:
+    """Whether a function takes the coordinates and so many arrays, or ``more`` of them."""
     code = getattr(kernel, "__code__", None)
-    return code is None or bool(code.co_flags & CO_VARARGS) or code.co_argcount == count + 1
+    if code is None or code.co_flags & CO_VARARGS:
+        return True
+    return bool(code.co_argcount == count + 1 or (more and code.co_argcount > count))
 
 
 def namespace(text: str, path: str) -> dict[str, Any]:
