@@ -48,7 +48,9 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         watch=progress_bar if sys.stderr.isatty() else None,
         show=effect_sink(options),
         record=options.record,
-        keep=checkpoint_options(options.checkpoint, options.every, options.resume),
+        keep=checkpoint_options(
+            options.checkpoint, options.every, options.resume, options.resume_anyway
+        ),
     )
     listening = backend.compilations(curve.compiled) if curve else nullcontext()
     with suspend_on_interrupt(settings.keep), listening:

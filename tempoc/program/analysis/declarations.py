@@ -179,10 +179,10 @@ class DeclarationChecker:
             self.filled(where, item)
 
     def filled(self, where: str, item: prog.ProgramInput | prog.ProgramParam) -> None:
-        """The store of an input or a param has room for all of it, and for nothing else."""
+        """The store of an input or a param keeps all of it."""
         store = self.stores[item.store]
-        axes = all(a.size == ix.Sym(self.dims[a.dim]) and not a.ring for a in store.axes)
-        whole = store.shape == item.shape and axes and not store.growing
+        rings = any(axis.ring for axis in store.axes)
+        whole = store.shape == item.shape and not rings and not store.growing
         self.require(whole, where, "its store has another size")
         self.require(all(k.modulo is None for k in store.keys), where, "its store forgets points")
 

@@ -242,6 +242,7 @@ def place_given(
     for i in program.inputs:
         source = bindings.inputs[i.name]
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
+            _check_cell(array, layouts[i.store])
             placed[i.store] = {(): array}
         else:
             placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, is_constant)
@@ -250,6 +251,7 @@ def place_given(
         sources = bindings.params[p.name]
         passed = p.store in straight and (shared is None or p.store not in shared.stores)
         if passed and (array := _as_it_is(sources.get(()), p)) is not None:
+            _check_cell(array, layouts[p.store])
             return {(): array}
         reads = {point: source.read for point, source in sources.items()}
         return _cells(p, template_dims(p), reads, layouts[p.store], sizes, is_constant)
@@ -319,6 +321,7 @@ def _cells(
                 at = where | dict(zip(stacked, point, strict=True))
                 part = read(tuple(at[d] for d in outer))[cut]
                 array[tuple(at[d] if d in stacked else slice(None) for d in store.axes)] = part
+        _check_cell(array, store)
         if store.away:
             cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)
         else:
@@ -326,6 +329,13 @@ def _cells(
         if len(pending) == _BATCH:
             cells |= _put(pending, store.dtype)
     return cells | _put(pending, store.dtype)
+
+
+def _check_cell(array: HostArray, store: Layout) -> None:
+    """Raises ``RunError`` unless an array can be a cell of a store."""
+    if array.shape != store.shape:
+        what = f"hold arrays {[*store.shape]}, not {[*array.shape]} as they are given"
+        raise RunError(errors.impossible_store(store.name, what))
 
 
 def _put(pending: dict[PointIndex, HostArray], dtype: str) -> CellArrays:

@@ -88,7 +88,7 @@ class Machine(RunFrame):
         self.position = code.entry
         self.suspender = suspender
         if suspender is not None:
-            suspender.attach(self, given, code.resume)
+            suspender.attach(self, given, code)
 
     def run(self) -> list[Any]:
         """Run the code; returns the cells of stores by number, computed. Raises ``RunError``."""

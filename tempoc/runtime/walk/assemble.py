@@ -28,7 +28,7 @@ from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk import blocks, instructions as code
-from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall
+from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall, OpenLoop
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.growth import (
     GroupRows,
@@ -126,6 +126,8 @@ class _Assembler:
     acts: list[tuple[int, Action]] = field(default_factory=list)
     calls: dict[int, KernelCall | prog.Host] = field(default_factory=dict)
     resume: list[int] = field(default_factory=list)
+    around: list[tuple[OpenLoop, ...]] = field(default_factory=list)
+    open: list[OpenLoop] = field(default_factory=list)
     loops: list[prog.Loop] = field(default_factory=list)
     hosts: list[prog.Host] = field(default_factory=list)
     effects: list[prog.Effect] = field(default_factory=list)
@@ -154,6 +156,7 @@ class _Assembler:
             entry=self.to(0),
             calls=self.calls,
             resume=tuple(map(self.to, self.resume)),
+            around=tuple(self.around),
             loops=tuple(self.loops),
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
@@ -212,6 +215,7 @@ class _Assembler:
         if self.hooks.suspend and not self.uninterrupted:
             number, following = len(self.resume), self.following
             self.resume.append(following)
+            self.around.append(tuple(self.open))
             self.emit(lambda: code.boundary(number, self.to(following)))
 
     def grow(self, checks: Iterable[GroupRows]) -> None:
@@ -305,9 +309,11 @@ class _Assembler:
         limit = function(self.values.of(loop.limit)) if upward and loop.limit is not None else None
         body, end = self.following, _Label()
         self.emit(lambda: code.next_step(loop.var, limit, self.to(body), self.to(end.number)))
+        self.open.append(OpenLoop(loop.var, steps, divided=False))
         self.boundary()
         with self.growth.scoped(), self.stepping(loop):
             self.statement(loop.body)
+        self.open.pop()
         acts = self.acts
         if acts and acts[0][0] == body:
             self.makers[head - 1] = lambda: code.loop_of_actions(
@@ -464,7 +470,9 @@ class _Assembler:
         self.emit(lambda: run.enter(self.to(enter)))
         call, returned, end = len(self.makers), self.following, _Label()
         self.emit(lambda: run.call(self.to(returned), self.to(end.number)), region)
+        self.open.append(OpenLoop(loop.var, run.steps, divided=True))
         self.boundary()
+        self.open.pop()
         self.jump(call)
         self.mark(end)
         if dead := final_frees(loop.body, frozenset(region.local)):
