@@ -33,7 +33,7 @@ fast: $(STAMPS)/test ## unit tests only
 fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 SEED=0 JOBS=2); failures in build/fuzz
 	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)
 
-fuzz-files: $(STAMPS)/test ## commands killed at any operation on files, two writers (N=1000 SEED=0)
+fuzz-files: $(STAMPS)/test ## commands killed at any operation, two writers, changed programs and checkpoints (N=1000 SEED=0)
 	$(BIN)/python -m tests.files.campaign --count $(N) --seed $(SEED)
 
 test-gpu: $(STAMPS)/cuda ## what XLA makes of loops for a GPU, on a machine without one

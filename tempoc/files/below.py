@@ -87,7 +87,7 @@ def _entered(folder: int, name: str) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except OSError as error:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISLNK(found.st_mode):
+        there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISLNK(there.st_mode):
             raise OSError(errno.ELOOP, f"the folder {name} is a link", name) from None
         raise error

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import marshal
 import os
+import signal
 import stat
 import sys
 import time
@@ -158,6 +159,8 @@ def _identity() -> tuple[int, int, int] | None:
 
 def start() -> int:
     """Import the runner and run; returns the exit status."""
+    # Who is asked to stop leaves no temporary files either.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         finder = RunnerFinder(runner_files())
         package = ModuleType(PACKAGE)

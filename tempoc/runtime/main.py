@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,7 +17,7 @@ from typing import Any
 from tempoc.diagnostics.diagnostic import Diagnostic, RunError
 from tempoc.diagnostics.render import colored, render_all
 from tempoc.runtime.execute import execute
-from tempoc.runtime.messages import failures as errors
+from tempoc.runtime.messages import failures
 from tempoc.runtime.options import DECLARED, RunOption, run_options
 from tempoc.runtime.report.streams import abandon_output, is_terminal, prepare_streams
 
@@ -55,9 +53,6 @@ def _converter(option: RunOption) -> Callable[[str], object]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status."""
     prepare_streams()
-    if threading.current_thread() is threading.main_thread():
-        # Who is asked to stop leaves no temporary files either.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
     p = parser()
     try:
         given = vars(p.parse_args(argv))
@@ -82,17 +77,17 @@ def reported(run: Callable[[], object]) -> int:
         return 0
     except OSError as error:
         abandon_output()
-        _show(errors.system_refuses(error.filename or "the output", error.strerror or str(error)))
+        _show(failures.system_refuses(error.filename or "the output", error.strerror or str(error)))
         return WRONG_PROGRAM
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     except MemoryError:
-        _show(errors.out_of_memory())
+        _show(failures.out_of_memory())
         return WRONG_PROGRAM
     except Exception as error:
         command = shlex.join(["python", *sys.argv])
-        _show(errors.bug(error, command))
+        _show(failures.bug(error, command))
         if os.environ.get("TEMPOC_TRACEBACK"):
             traceback.print_exception(error)
         return BUG

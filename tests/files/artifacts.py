@@ -1,4 +1,4 @@
-"""`python -m tests.files.artifacts --count N --seed S`: changed programs, each run once.
+"""Changed programs, each run once: see `python -m tests.files.campaign`.
 
 Each ends with one diagnostic, or runs; none with a traceback or exit status 70, none takes forever,
 and none writes anything but whole files in the output directory. Where the seal is not made again,
@@ -7,7 +7,6 @@ the outputs are those of the program as it was.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import os
 import random
@@ -15,7 +14,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -308,23 +306,3 @@ def campaign(names: list[str], count: int, seed: int, place: Path) -> list[str]:
     finally:
         os.chdir(here)
     return problems
-
-
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.files.artifacts", description=__doc__)
-    parser.add_argument("-n", "--count", type=int, default=1100, help="how many mutants")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=SUBJECTS, action="append", help="these programs")
-    args = parser.parse_args()
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as place:
-        problems = campaign(args.only or [*SUBJECTS], args.count, args.seed, Path(place))
-    for problem in problems:
-        print(problem, flush=True)
-    print(f"{args.count} mutants, {len(problems)} faults")
-    sys.exit(bool(problems))
-
-
-if __name__ == "__main__":
-    main()

@@ -18,7 +18,7 @@ Slot = tuple[Any, Any]
 """A list or an object, and an index or a key of it."""
 VALUES: tuple[Json, ...] = (
     0, -1, 1, 2, 3, 7, -5, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 10**18, 10**400, 1.5, float("nan"),
-    float("inf"), True, False, None, "", "x", "T", "t", "I", "i", "../x", "/tmp/x", "a/../../x",
+    float("inf"), True, False, None, "", "x", "T", "t", "I", "i", "../x", "/x/y", "a/../../x",
     "x\0y", ".", "..", "h", "w", "{", "{t}", "x" * 300, "nan", "é", "class", "f32", "key", [], {},
     [[]], [0], ["T"], ["//", "t", 0], ["%", "T", 0], ["//", "T", -2], ["at", "T", 0],
     ["at", "t", "t"], ["and"], ["or"], ["max", 0], ["*", "T", "T", "T", "T"], ["-", 0, "T"],

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 
 import numpy as np
 import pytest
@@ -85,14 +83,6 @@ def test_interrupt(rnn, capsys, monkeypatch):
     monkeypatch.setattr("tempoc.runtime.execute.run_given", stop)
     assert main(arguments(rnn)) == 130
     assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_a_terminated_run_ends_like_an_interrupted_one(rnn):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "tempoc.runtime.execute.run_given", lambda *_: os.kill(os.getpid(), signal.SIGTERM)
-        )
-        assert main(arguments(rnn)) == 130
 
 
 @pytest.mark.parametrize("called", [main, lambda argv: status(["run", *argv])])

@@ -33,7 +33,7 @@ class _DropChecker:
     def __init__(self, single: StoreNames) -> None:
         self.single = single
         # Loops in loops are not analysed twice for each loop around them.
-        self.after: dict[tuple[int, StoreNames], StoreNames] = {}
+        self.after: dict[tuple[prog.ProgramStatement, StoreNames], StoreNames] = {}
 
     def dropped_after(self, s: prog.ProgramStatement, dropped: StoreNames) -> StoreNames:
         """The stores without a value after a statement."""
@@ -46,7 +46,7 @@ class _DropChecker:
                 return dropped
             case prog.Loop(body=body):
                 # The next step may read what a step drops; the second one reaches the fixpoint.
-                key = id(body), dropped
+                key = body, dropped
                 if key not in self.after:
                     once = dropped | self.dropped_after(body, dropped)
                     self.after[key] = once | self.dropped_after(body, once)

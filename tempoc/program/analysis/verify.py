@@ -127,6 +127,8 @@ class _ProgramChecker(DeclarationChecker):
         for position in kernel.donated:
             self.require(0 <= position < len(call.args), where, f"has no argument {position}")
             store = call.args[position].store
+            alone = call.args.count(call.args[position]) == 1
+            self.require(alone, where, f"gives {store} away, and takes it twice")
             self.require(store not in self.given, where, f"gives {store} away, which was given")
 
     def needs(
@@ -198,10 +200,12 @@ class _ProgramChecker(DeclarationChecker):
         for cell in (*host.args, *host.results):
             self.cell(where, cell, scope)
             self.require(cell.when is None, where, "is called whatever holds")
-        for cell, shape in zip(host.args, host.shapes, strict=True):
+        types = (*extern.arguments, *extern.results)
+        ranks = [*map(len, host.shapes), *(len(t.shape) for t in extern.results)]
+        for cell, type_, rank in zip((*host.args, *host.results), types, ranks, strict=True):
             buffer = self.stores[cell.store]
-            fits = len(shape) == len(buffer.axes) + len(buffer.shape)
-            self.require(fits, where, f"{cell.store} has another rank")
+            fits = rank == len(buffer.axes) + len(buffer.shape) and buffer.dtype == type_.dtype
+            self.require(fits, where, f"{cell.store} is of another type")
 
     def effect(self, effect: prog.Effect, scope: tuple[str, ...]) -> None:
         self.call(effect.call, scope)

@@ -23,7 +23,7 @@ from tempoc.runtime.data.safetensors import open_safetensors, write_safetensors
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
 
-Writer = Callable[[BinaryIO], object]
+FileWriter = Callable[[BinaryIO], object]
 SUFFIXES = (".npy", ".npz", ".safetensors")
 BUNDLES = (".npz", ".safetensors")
 # What numpy and zipfile raise for files that are cut off or of another kind.
@@ -173,7 +173,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, HostArray]) -> None:
     _replace(Path(path), _bundle_writer(path, arrays))
 
 
-def _bundle_writer(path: str | Path, arrays: Mapping[str, HostArray]) -> Writer:
+def _bundle_writer(path: str | Path, arrays: Mapping[str, HostArray]) -> FileWriter:
     suffix = Path(path).suffix
     if suffix not in BUNDLES:
         raise RunError(errors.unknown_suffix(str(path), BUNDLES))
@@ -205,7 +205,7 @@ class OutputFolder:
             raise RunError(errors.unwritable(where, _reason(error))) from None
 
 
-def _array_writer(array: HostArray) -> Writer:
+def _array_writer(array: HostArray) -> FileWriter:
     """Writes one array as ``.npy``; bfloat16, which the format lacks, becomes float32."""
     return lambda file: npy.write_array(file, _storable(array), allow_pickle=False)
 
@@ -227,7 +227,7 @@ def _write_npz(file: BinaryIO, arrays: Mapping[str, HostArray]) -> None:
                 npy.write_array(member, _storable(array), allow_pickle=False)
 
 
-def _replace(path: Path, write: Writer) -> None:
+def _replace(path: Path, write: FileWriter) -> None:
     try:
         replace_file(path, write)
     except (OSError, ValueError) as error:

@@ -39,7 +39,7 @@ from tempoc.runtime.walk.growth import (
 )
 from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
-from tempoc.runtime.walk.values import Span, Values, Variables, function, span
+from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -134,7 +134,7 @@ class _Assembler:
     zeros: dict[int, None] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
-    ranges: dict[str, Span] = field(default_factory=dict)
+    ranges: dict[str, ValueRange] = field(default_factory=dict)
     uninterrupted: bool = False
 
     def assemble(self) -> HostCode:
@@ -342,7 +342,7 @@ class _Assembler:
 
     def is_narrow(self, e: ix.Expr) -> bool:
         """Whether 32 bits hold an expression for certain."""
-        ends = span(self.values.settled(e), self.ranges)
+        ends = value_range(self.values.settled(e), self.ranges)
         return ends is not None and max(map(abs, ends)) < LIMIT
 
     @contextmanager
@@ -350,7 +350,7 @@ class _Assembler:
         """Within the block the range of a variable is known, if that of its loop is."""
         upward = loop.step > 0
         ends = loop.lower, loop.upper - 1 if upward else loop.upper + 1
-        spans = [span(self.values.settled(e), self.ranges) for e in ends]
+        spans = [value_range(self.values.settled(e), self.ranges) for e in ends]
         outer = dict(self.ranges)
         if (first := spans[0]) is not None and (last := spans[1]) is not None:
             low, high = (first[0], last[1]) if upward else (last[0], first[1])
@@ -363,7 +363,10 @@ class _Assembler:
         sizes = dict(self.program.dims)
         outside = []
         for dim, e in zip(kernel.dims, call.point, strict=False):
-            ends, size = span(self.values.settled(e), self.ranges), self.values.bounds[sizes[dim]]
+            ends, size = (
+                value_range(self.values.settled(e), self.ranges),
+                self.values.bounds[sizes[dim]],
+            )
             if ends is None or ends[0] < 0 or ends[1] >= size:
                 outside.append((dim, function(self.values.of(e)), size))
         if outside:
