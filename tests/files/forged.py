@@ -42,8 +42,8 @@ class ForgedRuns:
         self.folder = folder
         prepare(name, folder)
         os.chdir(folder)
-        self.argv = [a for a in command(name, folder, "results") if "checkpoint" not in a]
-        self.argv = [a for a in self.argv if not a.startswith("--every")]
+        options = command(name, folder, "results")
+        self.argv = [a for a in options if not a.startswith(("--checkpoint", "--every"))]
         self.states: list[Path] = []
 
         def write(directory: Path, state: State, arrays: dict[str, HostArray]) -> None:
