@@ -101,6 +101,36 @@ class CostModel:
     rare_runs: int = 64
     """For blocks that run at most so many times, copies of large stores do not matter."""
 
+    block_bytes_per_us: int = 1000
+    """In a block a call takes one microsecond, and one more for so many bytes of its operands."""
+
+    # ---------------------------------------------------------------- runs (`RunTuning`)
+
+    store_sizes: int = 5
+    """The most sizes of a growing store, where the run is certain to reach the final one.
+
+    With 5 steps read 0.6 of the last size on average, with 8 of them 0.56, with any number half of
+    it; each size is another compilation of the loop.
+    """
+    store_grain: int = 64
+    """Sizes of growing stores are multiples of this, as long as their first one is not smaller."""
+    first_steps: int = 64
+    """Steps of the first call of a loop, whose time is unknown."""
+    step_factor: int = 64
+    """The most by which the number of steps may grow from call to call."""
+    call_ms: int = 250
+    """How long a call of a loop should take: its overhead is negligible by far, and progress and
+    interrupts come a few times a second."""
+    allocation_bytes: int = 100_000
+    """NumPy and the copy to the device take 100 us for a small array of zeros; one byte more takes
+    a nanosecond."""
+    allocated_bytes: int = 20_000_000
+    """Compiling an allocator of zeros takes about 20 ms, as long as allocating so many bytes."""
+    put_arrays: int = 256
+    """How many arrays are put on the device with one call, all of them in memory twice."""
+    pending_faults: int = 500
+    """The most faults of checks that wait to be evaluated: each is an array on the device."""
+
     # ---------------------------------------------------------------- forms of operators
 
     short_window: int = 8

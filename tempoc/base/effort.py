@@ -54,6 +54,13 @@ class Effort:
     """The most nodes of a cycle that may become a scan."""
     chain_factors: int = 6
     """The most factors of a chain of products: all sets of them are looked at."""
+    order_sizes: tuple[int, ...] = (1, 2, 4, 16, 64, 256, 1024, 4096)
+    """The sizes, of all bounds together, at which orders of a chain are compared."""
+    mixed_order_sizes: tuple[int, ...] = (2, 32, 2048)
+    """The sizes of which all combinations are tried as well, for some bounds much greater than
+    others."""
+    mixed_order_bounds: int = 3
+    """The most bounds for which they are: they are 27 then."""
     cotangent_cells: int = 12
     """With more cells than this, each contribution is extended with zeros to the whole domain."""
     segment_counts: tuple[int, ...] = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
@@ -104,6 +111,8 @@ class Effort:
     """Kernel calls in all dry runs of a search for stores to offload together."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
+    loops_by_host: int = 4
+    """The most variants with loops run by the host that a search for a budget expects to try."""
     variant_factor: int = 4
     """The factor beyond the reach of a variant at which the next one is searched; more if there
     would be more than `variants`."""
@@ -111,12 +120,27 @@ class Effort:
     """The most variants of a range."""
     further_variants: int = 2
     """The number of variants beyond the plain program if no range is given."""
+    rounded_bounds: tuple[int, ...] = tuple(1 << k for k in range(12))
+    """Bounds are rounded to multiples of these, in order, until assumptions hold."""
+    reach_fraction: int = 8
+    """The reach of a variant is searched to this fraction of it, where dry runs are slow."""
+    searched_calls: int = 20_000
+    """Programs with offloading and more kernel calls are not searched for the largest bounds that
+    fit a budget: their dry runs take every step."""
+    condition_cases: int = 64
+    """A dry run takes all steps of a loop if a condition has more cases of ``min`` and ``max``."""
     tuned_kernels: int = 8
     """With more loops and blocks on the device, command buffers are not tuned one by one."""
     tuned_runs: tuple[int, int] = (3, 101)
     """The least and the most runs of a candidate."""
     tuned_seconds: float = 4.0
     """The seconds for the runs of a candidate."""
+
+    # ---------------------------------------------------------------- the process
+
+    collect: tuple[int, int, int] = (20_000, 20, 20)
+    """Thresholds of Python's garbage collector: hardly anything that a compilation makes is
+    garbage, and collecting by the default ones costs a tenth of `check`."""
 
 
 EFFORT = Effort()

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 import click
 
 from tempoc import __version__
+from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
+from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.runtime.messages.failures import out_of_memory
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
@@ -29,9 +31,6 @@ COMMANDS = {
     "opt": "Read a graph in text form, run passes on it, print it.",
     "help": "Print a page of the manual, or the list of its pages.",
 }
-
-
-_COLLECT = (20_000, 20, 20)
 
 
 class LazyGroup(click.Group):
@@ -53,7 +52,7 @@ class LazyGroup(click.Group):
             gc.freeze()
             gc.enable()
             # Hardly anything that a compilation makes is garbage: look for it more rarely.
-            gc.set_threshold(*_COLLECT)
+            gc.set_threshold(*EFFORT.collect)
         command: click.Command = module.command
         return command
 
@@ -81,7 +80,8 @@ def status(argv: Sequence[str]) -> int:
     """Run a command line and return its exit status."""
     try:
         result = cli.main(args=list(argv), prog_name="tempoc", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -89,7 +89,7 @@ def status(argv: Sequence[str]) -> int:
         return diagnostics.report_usage(error, argv)
     except (click.Abort, KeyboardInterrupt):
         # click turns an interrupt into the former after ending the line.
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         return diagnostics.INTERRUPTED
     except diagnostics.CheckFailed as error:
         diagnostics.report_diagnostics(error.diagnostics, argv)
@@ -103,11 +103,17 @@ def status(argv: Sequence[str]) -> int:
     except SystemExit as stop:
         # click's own answer to that, and to a shell that asks for completions.
         abandon_output()
-        return int(stop.code or 0) if "_TEMPOC_COMPLETE" in os.environ else 0
+        if "_TEMPOC_COMPLETE" in os.environ:
+            return int(stop.code or 0)
+        if isinstance(stop.__context__, BrokenPipeError):
+            return 0
+        # A signal handler of the program's Python: there are no results.
+        return stop.code if isinstance(stop.code, int) and stop.code else diagnostics.WRONG_PROGRAM
     except MemoryError:
         return diagnostics.report_diagnostics([out_of_memory()], argv)
     except OSError as error:
         abandon_output()
         return diagnostics.report_system(error, argv)
     except Exception as error:
-        return diagnostics.report_bug(error, argv)
+        known = diagnostics.report_library(error, argv)
+        return diagnostics.report_bug(error, argv) if known is None else known

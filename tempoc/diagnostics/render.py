@@ -7,6 +7,11 @@ from tempoc.diagnostics.diagnostic import Diagnostic, Label
 from tempoc.diagnostics.source import Span
 
 TAB = "    "
+WIDEST = 400
+"""Longer lines of a source are shown around what is underlined."""
+LONGEST = 2000
+"""Characters of a message; longer ones repeat a name, or a number, that is far too long."""
+_CUT = "..."
 _HEADS = re.compile(r"^(?:(error\[\w+\])(: .*)|(note)(?=: )|(help)(?=: ))", re.MULTILINE)
 
 
@@ -17,13 +22,19 @@ def render_all(diagnostics: Sequence[Diagnostic]) -> str:
 
 def render(diagnostic: Diagnostic) -> str:
     """One diagnostic: headline, source lines with their spans underlined, notes, help."""
-    lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
+    lines = [f"error[{diagnostic.code}]: {printed(_short(diagnostic.message))}"]
     if diagnostic.primary is not None:
         lines += _excerpts(diagnostic.primary, diagnostic.secondary)
-    lines += [_indented("note", note) for note in diagnostic.notes]
+    lines += [_indented("note", _short(note)) for note in diagnostic.notes]
     if diagnostic.help is not None:
-        lines.append(_indented("help", diagnostic.help))
+        lines.append(_indented("help", _short(diagnostic.help)))
     return "\n".join(lines) + "\n"
+
+
+def _short(text: str) -> str:
+    """A text without its middle, if that is too long to be read."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}{_CUT}{text[-half:]}"
 
 
 def colored(text: str) -> str:
@@ -38,7 +49,7 @@ def _look(match: re.Match[str]) -> str:
 
 def _indented(head: str, text: str) -> str:
     """`head: text`, further lines of the text aligned under its first."""
-    return f"{head}: " + text.replace("\n", "\n      ")
+    return f"{head}: " + "\n      ".join(map(printed, text.split("\n")))
 
 
 def _excerpts(primary: Label, secondary: Sequence[Label]) -> list[str]:
@@ -49,7 +60,7 @@ def _excerpts(primary: Label, secondary: Sequence[Label]) -> list[str]:
     path: str | None = None
     for label in labels:
         if path is None or label.span.source.path != path:
-            lines.append(" " * width + f"--> {label.span}")
+            lines.append(" " * width + f"--> {printed(str(label.span))}")
             lines.append(" " * width + " |")
         lines += _excerpt(label, width, "^" if label is primary else "-")
         path = label.span.source.path
@@ -61,7 +72,7 @@ def _excerpt(label: Label, width: int, mark: str) -> list[str]:
     span = label.span
     line = span.line
     shown, start, length = _visible(span)
-    words = f" {label.text}" if label.text else ""
+    words = f" {printed(label.text)}" if label.text else ""
     return [
         f"{line:>{width}} | {shown}".rstrip(),
         " " * width + " | " + " " * start + mark * length + words,
@@ -77,14 +88,21 @@ def _visible(span: Span) -> tuple[str, int, int]:
     text = span.source.line_text(line)
     begin = min(column - 1, len(text))
     end = min(begin + max(span.end - span.start, 1), max(len(text), begin + 1))
-    before = _printable(text[:begin])
-    inside = _printable(text[begin:end])
-    return before + inside + _printable(text[end:]), len(before), max(len(inside), 1)
+    before, inside, after = text[:begin], text[begin:end], text[end:]
+    if len(text) > WIDEST:
+        before = before if begin <= WIDEST // 4 else _CUT + before[-WIDEST // 4 :]
+        inside = inside[: WIDEST // 2]
+        after = (inside and text[begin + len(inside) :])[: WIDEST // 4] + _CUT
+    before, inside, after = map(_widened, (before, inside, after))
+    return before + inside + after, len(before), max(len(inside), 1)
 
 
-def _printable(text: str) -> str:
-    """Tabs as spaces; control characters, which could steer a terminal, as U+FFFD."""
-    return "".join(
-        TAB if c == "\t" else c if c.isprintable() or c == " " else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
+def printed(text: str) -> str:
+    r"""The text with escapes (``\x1b``) for characters that could steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _widened(text: str) -> str:
+    return printed(text.replace("\t", TAB))

@@ -16,6 +16,7 @@ from tempoc.driver import pipelines
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.driver.progress import Progress
 from tempoc.frontend.syntax.load_modules import (
     LoadedSources,
     decode_source,
@@ -33,7 +34,8 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.load.directory import read_sources, source_folders
+from tempoc.runtime.load.directory import source_folders
+from tempoc.runtime.load.sources import read_sources
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import place_loops
 from tempoc.schedule.tree import ScheduleTree
@@ -46,6 +48,7 @@ from tempoc.sdg.statements.statements import Statements
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.equivalence import Equivalence
 from tempoc.sdg.verification.verify import verify as verify_graph
+from tempoc.symbolic.amounts import bytes_text
 from tempoc.symbolic.text import show as text
 
 R = TypeVar("R")
@@ -69,7 +72,7 @@ class Compilation:
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
         self.shared = PassCache()
-        self.watch: Callable[[str], None] = _nobody
+        self.progress = Progress()
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -114,7 +117,7 @@ class Compilation:
         """The same program with other options but the same constants; it shares finished stages."""
         assert dict(options.defines) == dict(self.options.defines)
         compilation = Compilation(self.loaded, options)
-        compilation.shared = self.shared
+        compilation.shared, compilation.progress = self.shared, self.progress
         compilation.graph = self.graph
         return compilation
 
@@ -151,7 +154,12 @@ class Compilation:
         if verify is not None:
             verify(graph, self.space, "elaborate")
         shared, sizes = self.shared, self.options.sizes
-        outcome = self._timed("passes", lambda: shared.run(graph, steps, sizes, verify))
+
+        def began(number: int) -> None:
+            detail = f"{steps[number].name}, {number + 1} of {len(steps)}"
+            self.progress.phase("passes", detail)
+
+        outcome = self._timed("passes", lambda: shared.run(graph, steps, sizes, verify, began))
         self.timings += [(f"  {r.step}", r.seconds) for r in outcome.records]
         return outcome
 
@@ -256,7 +264,7 @@ class Compilation:
         away, ahead = self.options.away, self.options.ahead
         emitted = replace(emitted, program=offloaded(emitted.program, away, ahead))
         for name, size in emitted.batches.items():
-            message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
+            message = f"points of `{name}` take {bytes_text(size)} each, at most {most} MiB at once"
             self._about(name, message)
         for name, window in emitted.windows.items():
             message = f"neighbours share a part of what `{name}` reads at {text(window)}"
@@ -325,11 +333,7 @@ class Compilation:
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()
-        self.watch(name)
+        self.progress.phase(name)
         result = stage()
         self.timings.append((name, time.perf_counter() - started))
         return result
-
-
-def _nobody(stage: str) -> None:
-    """No one looks at the stages as they run."""

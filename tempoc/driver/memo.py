@@ -48,8 +48,12 @@ class PassCache:
         steps: tuple[Pass, ...],
         sizes: Mapping[str, int],
         verify: Callable[[Graph, Space, str], None] | None,
+        began: Callable[[int], None],
     ) -> Outcome[Graph]:
-        """Run a pipeline on the program; a prefix that has run already is taken from the cache."""
+        """Run a pipeline on the program; a prefix that has run already is taken from the cache.
+
+        ``began`` is called with the place of each pass that begins.
+        """
         cached = self.cached_prefix(steps, sizes)
         context = PassContext(space=self.space_of(graph), size_hints=dict(sizes))
         if cached:
@@ -62,11 +66,15 @@ class PassCache:
             finished += 1
             key = steps[:finished], _key(sizes) if context.sizes_used else ()
             self.entries[key] = CachedPass(record, context.copy())
+            if finished < len(steps):
+                began(finished)
 
         def check(result: Graph, step: str) -> None:
             assert verify is not None
             verify(result, context.space, step)
 
+        if finished < len(steps):
+            began(finished)
         past = [entry.record for entry in cached]
         checked = check if verify is not None else None
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)

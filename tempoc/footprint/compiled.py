@@ -19,7 +19,7 @@ from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import backend, inspection
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
 from tempoc.runtime.load.load import LoadedProgram
@@ -30,9 +30,9 @@ Called = prog.Region | prog.Block | prog.Call
 """What the runner calls a function for."""
 
 
-_BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s64": 8, "u64": 8, "f64": 8}
 _HEAD = re.compile(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
-_COPY = re.compile(r"= (\w+)\[([\d,]*)\]\S* copy(?:-start)?\(")
+# XLA names element types by their bits, but for `pred`, of a byte.
+_COPY = re.compile(r"= ((?:pred|[a-z]+(\d+))\w*)\[([\d,]*)\]\S* copy(?:-start)?\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ def _compiled(
     if isinstance(called, prog.Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(MODEL.reported_steps)
     wanted = (at, *given), precision_of(loaded.program)
-    inspected = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
+    inspected = inspection.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):
@@ -175,6 +175,6 @@ def _copies(text: str) -> Iterator[tuple[str, int]]:
     for line in text.splitlines():
         if head := _HEAD.match(line):
             computation = head[1]
-        elif computation in bodies and (copy := _COPY.search(line)) and copy[2]:
-            elements = math.prod(map(int, copy[2].split(",")))
-            yield f"{copy[1]}[{copy[2]}]", elements * _BYTES.get(copy[1], 4)
+        elif computation in bodies and (copy := _COPY.search(line)) and copy[3]:
+            elements = math.prod(map(int, copy[3].split(",")))
+            yield f"{copy[1]}[{copy[3]}]", elements * int(copy[2] or 8) // 8

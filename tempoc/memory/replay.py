@@ -7,14 +7,13 @@ to a kernel any more, even if that would read nothing of it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.schedule.replay import ConcreteProgram, execution_trace
+from tempoc.schedule.replay import ConcreteProgram, accessed_points, execution_trace
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements, Write
@@ -145,7 +144,7 @@ class Replay:
     def _write(self, writer: str, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
         self.steps -= 1
         if self._is_stored(write.tensor) and evaluate(write.where, env):
-            for point in points(write.entries, env):
+            for point in accessed_points(write.entries, env):
                 self._check_rows(writer, write.tensor, point)
                 self._check_capacity(writer, write.tensor, point, env)
                 address = self.address(write.tensor, point)
@@ -196,7 +195,7 @@ class Replay:
         self._check_array(reader, tensor, entries, env)
         if not self._is_stored(tensor):
             return
-        for point in points(entries, env):
+        for point in accessed_points(entries, env):
             self.steps -= 1
             if self.steps < 0:
                 raise TooLong
@@ -220,15 +219,3 @@ class Replay:
 
 def _reduced(indices: Sequence[int], moduli: Point) -> Point:
     return tuple(i % m if m else i for i, m in zip(indices, moduli, strict=True))
-
-
-def points(entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
-    """All points that entries select."""
-    ranges = []
-    for e in entries:
-        if isinstance(e, ix.Slice):
-            ranges.append(range(evaluate(e.lo, env), evaluate(e.hi, env), e.step))
-        else:
-            at = evaluate(e, env)
-            ranges.append(range(at, at + 1))
-    return itertools.product(*ranges)

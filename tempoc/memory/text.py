@@ -10,6 +10,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.amounts import bytes_text
 from tempoc.symbolic.text import show as show_expr
 
 
@@ -65,8 +66,8 @@ def show(plan: MemoryPlan, statements: Statements) -> str:
         rows.append((store.name, kind_of[store.name], store.dtype + shape, slots, size))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
-    total = show_expr(ix.add(*(bytes_of(store, extents) for store in plan.stores.values())))
-    lines += ["", f"total  {total} bytes"]
+    total = ix.add(*(bytes_of(store, extents) for store in plan.stores.values()))
+    lines += ["", f"total  {bytes_text(total)}"]
     for statement, tensors in plan.donations.items():
         lines.append(f"after {statement}  reuse {', '.join(tensors)}")
     for statement, items in plan.releases.items():

@@ -4,5 +4,5 @@ In: types of operands, or their values, or their names in a kernel. Out: types o
 (NumPy), or JAX text. Each operator is one class with all its rules; `catalog` names them all with
 their fields, `definition/operator` is their common base class.
 
-May import: base, symbolic
+May import: base, program, symbolic
 """

@@ -121,7 +121,7 @@ def _text(data: object, line: str) -> str:
     return _SPELLED(data)
 
 
-_SPELLED = json.JSONEncoder(ensure_ascii=False).encode
+_SPELLED = json.JSONEncoder().encode
 _TAGGED = {cls.__name__ for cls in (*get_args(prog.ProgramStatement), prog.OutputSpan)}
 
 

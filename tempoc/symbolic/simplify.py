@@ -1,4 +1,4 @@
-"""Formulas for people: polynomials of bounds in units of bytes, and their inverses.
+"""Polynomials of bounds with rational coefficients: sums, quotients, inverses, and their texts.
 
 The only door to sympy. Importing it takes half a second, so only reports and searches do that,
 late. Index expressions themselves stay what they are: a compilation makes tens of thousands of
@@ -14,14 +14,13 @@ from typing import TypeAlias
 
 import sympy
 
-from tempoc.symbolic import expr as ix
+from tempoc.symbolic import amounts, expr as ix
+from tempoc.symbolic.walk import replace_parts, symbols
 
 Polynomial: TypeAlias = sympy.Expr
 """A polynomial of bounds and dimensions with rational coefficients."""
-UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-"""Each is 1024 times the one before."""
-LEAST = 10
-"""A unit is taken once there are this many of it, or if a whole number of it says the same."""
+UNLIMITED = ""
+"""Instead of the limit of a name that a formula does not depend on."""
 
 
 def polynomial(e: ix.Expr) -> sympy.Expr:
@@ -113,79 +112,101 @@ def quotient_text(above: Polynomial, below: Polynomial) -> str:
 
 def in_terms(formula: Polynomial) -> str:
     """A number as `T^2/2 + 3*T`: the largest powers first."""
-    return _sum_text(formula, _term)
+    return _sum_text(formula, amounts.plain_term)
 
 
-def _term(value: Fraction, rest: str) -> str:
-    above = str(value.numerator) if not rest else f"{value.numerator}*{rest}"
-    above = above.replace("-1*", "-") if above.startswith("-1*") else above.removeprefix("1*")
-    return above if value.denominator == 1 else f"{above}/{value.denominator}"
+def in_counts(formula: Polynomial) -> str:
+    """A number of operations, the same with units for large coefficients: `3.2 G*T`."""
+    return _sum_text(formula, amounts.count_term)
 
 
-def _bytes_term(value: Fraction, rest: str) -> str:
-    return f"{_size(value)}*{rest}" if rest else _size(value)
-
-
-def in_units(e: ix.Expr | Polynomial) -> str:
-    """A number of bytes as `45 KiB*B*T + 513 MiB`: the largest powers first, units that fit."""
-    return _sum_in_units(sympy.expand(polynomial(e) if isinstance(e, ix.Expr) else e))
-
-
-def _sum_in_units(expanded: sympy.Expr) -> str:
-    return _sum_text(expanded, _bytes_term)
+def in_units(formula: Polynomial) -> str:
+    """A number of bytes as `45 KiB*B*T + 513 MiB`."""
+    return _sum_text(sympy.expand(formula), amounts.bytes_term)
 
 
 def _sum_text(expanded: Polynomial, written: Callable[[Fraction, str], str]) -> str:
-    terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(expanded)]
-    degrees = {rest: _degree(rest) for _, rest in terms}
-    terms.sort(key=lambda term: (-degrees[term[1]], str(term[1])))
-    texts: list[str] = []
-    for coefficient, rest in terms:
-        value = Fraction(int(coefficient.p), int(coefficient.q))
-        text = written(value, "" if rest == 1 else _factor(rest))
-        joined = f" - {text[1:]}" if text.startswith("-") else f" + {text}"
-        texts.append(joined if texts else text)
-    return "".join(texts)
+    terms = []
+    for term in sympy.Add.make_args(expanded):
+        coefficient, rest = term.as_coeff_Mul()
+        factors = "" if rest == 1 else _factors_text(rest)
+        text = written(Fraction(int(coefficient.p), int(coefficient.q)), factors)
+        terms.append(amounts.Term(text, factors, _degree(rest)))
+    return amounts.sum_text(terms)
+
+
+def _factors_text(e: Polynomial) -> str:
+    """A product of bounds and functions as index expressions are written, powers as ``T^2``."""
+    if e.is_Mul:
+        return "*".join(sorted(map(_factors_text, e.args)))
+    if e.is_Pow:
+        return amounts.power_text(_factors_text(e.base), int(e.exp))
+    if isinstance(e, sympy.Min | sympy.Max):
+        word = "min" if isinstance(e, sympy.Min) else "max"
+        return f"{word}({', '.join(sorted(map(in_terms, e.args)))})"
+    if isinstance(e, sympy.floor):
+        above, below = sympy.fraction(sympy.together(e.args[0]))
+        return f"({_bracketed(in_terms(above))} // {below})"
+    if isinstance(e, sympy.Mod):
+        return f"({_bracketed(in_terms(e.args[0]))} % {e.args[1]})"
+    return str(e)
 
 
 def inverse(e: ix.Expr, name: str) -> str | None:
     """The largest `name` for which `e <= budget`, as a formula of `budget`.
 
-    `None` where the formula does not grow in step with the name alone (`min`, `max`, powers).
+    A `max` in `e` is split: each of its cases is a limit, and the smallest one counts. Of a `min`
+    the largest one counts. `None` where a case does not grow in step with the name (powers,
+    quotients) and where nothing depends on it.
     """
-    symbol = sympy.Symbol(name, integer=True, positive=True)
-    formula = sympy.expand(polynomial(e))
+    return _limits(e, name) or None
+
+
+def _limits(e: ix.Expr, name: str) -> str | None:
+    """The same; `UNLIMITED` (no text) where the name does not occur."""
+    if name not in symbols(e):
+        return UNLIMITED
+    extremum, is_growing = _extremum_of(e, name)
+    if extremum is None:
+        return _linear_inverse(polynomial(e), sympy.Symbol(name, integer=True, positive=True))
+    if not is_growing:
+        return None
+    cases = [_limits(replace_parts(e, {extremum: arg}), name) for arg in extremum.args]
+    known = [*dict.fromkeys(case for case in cases if case is not None)]
+    is_min = isinstance(extremum, ix.IndexMin)
+    if None in cases or (is_min and UNLIMITED in cases):
+        return None
+    texts = [case for case in known if case != UNLIMITED]
+    return texts[0] if len(texts) == 1 else f"{'max' if is_min else 'min'}({', '.join(texts)})"
+
+
+def _extremum_of(e: ix.Expr, name: str) -> tuple[ix.IndexMin | ix.IndexMax | None, bool]:
+    """The first `min` or `max` over the name, and whether the whole surely grows with it."""
+    for k, x in e.terms if isinstance(e, ix.IndexSum) else ((1, e),):
+        factors = x.factors if isinstance(x, ix.IndexProduct) else (x,)
+        for factor in factors:
+            if isinstance(factor, ix.IndexMin | ix.IndexMax) and name in symbols(factor):
+                others = [f for f in factors if f is not factor]
+                return factor, k > 0 and all(isinstance(f, ix.Sym) for f in others)
+    return None, False
+
+
+def _linear_inverse(formula: Polynomial, symbol: sympy.Symbol) -> str | None:
+    formula = sympy.expand(formula)
     slope = formula.diff(symbol)
-    if slope.has(symbol) or slope.atoms(sympy.Function) or slope == 0:
+    if slope.has(symbol) or slope.atoms(sympy.Function) or not slope.is_positive:
         return None
     rest = sympy.expand(formula - slope * symbol)
     if rest.has(symbol):
         return None
-    above = "budget" if rest == 0 else f"(budget - {_bracketed(_sum_in_units(rest))})"
-    return f"{above} // {_bracketed(_sum_in_units(slope))}"
+    above = "budget" if rest == 0 else f"(budget - {_bracketed(in_units(rest))})"
+    return f"{above} // {_bracketed(in_units(slope))}"
 
 
-def _degree(rest: sympy.Expr) -> int:
+def _degree(rest: Polynomial) -> int:
     """How many symbols are multiplied in a term; a function counts as one."""
     powers = rest.as_powers_dict()
     return sum(int(power) for base, power in powers.items() if base != 1)
-
-
-def _size(value: Fraction) -> str:
-    """Bytes in a unit: whole numbers of it, or three digits."""
-    unit = 0
-    size = abs(value)
-    while unit + 1 < len(UNITS) and size >= 1024:
-        exact = (size / 1024).denominator == 1
-        if not exact and size < LEAST * 1024:
-            break
-        size, unit = size / 1024, unit + 1
-    number = str(size) if size.denominator == 1 else f"{float(size):.3g}"
-    return f"{'-' if value < 0 else ''}{number} {UNITS[unit]}"
-
-
-def _factor(rest: sympy.Expr) -> str:
-    return str(rest).replace("Min(", "min(").replace("Max(", "max(").replace("**", "^")
 
 
 def _bracketed(text: str) -> str:

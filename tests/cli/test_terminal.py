@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tempoc.cli.reports import copies
 from tempoc.cli.reports.terminal import (
+    activity_text,
     diagnostic_line,
     draw,
     draw_diagnostics,
     draw_python,
+    time_text,
     waiting,
 )
 from tempoc.diagnostics.diagnostic import Diagnostic, Label
 from tempoc.diagnostics.render import render
 from tempoc.diagnostics.source import Source, Span
+from tempoc.driver.progress import Activity, Progress
 from tempoc.driver.report.copies import copies_text
 from tempoc.runtime.report.streams import is_terminal
 
@@ -110,14 +121,93 @@ def test_pipes_and_those_who_want_no_colour(monkeypatch: pytest.MonkeyPatch) -> 
     assert not is_terminal(Screen())
 
 
-def test_stages_are_named_while_somebody_waits(
+def test_phases_are_named_while_somebody_waits(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with waiting("compiling m.rt") as stage:
-        stage("passes")
+    progress = Progress()
+    with waiting("compiling m.rt", progress):
+        progress.phase("passes")
     assert capsys.readouterr().err == ""
     screen = Screen()
     monkeypatch.setattr("sys.stderr", screen)
-    with waiting("compiling m.rt") as stage:
-        stage("passes")
-    assert "compiling m.rt" in screen.getvalue()
+    with waiting("compiling m.rt", progress):
+        progress.phase("passes")
+    shown = screen.getvalue()
+    progress.phase("schedule")
+    assert "compiling m.rt" in shown and screen.getvalue() == shown
+
+
+@pytest.mark.parametrize(
+    ("activity", "text"),
+    [
+        (Activity(), "compiling"),
+        (Activity(phase="schedule", number=4), "compiling: schedule (4 of 7)"),
+        (Activity(phase="verify memory", number=5), "compiling: verify memory"),
+        (
+            Activity(phase="passes", number=2, detail="fuse, 3 of 16"),
+            "compiling: passes (2 of 7): fuse, 3 of 16",
+        ),
+        (
+            Activity(phase="codegen", number=6, most_left=3),
+            "compiling: candidate 1 of at most 3: codegen (6 of 7)",
+        ),
+        (
+            Activity(phase="codegen", number=6, tried=4, most_left=3, seconds_left=61.2),
+            "compiling: candidate 5 of at most 7, at most about 62 s left: codegen (6 of 7)",
+        ),
+    ],
+)
+def test_what_is_going_on(activity: Activity, text: str) -> None:
+    assert activity_text("compiling", activity) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (99, "99 s"), (101, "2 min"), (5400, "90 min"), (7500, "2 h 5 min")],
+)
+def test_times(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_real_terminal(tmp_path: Path, columns: int) -> None:
+    """Phases on one line, nothing left of them; with `NO_COLOR` or in a pipe nothing at all."""
+    (tmp_path / "m.rt").write_text("dim t < T\ninput x[t]: f32\ny[t] = x[t] * 2.0\noutput y\n")
+    line = f"compiling {tmp_path / 'm.rt'}"
+    for variables, expected in (({}, True), ({"NO_COLOR": "1"}, False)):
+        shown = in_terminal(
+            ["compile", f"{tmp_path}/m.rt", "-o", f"{tmp_path}/out"], columns, variables
+        )
+        assert (line[: columns - 4] in shown) == expected
+        assert all(
+            len(row) <= columns for row in ESCAPE.sub("", shown).replace("\r", "\n").split("\n")
+        )
+        if not expected:
+            assert shown == ""
+
+
+def in_terminal(arguments: list[str], columns: int, variables: dict[str, str]) -> str:
+    """What `tempoc` writes on a terminal of that width."""
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tempoc", *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=environment | {"TERM": "xterm-256color"} | variables,
+    )
+    os.close(terminal)
+    written = b""
+    while True:
+        try:
+            part = os.read(reader, 4096)
+        except OSError:  # the other end is closed
+            part = b""
+        if not part:
+            break
+        written += part
+    os.close(reader)
+    assert process.wait() == 0
+    return written.decode()

@@ -20,8 +20,9 @@ from tempoc.files import exchange, locks
 from tempoc.files.snapshot import OpenFolder, digest
 from tempoc.program.codec import load
 from tempoc.program.nodes.variants import TunedChoice
-from tempoc.runtime.load.directory import load_program, read_stored
+from tempoc.runtime.load.directory import read_stored
 from tempoc.runtime.load.load import load as load_compiled
+from tempoc.runtime.load.sources import load_program
 from tests.codegen.programs import RNN_REGISTER
 from tests.house.source import files
 

@@ -15,7 +15,8 @@ from tempoc.driver.search.budget import BudgetFit, fit_budget
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import default_filled_stores, peak_bytes
+from tempoc.runtime.forecast.budget import peak_bytes
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tests.support.agreement import data

@@ -15,7 +15,7 @@ from tempoc.driver.search import variants
 from tempoc.driver.search.candidates import differences
 from tempoc.driver.search.variants import BoundReach, open_variant_family, variant_family
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.messages.memory import over_budget
 
 HEAD = "dim t < T\ndim b < B\nassume T % 2 == 0 or T < 2\n"

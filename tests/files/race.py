@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from tempoc.files import exchange
-from tempoc.runtime.load.directory import read_sources, read_stored
+from tempoc.runtime.load.directory import read_stored
+from tempoc.runtime.load.sources import read_sources
 from tests.files.faults import rubbish
 from tests.files.scenarios import compile_to
 

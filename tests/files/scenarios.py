@@ -23,7 +23,8 @@ from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.checkpoint.state import Counter, State, read_state, write_state
 from tempoc.runtime.execute import deliver
 from tempoc.runtime.host.effects import EffectSink, Shown
-from tempoc.runtime.load.directory import load_program, read_stored
+from tempoc.runtime.load.directory import read_stored
+from tempoc.runtime.load.sources import load_program
 from tempoc.runtime.options import RunOptions
 from tests.codegen.programs import RNN_REGISTER
 from tests.files.faults import Faults, Tree, in_child, rubbish, tree

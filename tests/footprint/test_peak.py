@@ -23,8 +23,9 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Capacities, groups
-from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
+from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.units import parse_size
 from tempoc.runtime.run import RunResult, Settings, run_given

@@ -12,8 +12,9 @@ from tempoc.offload.choose import choose, copied_bytes, depth
 from tempoc.offload.rewrite import FAR, NEAR, offloaded
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.forecast.budget import check_budget, default_filled_stores
+from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import free_bounds
 from tests.support.generators.mixes import mixes

@@ -13,6 +13,7 @@ from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.promotion import inexact, join, promote
 from tempoc.ops.definition.types import DType, TensorType
+from tempoc.program.nodes.dtypes import ELEMENTS
 
 STRONG = [d for d in DType if d is not DType.KEY]
 KINDS = [*((d, False) for d in STRONG), (DType.I32, True), (DType.F32, True)]
@@ -54,3 +55,7 @@ def test_keys_stay_alone() -> None:
     assert join((DType.KEY, False), (DType.KEY, False)) == (DType.KEY, False)
     with pytest.raises(OperandError, match="a random key does not combine with f32"):
         join((DType.F32, False), (DType.KEY, False))
+
+
+def test_every_dtype_has_elements() -> None:
+    assert [d.value for d in DType] == [*ELEMENTS]

@@ -8,10 +8,11 @@ import jax
 import numpy as np
 import pytest
 
+from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.capacity import BUCKETS, MANY, Capacities, buckets
+from tempoc.runtime.device.capacity import MANY, Capacities, buckets
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import compile_text
 
@@ -19,18 +20,18 @@ from tests.support.agreement import compile_text
 @pytest.mark.parametrize("least", [1, 2, 3, 64, 512])
 @pytest.mark.parametrize("full", [1, 2, 3, 5, 63, 64, 65, 511, 512, 513, 1000, 1025, 8192, 100_000])
 def test_sizes_grow_to_all(full: int, least: int) -> None:
-    known, unknown = buckets(full, least, sure=True), buckets(full, least, sure=False)
+    known, unknown = (buckets(full, least, RUN_TUNING, sure=sure) for sure in (True, False))
     assert known[-1] == unknown[-1] == full
     assert list(known) == sorted({*known}) and list(unknown) == sorted({*unknown})
-    assert len(known) <= BUCKETS
+    assert len(known) <= RUN_TUNING.store_sizes
     assert known[0] == full or known[0] >= least
     assert all(later <= 2 * size for size, later in itertools.pairwise(unknown))
 
 
 def test_a_long_sequence_has_five_sizes() -> None:
-    assert buckets(8192, 512, sure=True) == (1664, 3328, 4992, 6656, 8192)
-    assert buckets(8192, 512, sure=False) == (512, 1024, 2048, 4096, 8192)
-    assert buckets(1000, 512, sure=True) == (1000,)
+    assert buckets(8192, 512, RUN_TUNING, sure=True) == (1664, 3328, 4992, 6656, 8192)
+    assert buckets(8192, 512, RUN_TUNING, sure=False) == (512, 1024, 2048, 4096, 8192)
+    assert buckets(1000, 512, RUN_TUNING, sure=True) == (1000,)
 
 
 def test_steps_until_the_next_size() -> None:
@@ -88,10 +89,11 @@ def test_zeros_are_compiled_when_many_are_made() -> None:
     add(backend.put(np.ones((3, 11), np.float32), "f32"))
     with backend.compilations(told.append):
         for _ in range(8):
-            found = backend.zeros((3, 11), "f32")
+            found = backend.zeros((3, 11), "f32", RUN_TUNING)
             np.testing.assert_array_equal(found, np.zeros((3, 11), np.float32))
             where = found.unsafe_buffer_pointer()
             assert add(found).unsafe_buffer_pointer() == where  # it may be updated in place
         assert not told
-        np.testing.assert_array_equal(backend.zeros((2500, 2100), "f32"), np.zeros((2500, 2100)))
+        large = backend.zeros((2500, 2100), "f32", RUN_TUNING)
+        np.testing.assert_array_equal(large, np.zeros((2500, 2100)))
         assert told

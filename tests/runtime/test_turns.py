@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.runtime.device import backend
 from tempoc.runtime.walk import region_calls as turns
 from tempoc.runtime.walk.region_calls import Pace
@@ -15,13 +16,13 @@ def calls(
     steps: range, pace: Pace | None = None, room: Callable[[int], int] | None = None
 ) -> Iterator[tuple[int, int]]:
     """The first step and the number of steps of each call; the loop body is its run time."""
-    pace = pace or Pace()
+    pace = pace or Pace(RUN_TUNING)
     while steps:
         count = pace.start(len(steps), len(steps) if room is None else room(steps[0]))
         yield steps[0], count
         steps = steps[count:]
         if steps:
-            pace.returned(count, backend.zeros((), "f32"))
+            pace.returned(count, backend.zeros((), "f32", RUN_TUNING))
 
 
 @pytest.mark.parametrize("steps", [range(0), range(1), range(3, 700), range(40, -1, -1)])
@@ -41,13 +42,13 @@ def test_calls_grow_as_long_as_they_are_short(monkeypatch: pytest.MonkeyPatch) -
         counts.append(count)
         if len(counts) == 6:
             break
-    assert counts[0] == turns.FIRST
-    assert counts[1] < turns.FIRST
-    assert max(counts) <= turns.SECONDS / 1e-4 * 1.1
+    assert counts[0] == RUN_TUNING.first_steps
+    assert counts[1] < RUN_TUNING.first_steps
+    assert max(counts) <= RUN_TUNING.call_ms / 1e3 / 1e-4 * 1.1
 
 
 def test_the_next_time_begins_at_the_pace_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, pace = [0.0], Pace()
+    now, pace = [0.0], Pace(RUN_TUNING)
     monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
     for _ in range(2):
         counts: list[int] = []

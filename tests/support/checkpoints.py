@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.checkpoint import suspend as keeping
 from tempoc.runtime.checkpoint.state import State, write_state
 from tempoc.runtime.checkpoint.suspend import CheckpointOptions
@@ -39,8 +40,8 @@ def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     So there are boundaries where otherwise only long runs have some.
     """
     monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
-    monkeypatch.setattr(turns, "SECONDS", 0.0)
-    monkeypatch.setattr(machine, "Pace", lambda: turns.Pace(3))
+    short = RunTuning(first_steps=3, call_ms=0)
+    monkeypatch.setattr(machine, "Pace", lambda _: turns.Pace(short))
 
 
 def held_everywhere(

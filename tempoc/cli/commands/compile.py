@@ -44,9 +44,10 @@ def command(
     if memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget
 
-        family = within_budget(compilation, bounds, memory_budget)
+        with waiting(f"compiling {file}", compilation.progress):
+            family = within_budget(compilation, bounds, memory_budget)
         compilation = next(iter(family.values()))
-    with waiting(f"compiling {file}") as compilation.watch:
+    with waiting(f"compiling {file}", compilation.progress):
         write_dumps(compilation, about)
         compilation.write(out, family if len(family) > 1 else None)
     echo_about(compilation, about)

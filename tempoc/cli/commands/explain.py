@@ -12,7 +12,14 @@ from tempoc.cli.options.compile_options import (
 )
 from tempoc.cli.options.memory import memory_options
 from tempoc.cli.options.options import FileName, refuse
-from tempoc.cli.reports.dumps import echo_about, echo_stages, echo_variants, write_dumps
+from tempoc.cli.reports.dumps import (
+    echo_about,
+    echo_stages,
+    echo_variants,
+    stage_texts,
+    write_dumps,
+)
+from tempoc.cli.reports.terminal import echo, waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import VIEWS
@@ -80,11 +87,15 @@ def command(
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
     usual = not (chosen or reports or variants or about.dump_after or about.dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
-    echo_stages(compilation, chosen)
+    with waiting(f"compiling {file}", compilation.progress):
+        texts = stage_texts(compilation, chosen)
+        if reports:
+            compilation.emitted  # noqa: B018 - the reports need it, and print as they go
+    echo_stages(texts)
     if is_compiled and (usual or variants):
         echo_variants(file, wanted=variants, after=bool(chosen))
     if (chosen or variants) and reports:
-        click.echo()
+        echo()
     if memory:
         from tempoc.cli.reports.memory import echo_memory
 

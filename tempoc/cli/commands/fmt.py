@@ -5,7 +5,9 @@ import difflib
 import click
 
 from tempoc.cli.options.options import FileName, error_format_option
+from tempoc.cli.reports.terminal import as_it_is, echo
 from tempoc.diagnostics.diagnostic import Collector
+from tempoc.diagnostics.render import printed
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax.load_modules import STANDARD_INPUT, read_source, write_source
 from tempoc.frontend.syntax.parse import parse
@@ -32,16 +34,17 @@ def _format(file: str, check: bool, diff: bool) -> bool:
     source = read_source(file)
     text = format_module(parse(source), source)
     if file == STANDARD_INPUT and not (check or diff):
-        click.echo(text, nl=False)
+        as_it_is(text)
         return False
     if text == source.text:
         return False
     if diff:
+        name = printed(file)
         before, after = (t.splitlines(keepends=True) for t in (source.text, text))
-        click.echo("".join(difflib.unified_diff(before, after, file, file)), nl=False)
+        as_it_is("".join(difflib.unified_diff(before, after, name, name)))
     if check:
-        click.echo(f"{file}: would be formatted", err=True)
+        echo(f"{printed(file)}: would be formatted", err=True)
     if not check and not diff:
         write_source(file, text)
-        click.echo(f"{file}: formatted", err=True)
+        echo(f"{printed(file)}: formatted", err=True)
     return True

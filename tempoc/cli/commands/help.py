@@ -8,12 +8,12 @@ import click
 
 from tempoc.base.resources import manual_page
 from tempoc.cli.reports import narrow
-from tempoc.cli.reports.terminal import PAGE, console, draw
+from tempoc.cli.reports.terminal import PAGE, console, draw, echo
 from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "budget", "tune", "checkpoints", "files",
-    "devices", "numbers", "python", "errors",
+    "devices", "numbers", "python", "trust", "errors", "install",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""
 _FENCE = "```"
@@ -25,7 +25,7 @@ _ITEM = re.compile(r"(- |\d+\. )")
 def command(page: str | None) -> int:
     """Print a page of the manual; without PAGE, the list of all pages."""
     if page is None:
-        click.echo(f"{_page_list()}\n\n`tempoc help PAGE` prints a page.")
+        echo(f"{_page_list()}\n\n`tempoc help PAGE` prints a page.")
         return 0
     if page not in PAGES:
         raise click.UsageError(_no_such_page(page))
@@ -33,7 +33,7 @@ def command(page: str | None) -> int:
         width = console(sys.stdout).width
         draw(plain_text(manual_page(page), width), sys.stdout, PAGE)
     else:
-        click.echo(plain_text(manual_page(page)), nl=False)
+        echo(plain_text(manual_page(page)), nl=False)
     return 0
 
 

@@ -3,6 +3,7 @@
 import click
 
 from tempoc.cli.options.options import FileName, error_format_option
+from tempoc.cli.reports.terminal import echo
 from tempoc.driver.optimize_text import optimize_text
 from tempoc.frontend.syntax.load_modules import read_source
 
@@ -13,4 +14,4 @@ from tempoc.frontend.syntax.load_modules import read_source
 @error_format_option
 def command(file: str, passes: str, error_format: str) -> None:
     """Read a graph in text form (`-`: standard input), run a pipeline on it, print the result."""
-    click.echo(optimize_text(read_source(file), passes), nl=False)
+    echo(optimize_text(read_source(file), passes), nl=False)

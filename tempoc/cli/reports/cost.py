@@ -1,9 +1,7 @@
 """The report of `explain --cost`. Imports what a run needs, and sympy: commands import it late."""
 
-import click
-
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show
+from tempoc.cli.reports.terminal import echo, show
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import missing_for_memory
@@ -22,5 +20,5 @@ def echo_cost(compilation: Compilation, given: tuple[str, ...], *, after: bool) 
         raise RunError(missing_for_memory(missing))
     values = bound_values(program, bounds) if bounds or not free else None
     if after:
-        click.echo()
+        echo()
     show(cost_text(program_cost(compilation), values))

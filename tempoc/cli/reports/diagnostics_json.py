@@ -4,11 +4,12 @@ import json
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label
+from tempoc.driver.report.equations_text import span_json
 
 
 def render_json(diagnostics: Sequence[Diagnostic]) -> str:
     """A JSON list of all diagnostics, one object each; lines and columns count from 1."""
-    return json.dumps([to_json(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    return json.dumps([to_json(d) for d in diagnostics], indent=2) + "\n"
 
 
 def to_json(diagnostic: Diagnostic) -> dict[str, object]:
@@ -26,15 +27,4 @@ def to_json(diagnostic: Diagnostic) -> dict[str, object]:
 
 def _label_json(label: Label) -> dict[str, object]:
     span = label.span
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "path": span.source.path,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-        "start": span.start,
-        "end": span.end,
-        "text": label.text,
-    }
+    return {**span_json(span), "start": span.start, "end": span.end, "text": label.text}

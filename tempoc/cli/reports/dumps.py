@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import click
-
 from tempoc.cli.options.compile_options import About
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show
+from tempoc.cli.reports.terminal import echo, show
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.counts import counts, show_counts
 from tempoc.driver.report.equations import story
@@ -31,11 +29,15 @@ def write_dumps(compilation: Compilation, about: About) -> None:
             replace_text(path, stage_text(compilation, stage))
 
 
-def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:
-    """Some stages as text, with headings if there are several."""
-    texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
+def stage_texts(compilation: Compilation, chosen: Sequence[str]) -> list[tuple[str, str]]:
+    """Some stages as text."""
+    return [(stage, stage_text(compilation, stage)) for stage in chosen]
+
+
+def echo_stages(texts: Sequence[tuple[str, str]]) -> None:
+    """Print them, with headings if there are several."""
     for number, (stage, text) in enumerate(texts):
-        if len(chosen) > 1:
+        if len(texts) > 1:
             show(("\n" if number else "") + f"# {stage}\n")
         show(text, python=stage == "kernels")
 
@@ -67,15 +69,15 @@ def echo_remarks(compilation: Compilation, error_format: str) -> None:
     chapters = story(compilation)
     path = compilation.loaded.main.source.path
     text = story_json(chapters) if error_format == "json" else show_story(chapters, path)
-    click.echo(text, err=True, nl=False)
+    echo(text, err=True, nl=False)
 
 
 def echo_counts(compilation: Compilation) -> None:
     """How much there is after each pass, on standard error."""
-    click.echo(show_counts(counts(compilation)), err=True, nl=False)
+    echo(show_counts(counts(compilation)), err=True, nl=False)
 
 
 def echo_timing(compilation: Compilation) -> None:
     """A line for each stage and pass, in milliseconds, on standard error."""
     for name, seconds in compilation.timings:
-        click.echo(f"{seconds * 1e3:9.1f} ms  {name}", err=True)
+        echo(f"{seconds * 1e3:9.1f} ms  {name}", err=True)

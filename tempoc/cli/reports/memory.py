@@ -5,10 +5,8 @@ Imports what a run needs: commands import this file late.
 
 from collections.abc import Collection, Mapping
 
-import click
-
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show
+from tempoc.cli.reports.terminal import echo, show, waiting
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import missing_for_memory
@@ -21,13 +19,13 @@ from tempoc.footprint.peak import peak
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.data.bounds import bound_values, resolve
+from tempoc.runtime.data.bounds import INTEGER, bound_values, resolve
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
-from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
+from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.options import RunOptions, parse_bounds
-from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
 
@@ -74,13 +72,14 @@ def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, objec
         least[name], most[name] = low, high if dots else low
         if dots and not (low and high):
             refuse(f"--bounds {name}={value}: a range has two ends, such as 1..4096")
-        if dots and low.isdecimal() and high.isdecimal() and int(low) > int(high):
+        numbers = [int(end) for end in (low, high) if INTEGER.fullmatch(end)]
+        if dots and len(numbers) == 2 and numbers[0] > numbers[1]:
             refuse(f"--bounds {name}={value}: a range begins with the smaller number")
     return least, most
 
 
 def _announce_family(variants: Family) -> dict[Variant, Compilation]:
-    click.echo(variants.note(), err=True, nl=False)
+    echo(variants.note(), err=True, nl=False)
     return {**variants.members}
 
 
@@ -97,7 +96,7 @@ def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: i
 
 
 def _announce_fit(fitting: BudgetFit) -> Compilation:
-    click.echo(fitting.note(), err=True, nl=False)
+    echo(fitting.note(), err=True, nl=False)
     return fitting.chosen.compilation
 
 
@@ -127,19 +126,20 @@ def _echo_peak(
         raise RunError(missing_for_memory(missing))
     if solve is None and budget is not None:
         at = {name: bound_values(program, bounds)[name] for name in free}
-        fitting = fit_budget(compilation, at, default_filled_stores, budget)
+        with waiting("searching within the budget", compilation.progress):
+            fitting = fit_budget(compilation, at, default_filled_stores, budget)
         show(fit_text(fitting) + "\n")
         compilation = fitting.chosen.compilation
         program = compilation.emitted.program
     if solve is None:
         values = bound_values(program, bounds) if bounds or not free else None
-        show(memory_text(program, values, _in_units))
+        show(memory_text(program, values))
         return compilation
     others = _others(program, bounds)
     stores = default_filled_stores(program)
     largest = largest_bound(program, others, solve, stores, budget or 0)
     values = bound_values(program, {**bounds, solve: largest})
-    show(memory_text(program, values, _in_units) + "\n")
+    show(memory_text(program, values) + "\n")
     size = forecast(program, values, stores).peak
     show(f"largest {solve}  {largest}, with {exactly(size)} of {exactly(budget or 0)}\n")
     if formula := _inverse(program, stores, solve):
@@ -147,16 +147,11 @@ def _echo_peak(
     return compilation
 
 
-def _in_units(formula: Expr) -> str | None:
-    """A large formula in units; sympy takes half a second to come."""
-    from tempoc.symbolic.simplify import UNITS, in_units
-
-    text = in_units(formula)
-    return text if any(f" {unit}" in text for unit in UNITS[1:]) else None
-
-
 def _inverse(program: prog.Program, stores: Collection[str], name: str) -> str | None:
-    """The largest value of a bound as a formula of the budget, where there is one."""
+    """The largest value of a bound as a formula of the budget, where there is one.
+
+    sympy takes half a second to come.
+    """
     from tempoc.symbolic.simplify import inverse
 
     formula = peak(program, stores).formula

@@ -7,9 +7,10 @@ to come, so it is imported late, and only where there is a terminal.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
@@ -17,6 +18,9 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from tempoc.cli.reports import narrow
+from tempoc.diagnostics.render import printed
+from tempoc.driver.progress import PHASES, Activity, Progress
+from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.runtime.report.streams import is_terminal
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ SOURCE = (
     (re.compile(r"#.*$"), "dim italic"),
     (re.compile(r'"[^"]*"'), "green"),
     (re.compile(rf"\b({KEYWORDS})\b"), "bold magenta"),
-    (re.compile(r"\b(bool|i32|i64|u32|bf16|f16|f32|f64|key)\b"), "cyan"),
+    (re.compile(rf"\b({'|'.join(ELEMENTS)})\b"), "cyan"),
     (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
 )
 """Parts of `.rt` text."""
@@ -55,6 +59,7 @@ PAGE = (
     (re.compile(r"`[^`]+`"), "cyan"),
 )
 """Parts of the manual's pages."""
+_MARKS_OF_TEXT = re.compile(r"([\n\t])")
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
 _HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
@@ -136,8 +141,24 @@ def draw_python(text: str, stream: TextIO) -> None:
     )
 
 
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print lines; characters that could steer a terminal are shown as escapes."""
+    click.echo(lines_printed(text), err=err, nl=nl)
+
+
+def as_it_is(text: str) -> None:
+    """Print the content of a file on standard output: only a terminal gets escapes."""
+    click.echo(lines_printed(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def lines_printed(text: str) -> str:
+    """Lines with escapes for what is not printed; line breaks and tabs stay."""
+    return "".join(mark if mark in "\n\t" else printed(mark) for mark in _MARKS_OF_TEXT.split(text))
+
+
 def show(text: str, *, python: bool = False) -> None:
     """Print a report on standard output: plain in a pipe, with colours on a terminal."""
+    text = lines_printed(text)
     if not is_terminal(sys.stdout):
         click.echo(text, nl=False)
     elif python:
@@ -157,10 +178,41 @@ def highlight(text: Text, looks: Looks, start: int = 0) -> None:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[Callable[[str], None]]:
-    """While the block runs, a terminal shows what is done; the function changes the words."""
+def waiting(what: str, progress: Progress) -> Iterator[None]:
+    """While the block runs, a terminal shows what a compilation or a search is doing."""
     if not is_terminal(sys.stderr):
-        yield lambda stage: None
+        yield
         return
-    with console(sys.stderr).status(what, spinner="dots") as status:
-        yield lambda stage: status.update(f"{what}: {stage}")
+    from rich.text import Text
+
+    def line(activity: Activity) -> Text:
+        return Text(printed(activity_text(what, activity)), no_wrap=True, overflow="ellipsis")
+
+    with console(sys.stderr).status(line(progress.activity), spinner="dots") as status:
+        progress.show = lambda activity: status.update(line(activity))
+        try:
+            yield
+        finally:
+            progress.show = lambda activity: None
+
+
+def activity_text(what: str, activity: Activity) -> str:
+    """``compiling m.rt: candidate 4 of at most 9, at most about 2 min left: schedule (4 of 7)``."""
+    parts = [what]
+    if activity.most_left is not None:
+        most = activity.tried + activity.most_left
+        candidate = f"candidate {min(activity.tried + 1, most)} of at most {most}"
+        seconds = activity.seconds_left
+        parts.append(candidate + (f", at most about {time_text(seconds)} left" if seconds else ""))
+    if activity.phase:
+        place = f" ({activity.number} of {len(PHASES)})" if activity.phase in PHASES else ""
+        parts.append(f"{activity.phase}{place}")
+    return ": ".join([*parts, activity.detail] if activity.detail else parts)
+
+
+def time_text(seconds: float) -> str:
+    """``40 s``, ``3 min``, ``2 h 5 min``: rounded up to what somebody can plan with."""
+    if seconds < 100:
+        return f"{math.ceil(seconds)} s"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

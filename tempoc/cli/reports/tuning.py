@@ -1,8 +1,8 @@
 """`run --tune`: which way to compute is the fastest here, measured and recorded."""
 
-import click
-
 from tempoc.cli.options.options import refuse
+from tempoc.cli.reports.terminal import echo, waiting
+from tempoc.driver.progress import Progress
 from tempoc.driver.search.recording import tune_and_record
 from tempoc.runtime.data.files import check_writable
 from tempoc.runtime.execute import check_targets, open_inputs
@@ -29,7 +29,9 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
     given = open_inputs(wanted)
     check_targets(wanted, saves(loaded.program.tree))
     settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
-    tuned = tune_and_record(wanted.directory, loaded, given, settings, _tell)
+    progress = Progress()
+    with waiting("tuning", progress):
+        tuned = tune_and_record(wanted.directory, loaded, given, settings, _tell, progress)
     if not tuned.candidate.name:
         _tell("nothing is faster than the program as it is")
         return
@@ -38,4 +40,4 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
 
 
 def _tell(line: str) -> None:
-    click.echo(f"tune: {line}", err=True)
+    echo(f"tune: {line}", err=True)

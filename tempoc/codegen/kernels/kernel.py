@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
+from tempoc.base.python_text import docstring
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import VectorBody
@@ -98,10 +99,11 @@ def function(
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
     lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
-    spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
+    spans = (s for m in statement.members for s in stages.graph.nodes[m].spans)
     equations = equation_lines(spans, stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
-    text += [INDENT + line if line else "" for line in _docstring(equations, name)]
+    words = docstring("\n".join(equations) or f"{name}.")
+    text += [INDENT + line if line else "" for line in words]
     text += [part for line in lines for part in wrapped(INDENT + line)]
     return KernelFunction(
         name=name,
@@ -137,14 +139,3 @@ def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> li
     if len(line) <= WIDTH:
         return [line]
     return [f"def {name}(", *packed(parts, INDENT), "):"]
-
-
-# ---------------------------------------------------------------- the docstring
-
-
-def _docstring(equations: tuple[str, ...], name: str) -> list[str]:
-    """The equations as a docstring, with quotes and backslashes escaped."""
-    shown = [e.replace("\\", "\\\\").replace('"', "'") for e in equations] or [f"{name}."]
-    if len(shown) == 1:
-        return [f'"""{shown[0]}"""']
-    return [f'"""{shown[0]}', *shown[1:], '"""']

@@ -14,6 +14,7 @@ from typing import assert_never
 import tempoc
 from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
+from tempoc.base.python_text import identifier
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program import interface, lengths
@@ -22,12 +23,13 @@ from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.module import module
+from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
-from tempoc.codegen.text.naming import RESERVED, identifier
+from tempoc.codegen.text.naming import RESERVED
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
@@ -199,6 +201,7 @@ def _program(stages: Stages) -> prog.Program:
         params=interface.params(stages),
         seed=interface.seed(stages),
         outputs=interface.outputs(stages),
+        tuning=RUN_TUNING,
     )
 
 

@@ -103,7 +103,8 @@ def contents(
     """All files of the directory by name, the same bytes for the same program."""
     names: dict[str, str] = {}
     for number, (key, source) in enumerate(sources.items()):
-        base = PurePath(source.path).name
+        # Every system can write such a name, whatever its locale.
+        base = re.sub(r"[^ -~]", "_", PurePath(source.path).name)
         name = f"imports/{base}" if number else "model.rt"
         names[key] = name if name not in names.values() else f"imports/{number}_{base}"
     digests = {f"{SOURCE}{key}": name for key, name in names.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tempoc.base.names import Names
+from tempoc.base.python_text import identifier
 from tempoc.codegen.text.naming import RESERVED
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternJax, signature_type
 from tempoc.ops.definition.operator import ImportedFunction
@@ -31,7 +32,7 @@ def _named(graph: Graph, kind: type[ExternCall], others: list[str]) -> dict[Impo
     names = Names([*RESERVED, *map(variable, own), *others])
     ops = (n.op for n in graph.nodes.values() if isinstance(n.op, kind))
     declared = dict.fromkeys(op.declared for op in ops)
-    return {one: names.fresh(one.function.rpartition(".")[2]) for one in declared}
+    return {one: names.fresh(identifier(one.function.rpartition(".")[2])) for one in declared}
 
 
 def externs(

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.names import Names
+from tempoc.base.python_text import identifier
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.program.lengths import at_point
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
-from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.python_text import docstring, import_line
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
@@ -13,12 +15,9 @@ from tempoc.codegen.regions import prelude
 from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
-_HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
-
+_CONVENTIONS = """\
 ``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
-and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
-"""
-'''
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces."""
 # Prefixes that kernels may use, and the imports that these need.
 _IMPORTS = (
     ("jax.", "import jax"),
@@ -57,10 +56,39 @@ def module(
     imports = [line for used, line in _IMPORTS if used in body]
     if own:
         imports += ["", *(_import(place, alias) for place, alias in own.items())]
-    return "\n".join([_HEADER.format(name=name), *imports, "", "", body])
+    title = f"Kernels of {name}, written by tempoc: one function for each statement."
+    head = docstring(f"{title}\n\n{_CONVENTIONS}")
+    text = "\n".join([*head, "", *imports, "", "", body])
+    check_definitions(text)
+    return text
+
+
+def check_definitions(text: str) -> None:
+    """``ValueError`` if a module does more, when it is loaded, than to import and to define."""
+    document, *statements = ast.parse(text).body
+    more = [s for s in statements if not _defines(s)]
+    if more or ast.get_docstring(ast.Module([document], [])) is None:
+        raise ValueError(f"emitted code is executed: {ast.unparse([*more, document][0])}")
+    names = [s.name for s in statements if isinstance(s, ast.FunctionDef)]
+    if len({*names}) < len(names):
+        raise ValueError(f"a function is emitted twice, among {', '.join(names)}")
+
+
+def _defines(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.FunctionDef(decorator_list=[], args=args, returns=None):
+            return all(
+                isinstance(d, ast.Constant) for d in (*args.defaults, *args.kw_defaults) if d
+            )
+        case ast.Assign(targets=[ast.Name()], value=ast.Attribute() as value):
+            return all(isinstance(n, ast.Attribute | ast.Name | ast.Load) for n in ast.walk(value))
+        case _:
+            return False
 
 
 def _import(place: ImportedFunction, alias: str) -> str:
     outer, dot, inner = place.function.partition(".")
-    line = f"from {place.module} import {outer}" + ("" if alias == outer else f" as {alias}")
+    line = import_line(place.module, outer, alias)
     return f"{line}\n{alias} = {alias}.{inner}" if dot else line

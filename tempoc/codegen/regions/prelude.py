@@ -7,12 +7,6 @@ from functools import reduce
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import AND, ATOM, OR, SUM, ExprPrinter, Printed
 
-DTYPES = {
-    "bool": "jnp.bool_", "i32": "jnp.int32", "i64": "jnp.int64", "u32": "jnp.uint32",
-    "bf16": "jnp.bfloat16", "f16": "jnp.float16", "f32": "jnp.float32", "f64": "jnp.float64",
-    "key": "jnp.uint32",
-}  # fmt: skip
-
 
 class TracedPrinter(ExprPrinter):
     """Prints expressions with traced operands."""

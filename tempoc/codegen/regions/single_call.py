@@ -119,11 +119,13 @@ def _trip_count(lower: ix.Expr, upper: ix.Expr, step: int) -> ix.Expr:
 
 
 def _microseconds(trips: ix.Expr, nest: _CallsAtDepth, stores: Mapping[str, Buffer]) -> ix.Expr:
-    """The estimated time of the calls of a nest: 1 us each, and one byte in a nanosecond."""
+    """The estimated time of the calls of a nest: 1 us each, and that for their bytes."""
     moved = ix.add(
         *(ix.product((ix.Const(n), cell_bytes(stores[name]))) for name, n in nest.operands.items())
     )
-    return ix.product((trips, ix.add(ix.Const(nest.calls), ix.floordiv(moved, 1000))))
+    return ix.product(
+        (trips, ix.add(ix.Const(nest.calls), ix.floordiv(moved, MODEL.block_bytes_per_us)))
+    )
 
 
 def _extents(store: Buffer) -> list[ix.Expr]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.prelude import DTYPES, TracedPrinter
-from tempoc.ops.definition.dtype_text import tupled
+from tempoc.codegen.regions.prelude import TracedPrinter
+from tempoc.ops.definition.dtype_text import jax_dtype, tupled
+from tempoc.ops.definition.types import DType
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
 from tempoc.symbolic import expr as ix
@@ -66,7 +67,7 @@ class RegionNames:
         store = self.context.stores[cell.store]
         sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
         shape = tupled([sizes[k] for k in store.order])
-        return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
+        return f"jnp.zeros({shape}, {jax_dtype(DType(store.dtype))})"
 
     def length_argument(self, e: ix.Expr) -> str:
         """A length as the caller passes it in ``at``."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from tempoc.base.names import Names
+from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.spelling import RegionNames
-from tempoc.codegen.text.naming import RESERVED, identifier, names_in
+from tempoc.codegen.text.naming import RESERVED, names_in
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
@@ -97,7 +98,8 @@ class RegionWriter(RegionNames):
             equations=tuple(equations),
             checks=("",) * checked,
         )
-        return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
+        words = [INDENT + line for line in docstring(doc)]
+        return kernel, [*head, *words, *self.lines, *body]
 
     def refresh_lengths(self, s: prog.ProgramStatement, depth: int) -> None:
         """Recompute the lengths that a statement may have ended."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.python_text import identifier
 from tempoc.codegen.stores.array_sizes import DynamicSize
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.codegen.stores.window_axis import WindowAxis
-from tempoc.codegen.text.naming import identifier
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.definition.operator import Emitter, ImportedFunction
 from tempoc.poly.relations import syntactic as fast

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tempoc.base.names import COTANGENT
-from tempoc.ops.emission.prelude import HELPERS
+from tempoc.base.python_text import identifier
+from tempoc.program.nodes.spelling import PREAMBLE
 from tempoc.symbolic import expr as ix
 
 RESERVED = tuple(
@@ -19,29 +19,12 @@ RESERVED = tuple(
             *keyword.kwlist,
             *keyword.softkwlist,
             *dir(builtins),
-            *HELPERS,
-            "first_fault",
-            "in_batches",
-            "in_windows",
-            "looped",
-            "squeezed",
-            "taken_if",
-            "looped_while",
-            "updated",
-            "at",
-            "jax",
-            "jnp",
-            "lax",
+            *PREAMBLE,
+            *("__annotations__", "__builtins__", "__file__"),
         }
     )
 )
 """Names that emitted code must not bind, sorted."""
-
-
-def identifier(name: str) -> str:
-    """A source name as an identifier: ``h.matmul`` is ``h_matmul``."""
-    text = re.sub(r"\W+", "_", name)
-    return text if text and not text[0].isdigit() else f"_{text}"
 
 
 def names_in(lines: Iterable[str]) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePath
 
+from tempoc.base.python_text import printable
 from tempoc.diagnostics.source import Span
 
 
@@ -21,7 +22,7 @@ def equation_lines(equations: Iterable[Span], program: str) -> tuple[str, ...]:
         return path.stem != program, path.name, span.line
 
     texts = {place(s)[1:]: _source_text(s) for s in sorted(outermost, key=place)}
-    return tuple(f"{name}:{line}: {text}" for (name, line), text in texts.items())
+    return tuple(f"{printable(name)}:{line}: {text}" for (name, line), text in texts.items())
 
 
 def _outermost(spans: Iterable[Span]) -> set[Span]:

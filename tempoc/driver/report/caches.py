@@ -15,11 +15,12 @@ from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.amounts import bytes_text
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import children, symbols
 
-HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "bytes per point", "given back")
+HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "size per point", "given back")
 
 
 def caches_text(compilation: Compilation) -> str:
@@ -92,7 +93,7 @@ def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     grows = any(a.dim == dim and a.grows for a in store.axes)
     count = ("up to " if grows else "") + show(sizes.pop(dim))
     others = (ix.Const(element_bytes(store)), *store.shape, *sizes.values())
-    return [kind(store), count, show(ix.product(others)), _until(store, plan)]
+    return [kind(store), count, bytes_text(ix.product(others)), _until(store, plan)]
 
 
 def _until(store: Buffer, plan: MemoryPlan) -> str:

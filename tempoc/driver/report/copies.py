@@ -6,12 +6,12 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.errors import missing_for_memory
 from tempoc.footprint.compiled import Compiled, compiled
 from tempoc.runtime.data.bounds import bound_values
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 
-HEAD = ("function", "loop over", "given away", "updated in place", "temporary")
+HEAD = ("function", "loop over", "bytes given away", "updated in place", "temporary")
 
 
 def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:

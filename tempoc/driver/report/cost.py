@@ -22,7 +22,7 @@ from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Tensor
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.simplify import in_terms, in_units, quotient_text
+from tempoc.symbolic.simplify import in_counts, in_terms, in_units, quotient_text
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import extent, substitute, symbols
 
@@ -131,7 +131,7 @@ def _sums(cost: ProgramCost) -> Iterator[str]:
     total = cost.total
     for label, formula in (("FLOPs", total.work), ("read", total.read), ("written", total.written)):
         for condition, (value,) in cost.sums.aligned([formula]):
-            text = in_terms(value) if formula is total.work else in_units(value)
+            text = in_counts(value) if formula is total.work else in_units(value)
             when = "" if condition == ix.TRUE else f"  if {show(condition)}"
             yield f"{label:<12}{_at_most(formula)}{text}{when}"
             label = ""
@@ -148,7 +148,7 @@ def _formula_rows(kernel: KernelCost, sums: DomainSums) -> Iterator[list[str]]:
     for condition, (calls, work, read, written) in sums.aligned(kernel.columns):
         if (calls, work, read, written) == (0, 0, 0, 0):
             continue
-        texts = (in_terms(calls), in_terms(work), in_units(read), in_units(written))
+        texts = (in_terms(calls), in_counts(work), in_units(read), in_units(written))
         row = [kernel.name, *(a + b for a, b in zip(exact, texts, strict=True))]
         row.append(quotient_text(work, read + written))
         yield row if condition == ix.TRUE else [*row, show(condition)]

@@ -50,14 +50,15 @@ def story_json(chapters: Sequence[Chapter]) -> str:
     """A JSON list of all chapters; lines and columns count from 1."""
     chapters_json = [
         {
-            "statement": _span_json(c.statement),
+            "statement": c.statement and span_json(c.statement),
             "text": c.title or None,
             "kernels": [
                 {"name": k.name, "for_each": list(k.loops), "at_once": list(k.together)}
                 for k in c.kernels
             ],
             "remarks": [
-                {"pass": r.step, "message": r.message, "at": _span_json(r.span)} for r in c.remarks
+                {"pass": r.step, "message": r.message, "at": r.span and span_json(r.span)}
+                for r in c.remarks
             ],
         }
         for c in chapters
@@ -65,9 +66,8 @@ def story_json(chapters: Sequence[Chapter]) -> str:
     return json.dumps(chapters_json, indent=2, ensure_ascii=False) + "\n"
 
 
-def _span_json(span: Span | None) -> dict[str, object] | None:
-    if span is None:
-        return None
+def span_json(span: Span) -> dict[str, object]:
+    """Where a span begins and ends, by lines and columns."""
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)
     return {

@@ -154,24 +154,42 @@ class _BudgetSearch:
 
     def run(self, compilation: Compilation) -> BudgetVariant | None:
         """The cheapest variant that fits; ``None`` if none does."""
+        compilation.progress.search()
         original = self.measure(compilation)
         if original.peak <= self.budget:
             return original
-        recomputed = self.recomputing(compilation)
         limits = _limits(compilation, original.peak)
+        # Tiles, also of values that are rematerialized: one for each limit, and one to confirm.
+        most = len(limits) + 1
+        self.expect(compilation, len(RECOMPUTE) + most + 1, most + EFFORT.loops_by_host)
+        recomputed = self.recomputing(compilation)
+        self.expect(compilation, most + 1, most + EFFORT.loops_by_host)
         tiles = [compilation, *self.tiled(compilation, limits)]
         fitting = [v for v in self.measured if v.peak <= self.budget]
+        self.expect(compilation, 1, 0 if fitting else most + EFFORT.loops_by_host)
         fitting += self.offloading(compilation)
         if recomputed and not fitting:
+            self.expect(compilation, most, EFFORT.loops_by_host)
             tiles += self.tiled(recomputed[-1], limits)
             fitting += [v for v in self.measured if v.peak <= self.budget]
+        self.expect(compilation, 0, 0 if fitting else EFFORT.loops_by_host)
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
             fitting += self.offloading(variant)
         if self.exact and not fitting:
+            self.expect(compilation, 0, 0)
             fitting += [v for v in self.measure_skipped() if v.peak <= self.budget]
         return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
+
+    def expect(self, compilation: Compilation, most: int, beyond: int) -> None:
+        """At most so many candidates are left, and so many ``beyond`` these if none of them fits.
+
+        Tiles that were skipped are among the latter.
+        """
+        fits = any(v.peak <= self.budget for v in self.measured)
+        skipped = len(self.skipped) if self.exact and not fits else 0
+        compilation.progress.expect(most + beyond + skipped)
 
     def recomputing(self, compilation: Compilation) -> list[Compilation]:
         """Variants with rematerialization that changes the program."""
@@ -277,6 +295,7 @@ class _BudgetSearch:
             model=self.model,
         )
         self.measured.append(variant)
+        compilation.progress.tried()
         return variant
 
 

@@ -15,7 +15,7 @@ For it, each *move* derives candidates from the best one so far by changing one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -207,6 +207,20 @@ MOVES: tuple[Move, ...] = (
     *(partial(commands_of_loop, number) for number in range(EFFORT.tuned_kernels)),
 )
 """In the order in which they are tried: each starts from the best candidate so far."""
+
+
+def most_candidates(moves: Sequence[Move]) -> int:
+    """At most so many candidates do moves derive."""
+    most: dict[Move, int] = {
+        loops: 2,
+        initial_capacity: len(MODEL.tuned_capacities),
+        tiles: len(MODEL.tuned_limits),
+        rematerialization: 1,
+    }
+    on_gpu = len(WAYS) - 1 if backend.has_commands() else 0
+    return sum(most.get(move, on_gpu) for move in moves)
+
+
 _COMMAND_TEXTS = {
     "default": "command buffers as usual",
     "none": "no command buffers",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tempoc.codegen.program.tuned_choice import write_choice
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.progress import Progress
 from tempoc.driver.search.tuning import LineSink, Tuned, tune
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.execution.specialize import specialize
@@ -19,7 +20,12 @@ LONG = 60
 
 
 def tune_and_record(
-    directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: LineSink
+    directory: str,
+    loaded: LoadedProgram,
+    given: Given,
+    settings: Settings,
+    tell: LineSink,
+    progress: Progress,
 ) -> Tuned:
     """Tune the program in a directory for a run, and record the fastest candidate there.
 
@@ -28,6 +34,7 @@ def tune_and_record(
     plain = replace(loaded, choices=(), known={})
     base = choose_program(plain, given, settings.budget, settings.precision)
     compilation = Compilation.from_directory(str(Path(directory, base.variant)))
+    compilation.progress = progress
     tuned = tune(compilation, base, given, settings, tell)
     bounds = specialize(base, given)[0].bounds
     choice = replace(

@@ -26,7 +26,14 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import not_measured
-from tempoc.driver.search.candidates import AS_IT_IS, MOVES, Candidate, Move, device_row
+from tempoc.driver.search.candidates import (
+    AS_IT_IS,
+    MOVES,
+    Candidate,
+    Move,
+    device_row,
+    most_candidates,
+)
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
@@ -125,10 +132,18 @@ class _Tuner:
         """Try all moves."""
         free = [b.name for b in self.loaded.program.bounds if b.value is None]
         sizes = {name: self.bounds[name] for name in free}
+        progress = compilation.progress
+        progress.phase("measure")
+        progress.search()
         first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
-        for move in moves:
+        progress.tried()
+        for number, move in enumerate(moves):
+            progress.expect(most_candidates(moves[number:]))
             rivals = [*self.valid(move(best.candidate, sizes), best, first)]
-            best = self.fastest(best, rivals) if rivals else best
+            if rivals:
+                progress.phase("measure")
+                best = self.fastest(best, rivals)
+                progress.tried(len(rivals))
         if best is first:
             times = baseline = self.clock([self.timed(first)])[0]
         else:

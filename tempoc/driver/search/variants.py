@@ -26,9 +26,9 @@ from tempoc.driver.search.candidates import AS_IT_IS, differences
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.data.bounds import LIMIT, bound_values, resolve
-from tempoc.runtime.forecast.budget import check_least
+from tempoc.runtime.data.bounds import LIMIT, POWERS, bound_values, resolve
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import check_least
 from tempoc.runtime.messages.units import size_text
 
 FOLDER = "variants"
@@ -162,7 +162,8 @@ class _RangeWalk:
         """
         value = self.allowed(compilation.emitted.program, value, least)
         bounds = self.reach.at(value)
-        chosen = fit_budget(compilation, bounds, self.given, self.budget, exact=exact).chosen
+        with compilation.progress.searches():
+            chosen = fit_budget(compilation, bounds, self.given, self.budget, exact=exact).chosen
         if chosen.compilation is compilation:
             return value
         return max(value, self.add(chosen.compilation, chosen.about()))
@@ -178,7 +179,7 @@ class _RangeWalk:
 
     def allowed(self, program: prog.Program, value: int, least: int) -> int:
         """A nearby value that satisfies the assumptions; the end of the range if there is none."""
-        for step in (1 << k for k in range(12)):
+        for step in EFFORT.rounded_bounds:
             rounded = value // step * step
             if rounded > least and not resolve(program, self.reach.at(rounded), (), {}).problems:
                 return rounded
@@ -192,8 +193,10 @@ class _RangeWalk:
         """
         low, high = self.reach.ends
         fits, over = low - 1, high + 1
-        tried = iter([low << k for k in range(31) if low << k < high] if climb else [high])
-        while over - fits > (1 if self._is_quick(program, fits) else 1 + fits // 8):
+        tried = iter([low * n for n in POWERS if low * n < high] if climb else [high])
+        while over - fits > (
+            1 if self._is_quick(program, fits) else 1 + fits // EFFORT.reach_fraction
+        ):
             value = next(tried, (fits + over) // 2)
             if value < over and self._fits(program, value):
                 fits = value

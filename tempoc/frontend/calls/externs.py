@@ -6,10 +6,10 @@ operand, as for `as`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from tempoc.base.python_text import is_identifier
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
@@ -32,8 +32,6 @@ from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.walk import symbols
 
 KINDS: dict[str, type[ExternCall]] = {"jax": ExternJax, "host": ExternHost}
-_PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-
 ResultTree = tuple[tuple[str, val.Value], ...]
 """Named trees of types: the arguments or the results of a function."""
 
@@ -41,7 +39,8 @@ ResultTree = tuple[tuple[str, val.Value], ...]
 def problems(item: ast.ExternDecl) -> list[Diagnostic]:
     """The errors of a declaration, independent of its calls."""
     diagnostics: list[Diagnostic] = []
-    if not _PLACE.fullmatch(item.path.value):
+    module, _, function = item.path.value.partition(":")
+    if not all(map(is_identifier, (*module.split("."), *function.split(".")))):
         diagnostics.append(extern_errors.bad_place(item.path.span, item.path.value))
     if item.kind == "jax" and item.over is not None:
         diagnostics.append(extern_errors.over_jax(item.over.span))

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax.build_expressions import NUMBER
+from tempoc.frontend.syntax.parse import MAX_DEPTH
 
 
 def parse_define(name: str, text: str, old: val.Value, span: Span) -> val.Value:
     """The value that replaces `old`, and is of the same kind. Raises `Failure`."""
     if isinstance(old, val.ConstantText):
+        return val.ConstantText(_text(text))
+    if text.count("[") > MAX_DEPTH:
+        raise Failure(syntax_errors.too_deep(span, MAX_DEPTH))
+    try:
         value = _parsed(text)
-        return value if isinstance(value, val.ConstantText) else val.ConstantText(text)
-    value = _parsed(text)
+    except OverflowError:
+        raise Failure(syntax_errors.number_too_large(span)) from None
     numbers = isinstance(value, val.ConstantNumber) and isinstance(old, val.ConstantNumber)
     if numbers and _kind(value) == _kind(old):
         return value
@@ -30,20 +38,39 @@ def _kind(value: val.Value) -> str:
     return "a list" if isinstance(value, val.Listing) else "a string"
 
 
-def _parsed(text: str) -> val.Value:
+def _text(text: str) -> str:
+    """A string as it is, or in quotes."""
     try:
-        return _value(json.loads(text))
+        value = json.loads(text) if text.startswith('"') else text
     except ValueError:
-        pass
+        return text
+    return value if isinstance(value, str) else text
+
+
+def _parsed(text: str) -> val.Value:
+    """Raises ``OverflowError`` for a number that is too large."""
+    if (number := _number(text)) is not None:
+        return val.ConstantNumber(number)
     try:
-        if "_" not in text:  # Python would take `1_000`, the language does not
-            return val.ConstantNumber(float(text))
+        return _value(json.loads(text, parse_int=_number, parse_float=_number))
     except ValueError:
         pass
     inner = text[1:-1]
     if text == f"[{inner}]" and not set(inner) & set("[]"):
         return val.Listing(tuple(_parsed(part.strip()) for part in inner.split(",")))
     return val.ConstantText(text)
+
+
+def _number(text: str) -> int | float | None:
+    """A number as the language writes it, with a sign; `None` if it is none."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if digits in ("inf", "nan"):
+        return float(text)
+    if not NUMBER.fullmatch(digits):
+        return None
+    if math.isinf(float(digits)):
+        raise OverflowError
+    return int(text) if digits.isdigit() else float(text)
 
 
 def _value(value: object) -> val.Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import apply_operator as apply
+from tempoc.frontend.syntax.errors import number_too_large
 from tempoc.ops.catalog import SYMBOLS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
@@ -35,7 +37,7 @@ from tempoc.ops.tensor import elementwise as unary
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.walk import is_affine, is_condition
+from tempoc.symbolic.walk import is_affine, is_condition, written_integers
 
 COMPARISONS: dict[str, ix.CompareOp] = {
     "<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "==", "!=": "!=",
@@ -91,6 +93,8 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
     for value in (a, b):
         if folded is not None and isinstance(value, ConstantNumber):
             apply.check_number(value.value, DType.I32, span)
+    for number in written_integers(folded.expr) if isinstance(folded, Index) else ():
+        apply.check_number(number, DType.I64, span)
     if folded is None:
         return apply.elementwise(round, frame, SYMBOLS[op](), (a, b), span)
     return as_named(round, frame, folded, (a, b), span)
@@ -126,19 +130,21 @@ def fold(op: str, a: ConstantNumber, b: ConstantNumber, span: Span) -> ConstantN
     if isinstance(x, bool) and isinstance(y, bool) and op not in COMPARISONS:
         raise Failure(type_errors.bad_operator(span, op, a, b))
     try:
-        return ConstantNumber(power(x, y) if op == "**" else _FOLD[op](x, y))
+        result = power(x, y) if op == "**" else _FOLD[op](x, y)
     except ZeroDivisionError:
         raise Failure(type_errors.division_by_zero(span)) from None
     except OverflowError:
-        return ConstantNumber(math.inf)
+        result = math.inf if x > 0 or y % 2 == 0 else -math.inf
+    if isinstance(result, int) and abs(result) > sys.float_info.max:
+        raise Failure(number_too_large(span))
+    return ConstantNumber(result)
 
 
 def power(x: float, y: float) -> float:
     """`x ** y`; NaN where NumPy gives NaN."""
     if isinstance(x, int) and isinstance(y, int) and y >= 0:
-        if y > 4096 and abs(x) > 1:
-            raise OverflowError
-        return int(x**y)
+        # Larger ones are too large, whatever they are.
+        return int(x ** min(y, 2048 + y % 2)) if abs(x) > 1 else int(x**y)
     result = float(x) ** float(y) if x >= 0 or float(y).is_integer() else math.nan
     return float(result)
 

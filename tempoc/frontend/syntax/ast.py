@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tempoc.diagnostics.source import Span
+from tempoc.ops.definition.types import DType
 
-DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
+DTYPES = tuple(dtype.value for dtype in DType)
 """The names of element types."""
 
 BinaryOp = Literal["or", "and", "+", "-", "*", "/", "//", "%", "@", "**"]

@@ -5,6 +5,7 @@ list rules. Errors that the grammar does not detect are added to `errors`; a nod
 nevertheless, so that parsing continues.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast, errors as syntax_errors
 
-_NUMBER = re.compile(
+NUMBER = re.compile(
     r"(?:0|[1-9][0-9]*)|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?"
 )
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
@@ -110,8 +111,11 @@ class ExpressionActions:
     def number(self, c: list[Any]) -> ast.NumberExpr:
         """`12`, `1.5`."""
         span, text = self.span(c), str(c[0])
-        if not _NUMBER.fullmatch(text):
+        if not NUMBER.fullmatch(text):
             self.errors.add(syntax_errors.bad_number(span, text))
+            text = "0"
+        elif math.isinf(float(text)):
+            self.errors.add(syntax_errors.number_too_large(span))
             text = "0"
         return ast.NumberExpr(span=span, text=text)
 

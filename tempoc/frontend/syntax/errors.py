@@ -103,13 +103,24 @@ def stray_character(span: Span, character: str) -> Diagnostic:
     return error("RT004", f"{shown} is not part of the language", span, _INSTEAD.get(character))
 
 
+_SHOWN = 60
+
+
 def bad_number(span: Span, text: str) -> Diagnostic:
     """Something that begins like a number."""
     help = "numbers are written `12`, `1.5` or `1e-3`"
     product = re.fullmatch(r"([1-9][0-9]*(?:\.[0-9]*)?)([A-DF-Za-df-z]\w*)", text)
     if product is not None and not product[2].startswith("_"):
         help = f"a product is written `{product[1]} * {product[2]}`"
-    return error("RT005", f"`{text}` is not a number", span, help)
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    return error("RT005", f"`{shown}` is not a number", span, help)
+
+
+number_too_large = ErrorRow(
+    "RT017",
+    "this number is too large: it has to be below 1.8e308",
+    "where infinity is meant, write `inf`",
+)
 
 
 # RT006: nesting
@@ -243,6 +254,13 @@ def unknown_module(span: Span, name: str, known: tuple[str, ...], close: str | N
         f"did you mean `{close}`?" if close else file,
         notes=(f"the standard modules are {', '.join(known)}",) if known else (),
     )
+
+
+imports_too_deep = ErrorRow(
+    "RT018",
+    "this import is the end of a chain of more than {limit} imports",
+    "put what the files define into fewer of them",
+)
 
 
 def import_cycle(span: Span, cycle: tuple[str, ...]) -> Diagnostic:

@@ -5,6 +5,7 @@ come from `base/resources.py`, other files are resolved relative to the importin
 from standard input is resolved in the working directory.
 """
 
+import errno
 import functools
 import os
 import sys
@@ -18,11 +19,16 @@ from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source, Span
 from tempoc.files.durable import replace_file
+from tempoc.files.reading import read_file, read_stream
 from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.parse import parse_with_recovery
 
 STANDARD_INPUT = "-"
 PRELUDE = "prelude"
+MAX_SOURCE_BYTES = 1 << 20
+"""The most bytes of a source, which bounds the time of its parser: some seconds."""
+MAX_IMPORTS_DEEP = 100
+"""The most files of which each imports the next; they are loaded recursively."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +110,7 @@ def _extern_folders(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[
 
 def read_program(path: str) -> tuple[Source, Path]:
     """The text of a program and the folder in which it lies; `DiagnosticError` if unreadable."""
-    folder = Path.cwd() if path == STANDARD_INPUT else Path(path).resolve().parent
+    folder = Path.cwd() if path == STANDARD_INPUT else Path(os.path.realpath(path)).parent
     return read_source(path), folder
 
 
@@ -113,13 +119,20 @@ def read_source(path: str, wanted_by: Span | None = None) -> Source:
 
     Raises `DiagnosticError` if there is none, at `wanted_by` if an import wants the file.
     """
-    if path == STANDARD_INPUT and wanted_by is None:
-        return decode_source("<stdin>", sys.stdin.buffer.read())
     try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
+        if path == STANDARD_INPUT and wanted_by is None:
+            path = "<stdin>"
+            return decode_source(path, _standard_input())
+        data = read_file(path, MAX_SOURCE_BYTES)
+    except OSError as error:
         raise DiagnosticError(syntax_errors.unreadable(path, _reason(error), wanted_by)) from None
     return decode_source(path, data)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed")
+    return read_stream(sys.stdin.buffer, MAX_SOURCE_BYTES, "<stdin>")
 
 
 def write_source(path: str, text: str) -> None:
@@ -127,7 +140,7 @@ def write_source(path: str, text: str) -> None:
 
     A link stays a link, and the file keeps its permissions.
     """
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))
     try:
         mode = target.stat().st_mode & 0o7777 if target.exists() else None
         content = text.encode("utf-8")
@@ -137,11 +150,13 @@ def write_source(path: str, text: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    text = getattr(error, "strerror", None) or str(error)
+    return text[:1].lower() + text[1:]
 
 
 def decode_source(path: str, data: bytes) -> Source:
     """The text of a file from its bytes; raises `DiagnosticError` if they are not UTF-8."""
+    path = _shown(path)
     try:
         return Source(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -200,8 +215,8 @@ class _Loader:
             self.errors.add(syntax_errors.unreadable(item.path, "no such file", item.span))
             return None
         shown = path if folder is None else folder / path
-        key = os.path.relpath(shown.resolve(), self.root) if self.root else str(shown)
-        return self.file(Path(key).as_posix(), _short_path(shown), item)
+        key = os.path.relpath(os.path.realpath(shown), self.root) if self.root else str(shown)
+        return self.file(_shown(Path(key).as_posix()), _short_path(shown), item)
 
     def standard(self, name: str, item: ast.ImportItem | None = None) -> str | None:
         """The key of a standard module."""
@@ -227,6 +242,9 @@ class _Loader:
             cycle = [*list(self.open.values())[list(self.open).index(key) :], self.open[key]]
             self.errors.add(syntax_errors.import_cycle(item.span, tuple(cycle)))
             return None
+        if len(self.open) > MAX_IMPORTS_DEEP and item is not None:
+            self.errors.add(syntax_errors.imports_too_deep(item.span, MAX_IMPORTS_DEEP))
+            return None
         try:
             given = self.texts.get(key)
             source = given or read_source(path, None if item is None else item.span)
@@ -242,6 +260,11 @@ class _Loader:
 
 # The standard modules are the same for all programs of a process.
 _standard = functools.cache(parse_with_recovery)
+
+
+def _shown(path: str) -> str:
+    """The name of a file as a text, which the bytes of a name need not be."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _short_path(path: Path) -> str:

@@ -11,31 +11,13 @@ import ml_dtypes
 import numpy as np
 
 from tempoc.ops.definition.types import DType
+from tempoc.program.nodes.dtypes import ELEMENTS
 
 Scalar = bool | int | float
 
-_NUMPY: dict[DType, np.dtype[Any]] = {
-    DType.BOOL: np.dtype(np.bool_),
-    DType.I32: np.dtype(np.int32),
-    DType.I64: np.dtype(np.int64),
-    DType.U32: np.dtype(np.uint32),
-    DType.BF16: np.dtype(ml_dtypes.bfloat16),
-    DType.F16: np.dtype(np.float16),
-    DType.F32: np.dtype(np.float32),
-    DType.F64: np.dtype(np.float64),
-    DType.KEY: np.dtype(np.uint32),
-}
-_JAX = {
-    DType.BOOL: "jnp.bool_",
-    DType.I32: "jnp.int32",
-    DType.I64: "jnp.int64",
-    DType.U32: "jnp.uint32",
-    DType.BF16: "jnp.bfloat16",
-    DType.F16: "jnp.float16",
-    DType.F32: "jnp.float32",
-    DType.F64: "jnp.float64",
-    DType.KEY: "jnp.uint32",
-}
+# `bfloat16` is a name that NumPy knows once `ml_dtypes` is imported.
+_NUMPY: dict[DType, np.dtype[Any]] = {d: np.dtype(ELEMENTS[d.value]) for d in DType}
+_JAX = {d: f"jnp.{dtype.name}{'_' * (d is DType.BOOL)}" for d, dtype in _NUMPY.items()}
 _MEANT = {dtype: name for name, dtype in _NUMPY.items() if name is not DType.KEY}
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from keyword import iskeyword
 from types import MappingProxyType
 
 from tempoc.base.names import Names
+from tempoc.base.python_text import is_identifier
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Interval
@@ -75,8 +75,7 @@ class KernelEmitter:
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the name: ``hint`` or, if that is taken, one like it."""
-        good = hint.isidentifier() and not iskeyword(hint)
-        name = self.names.fresh(hint if good else "value")
+        name = self.names.fresh(hint if is_identifier(hint) else "value")
         self.lines.append(f"{name} = {text}")
         return name
 

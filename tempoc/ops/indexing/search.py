@@ -18,6 +18,7 @@ from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
+    EmittedValue,
     EmittedValues,
     Emitter,
     Op,
@@ -126,13 +127,33 @@ def _orderable(args: tuple[TensorType, ...], name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sort(Op):
-    """Ascending along an axis; NaN comes last."""
+class Ordering(Op):
+    """The elements along an axis in ascending order."""
 
     axis: int = -1
 
-    name = "sort"
     heavy = True
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
+        """One for each element: the logarithm of the extent is left out."""
+        return ix.product(args[0].shape)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are ordered."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
+
+    def padded_last(self, v: EmittedValue, out: Emitter) -> tuple[str, int]:
+        """The operand with padding that sorts last, and the axis."""
+        v = pads.with_own_padding(v, out)
+        axis = axis_of(self.axis, v.type.ndim)
+        return out.masked(v, (axis,), _last(v.type.dtype)), axis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sort(Ordering):
+    """Ascending along an axis; NaN comes last."""
+
+    name = "sort"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
@@ -140,35 +161,22 @@ class Sort(Op):
         axis_of(self.axis, args[0].ndim)
         return args
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
-        """One for each element: the logarithm of the extent is left out."""
-        return ix.product(args[0].shape)
-
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
         y = np.sort(widened(args[0]), axis=self.axis, kind="stable")
         return (y.astype(args[0].dtype),)
 
-    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
-        """All axes but the one along which elements are ordered."""
-        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
-
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
-        v = pads.with_own_padding(args[0], out)
-        axis = axis_of(self.axis, v.type.ndim)
-        x = out.masked(v, (axis,), _last(v.type.dtype))
+        x, axis = self.padded_last(args[0], out)
         return (f"jnp.sort({x}, axis={axis})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArgSort(Op):
+class ArgSort(Ordering):
     """The places (``i32``) of the elements in ascending order; equals keep their order."""
 
-    axis: int = -1
-
     name = "argsort"
-    heavy = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -177,23 +185,13 @@ class ArgSort(Op):
         axis_of(self.axis, args[0].ndim)
         return (TensorType(DType.I32, args[0].shape),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
-        """One for each element: the logarithm of the extent is left out."""
-        return ix.product(args[0].shape)
-
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable."""
         return (np.argsort(widened(args[0]), axis=self.axis, kind="stable").astype(np.int32),)
 
-    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
-        """All axes but the one along which elements are ordered."""
-        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
-
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
-        v = pads.with_own_padding(args[0], out)
-        axis = axis_of(self.axis, v.type.ndim)
-        x = out.masked(v, (axis,), _last(v.type.dtype))
+        x, axis = self.padded_last(args[0], out)
         return (f"jnp.argsort({x}, axis={axis}, stable=True).astype(jnp.int32)",)
 
 

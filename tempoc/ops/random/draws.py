@@ -33,7 +33,6 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 KEY = TensorType(DType.KEY, (ix.Const(2),))
-_DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +268,7 @@ def _uniform(key: EmittedValue, shape: tuple[ix.Expr, ...], dtype: DType, out: E
     operands = f"{key.text}, {_positions(shape, out)}"
     if dtype is DType.F64:
         return f"random_uniform64({operands})"
-    width, digits = _DIGITS[dtype]
+    width, digits = threefry.DIGITS[numpy_dtype(dtype).name]
     return f"random_uniform({operands}, {width}, {digits}, {jax_dtype(dtype)})"
 
 

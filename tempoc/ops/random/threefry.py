@@ -68,14 +68,17 @@ def bits(key: Array, shape: tuple[int, ...]) -> Array:
     return x ^ y
 
 
+# Bits that are drawn for a number, and those that it keeps, as jax.random has it.
+DIGITS = {"bfloat16": (8, 7), "float16": (16, 10), "float32": (32, 23)}
+
+
 def uniform(key: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
     """Multiples of ``2**-digits`` in ``[0, 1)``, with all the digits the dtype has below 1."""
     if dtype.itemsize == 8:
         x, y = words(key, shape)
         wide = (x.astype(np.uint64) << np.uint64(32) | y) >> np.uint64(12)
         return wide.astype(np.float64) * 2.0**-52
-    # As jax.random has it, a bf16 uses 7 of 8 bits and an f16 10 of 16.
-    width, digits = {"float16": (16, 10), "bfloat16": (8, 7)}.get(dtype.name, (32, 23))
+    width, digits = DIGITS[dtype.name]
     drawn = (bits(key, shape) & np.uint32(2**width - 1)) >> np.uint32(width - digits)
     return (drawn.astype(np.float32) * np.float32(2.0**-digits)).astype(dtype)
 

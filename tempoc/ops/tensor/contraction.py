@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.base.python_text import literal
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
 from tempoc.ops.definition.dtype_text import jax_dtype, scalar
@@ -93,7 +94,7 @@ class MatMul(Op):
 
     name, symbol = "matmul", "@"
     layout_agnostic = True
-    heavy = contraction = multilinear = True
+    heavy = contraction = multilinear = overflows = True
     monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -210,7 +211,7 @@ class Einsum(Op):
 
     name = "einsum"
     layout_agnostic = True
-    heavy = contraction = multilinear = True
+    heavy = contraction = multilinear = overflows = True
     monoid = SUM
 
     def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:
@@ -323,7 +324,7 @@ class Einsum(Op):
             given = [last if k == order[-1] else text for k, text in enumerate(texts)]
             if columns:
                 return f"transposed_matmul({', '.join(given[c] for c in columns)})"
-            return f'jnp.einsum("{spec}", {", ".join(given)}{precise})'
+            return f"jnp.einsum({literal(spec)}, {', '.join(given)}{precise})"
 
         for k in order:
             term, v = terms[k], args[k]

@@ -14,8 +14,8 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.amounts import bytes_text
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -102,6 +102,6 @@ def bytes_of(type_: TensorType, at: Mapping[str, int]) -> int:
 
 
 def size_formula(type_: TensorType, times: Iterable[ix.Expr] = ()) -> str:
-    """The bytes of ``times`` tensors as a readable formula, ``131072*T``."""
+    """The bytes of ``times`` tensors as a readable formula, ``128 KiB*T``."""
     each = ix.Const(numpy_dtype(type_.dtype).itemsize)
-    return show(ix.mul(ix.product((*times, *type_.shape)), each))
+    return bytes_text(ix.mul(ix.product((*times, *type_.shape)), each))

@@ -15,6 +15,7 @@ from itertools import product as combinations
 from math import gcd
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.effort import EFFORT
 from tempoc.passes.contraction.chain import Chain, ProductTree, leaves
 from tempoc.poly.relations.products import without_values
 from tempoc.poly.relations.space import Space
@@ -153,9 +154,9 @@ def _bipartitions(parts: frozenset[int]) -> Iterator[frozenset[int]]:
 def samples(universe: Universe, domain: Domain) -> list[Sizes]:
     """Sizes that the assumptions allow: all bounds equal, and some much greater than others."""
     free = [b.name for b in universe.bounds if b.value is None or b.until]
-    grid: list[Sequence[int]] = [[n] * len(free) for n in (1, 2, 4, 16, 64, 256, 1024, 4096)]
-    if 1 < len(free) < 4:
-        grid += combinations((2, 32, 2048), repeat=len(free))
+    grid: list[Sequence[int]] = [[n] * len(free) for n in EFFORT.order_sizes]
+    if 1 < len(free) <= EFFORT.mixed_order_bounds:
+        grid += combinations(EFFORT.mixed_order_sizes, repeat=len(free))
     sampled = []
     for values in grid:
         sizes = dict(zip(free, values, strict=True))

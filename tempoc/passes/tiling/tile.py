@@ -318,11 +318,11 @@ class _TensorSearch:
     def remark_missed(self, name: str, why: str, first: bool) -> None:
         """Remark why the first axis of a tensor is not cut, unless a tile size was requested."""
         if first and not self.options.size and not self.graph.nodes[name].vector:
-            text = f"`{name}` takes {self.formula(name)} bytes: {why}"
+            text = f"`{name}` takes {self.formula(name)}: {why}"
             self.context.remarks.add("tile", text, self.graph.nodes[name].span)
 
     def formula(self, name: str) -> str:
-        """The bytes of a node's result, as text."""
+        """The size of a node's result, as text."""
         node = self.graph.nodes[name]
         bounds = [ix.Sym(self.graph.universe.dim(d).bound) for d in node.vector]
         return size_formula(self.longest(node.types[0], node), bounds)
@@ -363,7 +363,7 @@ class _TensorSearch:
             partial=self.is_partial(region),
             is_large=self.is_large,
         )
-        text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
+        text = f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
         self.context.remarks.add("tile", text, self.graph.nodes[name].span)
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"

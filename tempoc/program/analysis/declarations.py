@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar
 
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bound_order
 from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import is_folder
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
-DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 SAVED = ".safetensors"
 """The suffix of files that an effect saves."""
 _HOLE = re.compile(r"\{(\w+)\}")
@@ -112,6 +112,8 @@ class DeclarationChecker:
                 self.require(name in self.bounds, where, f"there is no bound {name}")
             for dim in length.outer:
                 self.require(dim in self.dims, where, f"there is no dimension {dim}")
+        for number in astuple(self.program.tuning):
+            self.require(0 < number < 1 << 31, "tuning", f"has the number {number}")
         for a in self.program.assumptions:
             self.expression(f"assumption {a.text}", a.condition)
 
@@ -130,7 +132,7 @@ class DeclarationChecker:
     def store(self, store: Buffer) -> None:
         """A store has a dtype, its dimensions once, one growing axis, one behind others."""
         where = f"store {store.name}"
-        self.require(store.dtype in DTYPES, where, f"{store.dtype} is no dtype")
+        self.require(store.dtype in ELEMENTS, where, f"{store.dtype} is no dtype")
         for dim in unique(f"{where}, dimension", store.dims):
             self.require(dim in self.dims, where, f"there is no dimension {dim}")
         moduli = [key.modulo for key in store.keys if key.modulo is not None]
@@ -210,7 +212,7 @@ class DeclarationChecker:
         for part in (extern.alias, *extern.module.split("."), *extern.function.split(".")):
             self.name(where, part)
         for type_ in (*extern.arguments, *extern.results):
-            self.require(type_.dtype in DTYPES, where, f"{type_.dtype} is no dtype")
+            self.require(type_.dtype in ELEMENTS, where, f"{type_.dtype} is no dtype")
             dims = tuple(self.dims) if extern.host else ()
             for e in type_.shape:
                 self.expression(where, e, (*extern.free, *dims))

@@ -3,7 +3,7 @@
 Grammar::
 
     Program   = version, name, doc, bounds, lengths, assumptions, dims, inputs, params, stores,
-                externs, kernels, tree, outputs, provenance, variants
+                externs, kernels, tree, outputs, tuning, files, provenance, variants
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
               | Free(cells) | Load(cells) | Evict(cells) | Effect(call, ...)
@@ -26,10 +26,11 @@ from dataclasses import dataclass
 from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, ProgramBound
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.functions import Extern
+from tempoc.program.nodes.tuning import UNTUNED, RunTuning
 from tempoc.program.nodes.variants import Variant
 from tempoc.symbolic import expr as ix
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,6 +360,7 @@ class Program:
     kernels: tuple[Kernel, ...] = ()
     tree: ProgramStatement = Sequence(items=())
     outputs: tuple[ProgramOutput, ...] = ()
+    tuning: RunTuning = UNTUNED
     files: tuple[tuple[str, str], ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     variants: tuple[Variant, ...] = ()

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import keyword
 
-_UNFIT = frozenset(
-    (
-        *keyword.kwlist,
-        *("at", "carry", "count", "fault", "found", "steps"),
-        *("jax", "jnp", "lax"),
-        *("dict", "float", "int", "len", "list", "max", "min", "range", "slice", "sum", "tuple"),
-        "zip",
-    )
+PREAMBLE = (
+    *("at", "jax", "jnp", "lax"),
+    *("first_fault", "first_wrong", "greatest_first", "in_batches", "in_windows", "integer_power"),
+    *("linear_rows", "looped", "looped_while", "matvec", "minus_log", "random_bits", "random_fold"),
+    *("random_gumbel", "random_key", "random_normal", "random_normal64", "random_of_few"),
+    *("random_uniform", "random_uniform64", "squeezed", "taken_if", "threefry"),
+    *("transposed_matmul", "updated", "wrong_value"),
 )
+"""What kernels mean by these names: an argument, modules, the functions emitted before them."""
+_REGIONS = ("carry", "count", "fault", "found", "steps")
+_BUILTINS = (
+    *("dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "next"),
+    *("range", "reversed", "slice", "sum", "tuple", "zip"),
+    *("__builtins__", "__debug__"),
+)
+_UNFIT = frozenset(n.rstrip("_") for n in (*keyword.kwlist, *PREAMBLE, *_REGIONS, *_BUILTINS))
 
 
 def variable(name: str) -> str:

@@ -3,6 +3,7 @@ assumptions on them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,11 @@ from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 # Indices are 32-bit integers on the device.
 LIMIT = 2**31
+"""Bounds are below."""
+POWERS = [1 << k for k in range(LIMIT.bit_length() - 1)]
+"""The bounds that are powers of 2."""
+INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+"""What is read as a number; longer ones are too large anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +137,11 @@ def _integer(value: object) -> int | None:
     """Integers of any kind (numpy's too), and integers in text."""
     if isinstance(value, bool):
         return None
+    if isinstance(value, str):
+        return int(value) if INTEGER.fullmatch(value.strip()) else None
     try:
-        return int(value, 10) if isinstance(value, str) else int(value.__index__())  # type: ignore[attr-defined]
-    except (ValueError, AttributeError):
+        return int(value.__index__())  # type: ignore[attr-defined]
+    except (ValueError, TypeError, AttributeError):
         return None
 
 

@@ -10,28 +10,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tempoc.program.nodes.dtypes import ELEMENTS
+
 HostArray = np.ndarray[Any, Any]
 
-# Language name, numpy type, name in safetensors.
-_TABLE: tuple[tuple[str, Any, str], ...] = (
-    ("bool", np.bool_, "BOOL"),
-    ("i32", np.int32, "I32"),
-    ("i64", np.int64, "I64"),
-    ("u32", np.uint32, "U32"),
-    ("bf16", ml_dtypes.bfloat16, "BF16"),
-    ("f16", np.float16, "F16"),
-    ("f32", np.float32, "F32"),
-    ("f64", np.float64, "F64"),
-)
-# A random key is two words along the last axis.
-NUMPY = {name: np.dtype(kind) for name, kind, _ in _TABLE} | {"key": np.dtype(np.uint32)}
-SAFETENSORS = {tag: np.dtype(kind) for _, kind, tag in _TABLE} | {
+NUMPY = {name: np.dtype(kind) for name, kind in ELEMENTS.items()}
+_NUMBERS = {name: dtype for name, dtype in NUMPY.items() if name != "key"}
+SAFETENSORS = {name.upper(): dtype for name, dtype in _NUMBERS.items()} | {
     "I8": np.dtype(np.int8), "U8": np.dtype(np.uint8), "I16": np.dtype(np.int16),
     "U16": np.dtype(np.uint16), "U64": np.dtype(np.uint64), "C64": np.dtype(np.complex64),
     "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn), "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }  # fmt: skip
-_LANGUAGE = {np.dtype(kind): name for name, kind, _ in _TABLE}
+_LANGUAGE = {dtype: name for name, dtype in _NUMBERS.items()}
 _TAGS = {dtype: tag for tag, dtype in SAFETENSORS.items()}
 
 _ROUNDED = {("int64", "float64"), ("uint64", "float64")}

@@ -5,12 +5,11 @@ All failures become ``RunError`` with the path and the reason.
 
 from __future__ import annotations
 
-import math
 import zipfile
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,36 +18,27 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.files.below import FileIdentity, existing_below, replace_below
 from tempoc.files.durable import make_folder, probe, replace_file
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
-from tempoc.runtime.data.safetensors import open_safetensors, write_safetensors
-from tempoc.runtime.data.source import TensorSource
+from tempoc.runtime.data.npy import open_npy, open_npz
+from tempoc.runtime.data.safetensors import open_data, write_safetensors
+from tempoc.runtime.data.source import DataFile, TensorSource
 from tempoc.runtime.messages import run as errors
 
 FileWriter = Callable[[BinaryIO], object]
 SUFFIXES = (".npy", ".npz", ".safetensors")
 BUNDLES = (".npz", ".safetensors")
-# What numpy and zipfile raise for files that are cut off or of another kind.
-_DAMAGE = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    OverflowError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-)
+_READERS: dict[str, Callable[[DataFile], dict[str, TensorSource]]] = {
+    ".npy": open_npy, ".npz": open_npz, ".safetensors": open_data,
+}  # fmt: skip
 
 
 def open_bundle(path: str | Path) -> dict[str, TensorSource]:
     """All tensors of an ``.npz`` or ``.safetensors`` file by name. Raises ``RunError``."""
-    return _opened(Path(path), {".npz": _open_npz, ".safetensors": open_safetensors})
+    return _opened(Path(path), BUNDLES)
 
 
 def open_tensor(name: str, path: str | Path) -> TensorSource:
     """The tensor ``name`` of a file, or the file's only tensor. Raises ``RunError``."""
-    tensors = _opened(
-        Path(path), {".npy": _open_npy, ".npz": _open_npz, ".safetensors": open_safetensors}
-    )
+    tensors = _opened(Path(path), SUFFIXES)
     if name in tensors:
         return tensors[name]
     if len(tensors) != 1:
@@ -56,16 +46,32 @@ def open_tensor(name: str, path: str | Path) -> TensorSource:
     return next(iter(tensors.values()))
 
 
-def _opened(
-    path: Path, readers: Mapping[str, Callable[[Path], dict[str, TensorSource]]]
-) -> dict[str, TensorSource]:
-    if path.suffix not in readers:
-        raise RunError(errors.unknown_suffix(str(path), list(readers), path.suffix in SUFFIXES))
-    if not path.exists():
-        raise RunError(errors.no_file(str(path)))
+def _opened(path: Path, suffixes: Sequence[str]) -> dict[str, TensorSource]:
+    if path.suffix not in suffixes:
+        raise RunError(errors.unknown_suffix(str(path), suffixes, path.suffix in SUFFIXES))
+    with _reading(path):
+        tensors = _READERS[path.suffix](DataFile(path))
+    return {name: t._replace(read=_guarded(path, t.read)) for name, t in tensors.items()}
+
+
+def _guarded(path: Path, read: Callable[[], HostArray]) -> Callable[[], HostArray]:
+    def guarded() -> HostArray:
+        with _reading(path):
+            return read()
+
+    return guarded
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Report what is wrong with a file as ``RunError``."""
     try:
-        return readers[path.suffix](path)
-    except _DAMAGE as error:
+        yield
+    except FileNotFoundError:
+        raise RunError(errors.no_file(str(path))) from None
+    except MemoryError:
+        raise RunError(errors.unreadable(str(path), "it needs more memory than there is")) from None
+    except (OSError, ValueError) as error:
         raise RunError(errors.unreadable(str(path), _reason(error))) from None
 
 
@@ -74,77 +80,8 @@ def _reason(error: Exception) -> str:
         return "it is a file"
     if isinstance(error, NotADirectoryError):
         return "a part of its path is a file"
-    if isinstance(error, zipfile.BadZipFile | zlib.error):
-        return "it is damaged, or no .npz file"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return (text or type(error).__name__).rstrip(".").split("\n")[0]
-
-
-def _guarded(path: Path, read: Callable[[], HostArray]) -> Callable[[], HostArray]:
-    """A reader that reports damaged data as ``RunError``."""
-
-    def guarded() -> HostArray:
-        try:
-            return _as_bfloat(read())
-        except _DAMAGE as error:
-            raise RunError(errors.unreadable(str(path), _reason(error))) from None
-
-    return guarded
-
-
-def _as_bfloat(array: HostArray) -> HostArray:
-    """numpy files know no bfloat16: its two bytes come back as a nameless type."""
-    return array.view(NUMPY["bf16"]) if array.dtype == np.dtype("V2") else array
-
-
-def _open_npy(path: Path) -> dict[str, TensorSource]:
-    with path.open("rb") as file:
-        shape, dtype = _npy_header(file)
-        size = file.tell() + math.prod(shape) * dtype.itemsize
-    if path.stat().st_size < size:
-        raise ValueError(f"it is truncated: {size} bytes are announced")
-    array: HostArray = np.load(path, mmap_mode="r", allow_pickle=False)
-    read = _guarded(path, lambda: array)
-    source = TensorSource(name=path.stem, dtype=dtype, shape=shape, origin=str(path), read=read)
-    return {path.stem: source}
-
-
-def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    try:
-        version = npy.read_magic(file)
-    except ValueError:
-        raise ValueError("it is not an .npy file") from None
-    reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    try:
-        shape, _, dtype = reader(file)
-    except ValueError:
-        raise ValueError("its header is damaged") from None
-    if min(shape, default=0) < 0:
-        raise ValueError("its header is damaged")
-    if dtype.hasobject:
-        raise ValueError("it holds Python objects, not numbers")
-    return shape, NUMPY["bf16"] if dtype == np.dtype("V2") else dtype
-
-
-def _open_npz(path: Path) -> dict[str, TensorSource]:
-    tensors: dict[str, TensorSource] = {}
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            if member.endswith(".npy"):
-                with archive.open(member) as file:
-                    shape, dtype = _npy_header(file)
-                name = member.removesuffix(".npy")
-                read = _guarded(path, lambda member=member: _npz_member(path, member))  # type: ignore[misc]
-                tensors[name] = TensorSource(
-                    name=name, dtype=dtype, shape=shape, origin=str(path), read=read
-                )
-    return tensors
-
-
-def _npz_member(path: Path, member: str) -> HostArray:
-    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-        array: HostArray = npy.read_array(file, allow_pickle=False)
-        return array
 
 
 # ------------------------------------------------------------------ writing

@@ -1,14 +1,12 @@
 """The safetensors format: eight bytes of length, a JSON header, the bytes of all tensors.
 
-Written from the published description of the format. Reading maps the file into memory, so that
-opening half a gigabyte takes no time; data is copied when it is used. Raises ``ValueError`` for
-anything that is not such a file.
+Written from the published description of the format. Data is read when it is used. Raises
+``ValueError`` for anything that is not such a file.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -17,28 +15,40 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tempoc.runtime.data.dtypes import SAFETENSORS, HostArray, safetensors_tag
-from tempoc.runtime.data.source import TensorSource
+from tempoc.runtime.data.source import DataFile, TensorSource, array_bytes
 
 _LENGTH = 8
 _HEADER_LIMIT = 100 << 20
 
 
 def open_safetensors(path: Path) -> dict[str, TensorSource]:
-    """All tensors of a file. Raises ``ValueError`` with the reason if it is damaged."""
-    size = path.stat().st_size
+    """All tensors of a file. Raises ``OSError``; ``ValueError`` with the reason if damaged."""
+    return open_data(DataFile(path))
+
+
+def open_data(data: DataFile) -> dict[str, TensorSource]:
+    """All tensors of a file. Raises ``OSError``; ``ValueError`` with the reason if damaged."""
+    with data.open() as file:
+        raw = _raw_header(file, data.size)
+    header, start = _header(raw), _LENGTH + len(raw)
+    tensors = {name: _source(name, entry, data, start) for name, entry in header.items()}
+    spans = sorted((*header[name]["data_offsets"], name) for name in tensors)
+    _check_cover(spans, data.size - start)
+    return tensors
+
+
+def _raw_header(file: BinaryIO, size: int) -> bytes:
     if size < _LENGTH:
         raise ValueError(f"it has {size} bytes, too few for a safetensors file")
-    data: HostArray = np.memmap(path, np.uint8, "r")
-    length = int.from_bytes(data[:_LENGTH].tobytes(), "little")
-    if length > _HEADER_LIMIT or data[_LENGTH : _LENGTH + 1].tobytes() != b"{":
+    length = int.from_bytes(file.read(_LENGTH), "little")
+    if length > _HEADER_LIMIT:
         raise ValueError("it is not a safetensors file")
-    if _LENGTH + length > size:
+    raw = file.read(length)
+    if raw[:1] != b"{":
+        raise ValueError("it is not a safetensors file")
+    if len(raw) != length:
         raise ValueError(f"its header needs {_LENGTH + length} bytes, the file has {size}")
-    header = _header(data[_LENGTH : _LENGTH + length].tobytes())
-    body = data[_LENGTH + length :]
-    tensors = {name: _source(name, entry, body, path) for name, entry in header.items()}
-    _check_cover(sorted((*header[name]["data_offsets"], name) for name in tensors), body.size)
-    return tensors
+    return raw
 
 
 def _check_cover(spans: Sequence[tuple[int, int, str]], size: int) -> None:
@@ -58,11 +68,9 @@ def _check_cover(spans: Sequence[tuple[int, int, str]], size: int) -> None:
 
 def read_metadata(path: Path) -> dict[str, str]:
     """The texts that a file has beside its tensors. Raises ``ValueError``."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(_LENGTH), "little")
-        if length > min(_HEADER_LIMIT, path.stat().st_size):
-            raise ValueError("it is not a safetensors file")
-        metadata = _parsed(file.read(length)).get("__metadata__", {})
+    data = DataFile(path)
+    with data.open() as file:
+        metadata = _parsed(_raw_header(file, data.size)).get("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise ValueError("its metadata are not texts")
     return metadata
@@ -89,7 +97,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(raw, object_pairs_hook=_unique)
+        header = json.loads(raw.decode(), object_pairs_hook=_unique)
     except _Twice as twice:
         raise ValueError(f"its header names {twice} twice") from None
     except (ValueError, RecursionError):
@@ -99,31 +107,32 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     return header
 
 
-def _source(name: str, entry: Any, body: HostArray, path: Path) -> TensorSource:
+def _source(name: str, entry: Any, data: DataFile, body: int) -> TensorSource:
     match entry:
-        case {"dtype": str(tag), "shape": list(shape), "data_offsets": [int(start), int(end)]}:
+        case {"dtype": str(tag), "shape": list(axes), "data_offsets": [start, end]} if (
+            type(start) is type(end) is int
+        ):
             pass
         case _:
             raise ValueError(f"the header says nothing sensible about {name}")
     if tag not in SAFETENSORS:
         raise ValueError(f"{name} has the unknown dtype {tag}")
-    if not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError(f"{name} has the impossible shape {shape}")
-    dtype = SAFETENSORS[tag]
-    size = math.prod(shape) * dtype.itemsize
+    dtype, shape = SAFETENSORS[tag], tuple(axes)
+    try:
+        size = array_bytes(shape, dtype)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     if start < 0:
         raise ValueError(f"{name} begins at the impossible offset {start}")
     if end - start != size:
         raise ValueError(f"{name} needs {size} bytes, the header gives it {end - start}")
-    if end > body.size:
-        raise ValueError(f"it is truncated: {name} ends at byte {end} of {body.size}")
+    if body + end > data.size:
+        raise ValueError(f"it is truncated: {name} ends at byte {end} of {data.size - body}")
 
     def read() -> HostArray:
-        # Offsets need not be aligned; a view of bytes does not care, a copy follows anyway.
-        array: HostArray = body[start:end].view(dtype).reshape(shape)
-        return array
+        return data.read(body + start, shape, dtype)
 
-    return TensorSource(name=name, dtype=dtype, shape=tuple(shape), origin=str(path), read=read)
+    return TensorSource(name=name, dtype=dtype, shape=shape, origin=str(data.path), read=read)
 
 
 def write_safetensors(

@@ -17,20 +17,41 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.requirements import RUNNER, unmet
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
+from tempoc.runtime.messages.run import no_device
+
+for package in (jax, np):
+    # An older one may compute something else before it fails.
+    if too_old := unmet(package.__name__, package.__version__, RUNNER[package.__name__]):
+        raise ImportError(too_old)
 
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
-_COMPILED = 20_000
 _DUMPS = "--xla_dump"
 """Flags of XLA that change no numbers begin like this."""
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
+# What JAX raises when it cannot trace a function, such as for values of an earlier trace.
+TraceError = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 VERSION: str = jax.__version__
+
+
+@functools.cache
+def check_device() -> None:
+    """Raise ``RunError`` if JAX has no device to run on."""
+    try:
+        jax.devices()
+    except Exception as error:
+        # Among them ``AssertionError``; JAX has no type for this.
+        reason = str(error).split("\n")[0] or "JAX has no device of this kind"
+        raise RunError(no_device(reason, os.environ.get("JAX_PLATFORMS", ""))) from None
 
 
 @functools.cache
@@ -134,10 +155,10 @@ def compile_kernel(
     commands: str = COMMON,
 ) -> CompiledKernel:
     """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``."""
-    return _jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
+    return jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
 
 
-def _jitted(
+def jitted(
     function: Callable[..., Any],
     static: Mapping[str, int],
     donated: tuple[int, ...],
@@ -145,6 +166,7 @@ def _jitted(
     commands: str,
     **named: Any,
 ) -> Any:
+    """The function of JAX for static bounds, with further options of ``jax.jit``."""
     bound = functools.update_wrapper(functools.partial(function, **static), function)
     options = {"donate_argnums": tuple(i + 1 for i in donated), **named}
     return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **options)
@@ -165,34 +187,8 @@ def compile_region(
     how = donated, precision, commands
     if jax.default_backend() == "cpu":
         return compile_kernel(function, static, *how)
-    region = _jitted(function, static, *how, static_argnames=("steps",))
+    region = jitted(function, static, *how, static_argnames=("steps",))
     return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspected:
-    """A compiled function: HLO text, bytes of donated arguments, bytes of temporary buffers."""
-
-    text: str
-    updated: int
-    temporary: int
-
-
-def inspect_kernel(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    arguments: Sequence[Any],
-    precision: str = HIGHEST,
-) -> Inspected:
-    """Compile a function for abstract arguments (shapes and dtypes) and inspect the result."""
-    compiled = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
-    memory = compiled.memory_analysis()
-    return Inspected(
-        text=compiled.as_text() or "",
-        updated=memory.alias_size_in_bytes,
-        temporary=memory.temp_size_in_bytes,
-    )
 
 
 def described(shape: tuple[int, ...], dtype: str) -> Any:
@@ -254,41 +250,18 @@ def constant(point: tuple[int, ...]) -> DeviceArray:
     return put(coordinates(point), "i32")
 
 
-def as_array(value: object) -> DeviceArray:
-    """A number or array (also while JAX traces) as an array of JAX."""
-    return jnp.asarray(value)
+def as_array(value: object, dtype: np.dtype[Any]) -> DeviceArray:
+    """Numbers or arrays (also while JAX traces) as an array of JAX, never of a weak type."""
+    return jnp.asarray(value, dtype)
 
 
-def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The vector-Jacobian product of a function with ``count`` arguments.
-
-    It takes these, then the cotangents of the float results, and gives the cotangents of the float
-    arguments.
-    """
-
-    def back(*given: DeviceArray) -> tuple[DeviceArray, ...]:
-        args = given[:count]
-        floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
-
-        def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
-            replaced = dict(zip(floats, some, strict=True))
-            result = function(*(replaced.get(k, a) for k, a in enumerate(args)))
-            several = result if isinstance(result, tuple) else (result,)
-            return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
-
-        pull = jax.vjp(kept, *(args[k] for k in floats))[1]
-        return tuple(pull(given[count:]))
-
-    return back
-
-
-def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
+def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:
     """A new array of zeros on the device."""
-    return _zeros(shape, dtype)()
+    return _zeros(shape, dtype)(tuning)
 
 
 @functools.cache
-def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
+def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[RunTuning], DeviceArray]:
     """The cached allocator for a shape and dtype."""
     return _Zeros(shape, NUMPY[dtype])
 
@@ -299,18 +272,19 @@ class _Zeros:
 
     The compiled function is ten times as fast, but compiling it takes as long as hundreds of small
     arrays, and a growing store needs each size only once. So it is compiled when the allocations by
-    numpy have taken about as long, `_COMPILED` microseconds.
+    numpy have taken about as long.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    microseconds: int = 0
+    allocated: int = 0
     compiled: Callable[[], DeviceArray] | None = None
 
-    def __call__(self) -> DeviceArray:
+    def __call__(self, tuning: RunTuning) -> DeviceArray:
         if self.compiled is None:
-            self.microseconds += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
-            if self.microseconds <= _COMPILED and jax.default_backend() == "cpu":
+            nbytes = math.prod(self.shape) * self.dtype.itemsize
+            self.allocated += tuning.allocation_bytes + nbytes
+            if self.allocated <= tuning.allocated_bytes and jax.default_backend() == "cpu":
                 return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
             self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.compiled()

@@ -1,8 +1,8 @@
 """The capacity of growing stores: current slots, and the sizes still to come.
 
 Stores that grow along the same dimension to the same final size form a group and always have the
-same capacity, so that kernels are retraced only a few times: at most `BUCKETS` sizes where the
-final size is certain to be reached, otherwise one for each doubling.
+same capacity, so that kernels are retraced only a few times: a few sizes (`RunTuning`) where the
+final one is certain to be reached, otherwise one for each doubling.
 """
 
 from __future__ import annotations
@@ -11,16 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate, symbols
-
-BUCKETS = 5
-"""The most sizes of a store, where the run is certain to reach the final one.
-
-With 5 steps read 0.6 of the last size on average, with 8 of them 0.56, with any number half of it;
-each size is another compilation of the loop.
-"""
-_GRAIN = 64
 
 CapacityGroup = tuple[str, Expr]
 """The dimension and the final size of growing stores."""
@@ -43,15 +36,15 @@ def group_of(need: prog.CapacityNeed) -> CapacityGroup:
     return need.dim, need.size
 
 
-def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
+def buckets(full: int, least: int, tuning: RunTuning, *, sure: bool) -> tuple[int, ...]:
     """The sizes in increasing order, up to `full`. `sure`: the run is certain to need `full`."""
     if not sure:
         sizes = [least]
         while sizes[-1] < full:
             sizes.append(2 * sizes[-1])
         return (*sizes[:-1], full)
-    count = max(1, min(BUCKETS, full // least))
-    grain = min(_GRAIN, least)
+    count = max(1, min(tuning.store_sizes, full // least))
+    grain = min(tuning.store_grain, least)
     step = -(-full // (count * grain)) * grain
     return (*range(step, full, step), full)
 
@@ -76,6 +69,7 @@ class Capacities:
             buckets(
                 max(1, evaluate(size, bounds)),
                 least,
+                program.tuning,
                 sure=largest.isdisjoint(symbols(size)),
             )
             for (_, size), least in _first_capacities(program).items()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from tempoc.program.nodes.tuning import RunTuning
+
 
 class Device(Protocol):
     """Allocates, grows and moves arrays; makes the coordinates of a point."""
 
-    def zeros(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> Any:
         """A new array of zeros."""
 
     def lengthened(self, array: Any, axis: int, size: int) -> Any:

@@ -238,6 +238,7 @@ def place_given(
         isinstance(s, Host | Effect) for s in statements_in(program.tree)
     )
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
+    how = sizes, is_constant, program.tuning.put_arrays
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:
         source = bindings.inputs[i.name]
@@ -245,7 +246,7 @@ def place_given(
             _check_cell(array, layouts[i.store])
             placed[i.store] = {(): array}
         else:
-            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, is_constant)
+            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], *how)
 
     def param(p: ProgramParam) -> CellArrays:
         sources = bindings.params[p.name]
@@ -254,7 +255,7 @@ def place_given(
             _check_cell(array, layouts[p.store])
             return {(): array}
         reads = {point: source.read for point, source in sources.items()}
-        return _cells(p, template_dims(p), reads, layouts[p.store], sizes, is_constant)
+        return _cells(p, template_dims(p), reads, layouts[p.store], *how)
 
     def seed() -> CellArrays:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
@@ -282,10 +283,6 @@ def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) ->
     return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
 
 
-_BATCH = 256
-"""The number of arrays transferred to the device with one call."""
-
-
 def _cells(
     item: ProgramInput | ProgramParam,
     outer: tuple[str, ...],
@@ -293,10 +290,12 @@ def _cells(
     store: Layout,
     sizes: Mapping[str, int],
     is_constant: bool,
+    at_once: int,
 ) -> CellArrays:
     """One array for each key, sliced and stacked from one array for each ``outer`` point.
 
-    ``is_constant``: these arrays do not change while the program runs.
+    ``is_constant``: these arrays do not change while the program runs. So many are transferred
+    ``at_once``.
     """
     latest: dict[PointIndex, HostArray] = {}
 
@@ -326,7 +325,7 @@ def _cells(
             cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)
         else:
             pending[key] = array
-        if len(pending) == _BATCH:
+        if len(pending) >= at_once:
             cells |= _put(pending, store.dtype)
     return cells | _put(pending, store.dtype)
 

@@ -11,8 +11,9 @@ from tempoc.program.analysis.traversal import kernel_numbers
 from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.host.externs import ExternFailure, failure, place, underivable
-from tempoc.runtime.host.imports import exception_text
+from tempoc.runtime.host.externs import underivable, untraceable
+from tempoc.runtime.host.failure import ExternFailure, failure, place
+from tempoc.runtime.host.user_code import exception_text
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
@@ -42,11 +43,15 @@ def explained(
     kernel = kernel_named(frame, call.kernel)
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
-        if not derived or not isinstance(error, Exception):
+        traced = [e for e in frame.program.externs if not e.host]
+        if derived and isinstance(error, Exception):
+            error = underivable(derived, error)
+        elif traced and isinstance(error, backend.TraceError):
+            error = untraceable(traced, error)
+        else:
             # Traced with other arrays than it was written for, or not what was written.
-            reason = exception_text(error).split("\n")[0]
+            reason = exception_text(error)
             return RunError(errors.kernel_failed(kernel.name, reason, (), errors.AGAIN))
-        error = underivable(derived, error)
     if not isinstance(call, Call):
         return failure(error, (), (), kernel.equations)
     scope = {**values, **{n: v for n, v in frame.variables.items() if isinstance(v, int)}}

@@ -1,7 +1,7 @@
 """The machine: the frame of a run on a device.
 
 Kernel calls are asynchronous. The machine waits for the device only where a value is read on the
-host, and evaluates the faults of checks every few hundred calls and at the end.
+host, and evaluates the faults of checks after many calls and at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tempoc.runtime.device.stores import CellArrays
 from tempoc.runtime.execution.explain import Fault, explained, failed_check, kernel_named
 from tempoc.runtime.execution.specialize import Prepared
 from tempoc.runtime.host.effects import Show, perform
-from tempoc.runtime.host.externs import place
+from tempoc.runtime.host.failure import place
 from tempoc.runtime.host.host_calls import HostCallable, HostCaller, RecordedCalls
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.report.profile import Trace
@@ -33,9 +33,6 @@ from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.region_calls import Pace
 from tempoc.symbolic.text import spelled
 from tempoc.symbolic.walk import evaluate, symbols
-
-PENDING = 500
-"""The most faults that are not evaluated yet."""
 
 
 def derive_bounds(program: prog.Program, bounds: dict[str, int]) -> tuple[str, ...]:
@@ -119,7 +116,7 @@ class Machine(RunFrame):
 
     def region_steps(self, region: prog.Region, steps: range, room: int | None) -> int:
         """As many as take about a quarter of a second."""
-        pace = self.paces.setdefault(region.kernel, Pace())
+        pace = self.paces.setdefault(region.kernel, Pace(self.program.tuning))
         return pace.start(len(steps), len(steps) if room is None else room)
 
     def region_returned(
@@ -150,7 +147,7 @@ class Machine(RunFrame):
     def failed(self, kernel: int, point: Any, fault: Any) -> None:
         """Keep the fault until it is evaluated."""
         self.faults.append((kernel, point, fault))
-        if len(self.faults) > PENDING:
+        if len(self.faults) > self.program.tuning.pending_faults:
             self.check()
 
     def check(self) -> None:

@@ -9,19 +9,9 @@ from tempoc.diagnostics.diagnostic import Diagnostic, RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
-from tempoc.runtime.data.bounds import LIMIT, resolve
+from tempoc.runtime.data.bounds import LIMIT, POWERS, resolve
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
-
-PATIENCE = 20_000
-"""With more kernel calls the largest bounds of a program with offloading are not searched for."""
-
-
-def default_filled_stores(program: prog.Program) -> frozenset[str]:
-    """The stores that are filled before a run in which all params with a default are computed."""
-    stores = [i.store for i in program.inputs]
-    stores += [p.store for p in program.params if not p.has_default]
-    return frozenset(stores + ([program.seed] if program.seed else []))
 
 
 class PlannedRun(NamedTuple):
@@ -74,15 +64,8 @@ def budget_problem(
 def _is_quick(run: PlannedRun) -> bool:
     """Whether a dry run is fast; with offloading it takes all steps."""
     moves = any(store.away for store in run.program.stores)
-    return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
-
-
-def check_least(program: prog.Program, budget: int) -> None:
-    """Raises ``RunError`` if not even a run with the smallest bounds fits into a budget."""
-    free = [b.name for b in program.bounds if b.value is None]
-    resolved = resolve(program, dict.fromkeys(free, 1), (), {})
-    if not resolved.problems:
-        check_budget(program, resolved.values, default_filled_stores(program), budget)
+    calls = count_calls(run.program.tree, dict(run.bounds)) if moves else 0
+    return calls <= run.program.tuning.searched_calls
 
 
 def largest_bound(
@@ -147,7 +130,7 @@ class _BoundSearch:
 
     def least(self) -> int | None:
         """The smallest allowed value."""
-        high = next((1 << k for k in range(31) if self.allowed(1 << k) is not None), None)
+        high = next((n for n in POWERS if self.allowed(n) is not None), None)
         if high is None:
             return None
         low = high // 2

@@ -15,6 +15,7 @@ from typing import Any
 
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes.nodes import Call, Program, Region
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layouts_of
@@ -44,7 +45,7 @@ ARRAY, COPY = _Placeholder(), _Placeholder()
 class _NoDevice:
     """A device that holds nothing."""
 
-    def zeros(self, shape: tuple[int, ...], dtype: str) -> object:
+    def zeros(self, shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> object:
         """A placeholder."""
         return ARRAY
 
@@ -139,7 +140,8 @@ def _samples(
 ) -> list[LoopSample | None]:
     """The samples of the loops of the host, by number."""
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
-    return [sample_of(loop, layouts, groups(program), values) for loop in code.loops]
+    how = groups(program), values, program.tuning.condition_cases
+    return [sample_of(loop, layouts, *how) for loop in code.loops]
 
 
 def _kernels(program: Program, ends: _LengthPattern) -> list[Callable[..., Sequence[object]]]:

@@ -21,8 +21,6 @@ from tempoc.runtime.walk.values import Function, Values, Variables, function
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import children, symbols
 
-_CASES = 64
-"""Conditions with more cases of ``min`` and ``max`` are not analyzed."""
 _AROUND = 3
 """Steps to take before and after one at which something changes."""
 
@@ -70,8 +68,12 @@ def sample_of(
     layouts: Mapping[str, Layout],
     groups: Sequence[CapacityGroup],
     values: Values,
+    most: int,
 ) -> LoopSample | None:
-    """The steps of a loop to sample; ``None`` if each step may differ."""
+    """The steps of a loop to sample; ``None`` if each step may differ.
+
+    Conditions with more than so many cases of ``min`` and ``max`` are not analyzed.
+    """
     var, first = loop.var, _AROUND
     marks: dict[ix.Expr, None] = {}
     rows: dict[tuple[int, ix.Expr], None] = {}
@@ -83,7 +85,7 @@ def sample_of(
             for e in _conditions(part):
                 period = _period(e, var)
                 first = max(first, _AROUND + (period or 0))
-                marks |= {} if period else dict.fromkeys(_marks(e, var, inner))
+                marks |= {} if period else dict.fromkeys(_marks(e, var, inner, most))
             for need in _needs(part):
                 number = groups.index(group_of(need))
                 rows |= {(number, e): None for e in need.rows if _is_affine(e, var, inner)}
@@ -151,30 +153,33 @@ def _period(e: ix.Expr, var: str) -> int | None:
     return None if None in parts else math.lcm(*(p for p in parts if p is not None))
 
 
-def _marks(e: ix.Expr, var: str, inner: Sequence[str]) -> Iterator[ix.Expr]:
+def _marks(e: ix.Expr, var: str, inner: Sequence[str], most: int) -> Iterator[ix.Expr]:
     """Affine expressions that are 0 where a condition changes along a loop."""
     if var not in symbols(e):
         return
     match e:
         case ix.Relation(left=left, right=right):
-            for gap in _cases(ix.sub(left, right)):
+            for gap in _cases(ix.sub(left, right), most):
                 if _is_affine(gap, var, inner):
                     yield gap
         case ix.Conjunction() | ix.Disjunction() | ix.Negation():
             for part in children(e):
-                yield from _marks(part, var, inner)
+                yield from _marks(part, var, inner, most)
         case _:
             raise _Unpredictable
 
 
-def _cases(e: ix.Expr) -> tuple[ix.Expr, ...]:
-    """The cases of an expression, without ``min`` and ``max``; its roots are among theirs."""
+def _cases(e: ix.Expr, most: int) -> tuple[ix.Expr, ...]:
+    """The cases of an expression, without ``min`` and ``max``; its roots are among theirs.
+
+    Raises `_Unpredictable` for ``most`` such choices in a sum.
+    """
     match e:
         case ix.IndexMin(args=args) | ix.IndexMax(args=args):
-            return tuple(case for a in args for case in _cases(a))
+            return tuple(case for a in args for case in _cases(a, most))
         case ix.IndexSum(terms=terms, const=k):
-            parts = [_cases(x) for _, x in terms]
-            if math.prod(map(len, parts)) > _CASES:
+            parts = [_cases(x, most) for _, x in terms]
+            if math.prod(map(len, parts)) > most:
                 raise _Unpredictable
             factors = [c for c, _ in terms]
             return tuple(

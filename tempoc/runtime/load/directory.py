@@ -66,23 +66,11 @@ def source_folders(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 def read_stored(directory: str | Path) -> StoredProgram:
     """A compiled program with its variants and choices. Raises ``RunError``."""
-    return _read(directory, _whole)
+    return read_from(directory, _whole)
 
 
-def load_program(directory: str | Path) -> Program:
-    """The program in a directory; nothing else is read. Raises ``RunError``."""
-    return _read(directory, _program)
-
-
-def read_sources(directory: str | Path) -> tuple[Program, Mapping[str, bytes]]:
-    """The program in a directory and the sources kept there, by key. Raises ``RunError``.
-
-    The main file is the first.
-    """
-    return _read(directory, _sources)
-
-
-def _read(directory: str | Path, read: Callable[[OpenFolder], R]) -> R:
+def read_from(directory: str | Path, read: Callable[[OpenFolder], R]) -> R:
+    """What ``read`` gives of a folder that stays the same meanwhile. Raises ``RunError``."""
     try:
         return read_folder(directory, read)
     except (FileNotFoundError, NotADirectoryError):
@@ -93,7 +81,8 @@ def _read(directory: str | Path, read: Callable[[OpenFolder], R]) -> R:
         raise RunError(errors.damaged_program(str(directory), reason)) from None
 
 
-def _program(folder: OpenFolder) -> Program:
+def program_in(folder: OpenFolder) -> Program:
+    """The program of a folder. Raises ``RunError``."""
     return _decoded(folder.path / PROGRAM, _content(folder, PROGRAM))
 
 
@@ -113,7 +102,7 @@ def _content(folder: OpenFolder, name: str) -> bytes:
     return content
 
 
-def _checked(folder: OpenFolder, name: str, listed: str) -> bytes:
+def checked(folder: OpenFolder, name: str, listed: str) -> bytes:
     """The bytes of a file with that digest. Raises ``RunError``."""
     content = _content(folder, name)
     _check(folder.path, name, content, listed)
@@ -125,11 +114,11 @@ def _check(place: Path, name: str, content: bytes, listed: str) -> None:
         raise RunError(errors.changed_file(str(place / name)))
 
 
-def _with_kernels(folder: OpenFolder) -> tuple[Program, dict[str, bytes]]:
+def with_kernels(folder: OpenFolder) -> tuple[Program, dict[str, bytes]]:
     """The program, its kernels, and the files of its variants."""
-    program = _program(folder)
+    program = program_in(folder)
     files = {
-        name: _checked(folder, name, listed)
+        name: checked(folder, name, listed)
         for name, listed in program.files
         if name.rpartition("/")[2] in (PROGRAM, KERNELS)
     }
@@ -139,7 +128,7 @@ def _with_kernels(folder: OpenFolder) -> tuple[Program, dict[str, bytes]]:
 
 
 def _whole(folder: OpenFolder) -> StoredProgram:
-    program, files = _with_kernels(folder)
+    program, files = with_kernels(folder)
     choices, tuned = _choices(folder)
     return StoredProgram(place=folder.path, program=program, choices=choices, files=files | tuned)
 
@@ -172,18 +161,3 @@ def _chosen_files(folder: OpenFolder, choices: Choices) -> dict[str, bytes]:
         files[f"{choice.name}/{PROGRAM}"] = program
         files[f"{choice.name}/{KERNELS}"] = kernels
     return files
-
-
-def _sources(folder: OpenFolder) -> tuple[Program, Mapping[str, bytes]]:
-    program, _ = _with_kernels(folder)
-    provenance = dict(program.provenance)
-    names = {
-        key.removeprefix("source."): name
-        for key, name in provenance.items()
-        if key.startswith("source.")
-    }
-    if not names or any(f"digest.{name}" not in provenance for name in names.values()):
-        reason = "it does not say from which sources it was made"
-        raise RunError(errors.damaged_program(str(folder.path), reason))
-    sources = {k: _checked(folder, name, provenance[f"digest.{name}"]) for k, name in names.items()}
-    return program, sources

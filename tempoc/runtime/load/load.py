@@ -13,6 +13,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import TunedChoice
+from tempoc.runtime.device.backend import check_device
 from tempoc.runtime.host.externs import TracedExtern
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
@@ -55,6 +56,7 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
 def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -> LoadedProgram:
     """Import a program that was read, as `load` does. Raises ``RunError``."""
     program = stored.program
+    check_device()
     user_functions = find_functions(
         program.externs, extern_path, source_folders(program.provenance)
     )
@@ -113,6 +115,8 @@ def _takes(kernel: Callable[..., Any], count: int, *, more: bool = False) -> boo
 
 def namespace(text: str, path: str) -> dict[str, Any]:
     """The names that the text of a ``kernels.py`` defines. Raises ``RunError`` if it fails."""
+    # JAX writes the name down as a text, which names of files need not be.
+    path = path.encode("utf-8", "backslashreplace").decode()
     scope: dict[str, Any] = {"__name__": "kernels", "__file__": path}
     try:
         exec(compile(text, path, "exec"), scope)

@@ -46,18 +46,13 @@ changed_file = ErrorRow(
     "{path} is not the file that the compiler wrote (its hash differs)",
     "undo the change, or compile the program again into another directory",
 )
-missing_file = ErrorRow(
-    "RT508",
-    "{path} is missing, which the compiler wrote",
-    "put it back, or compile the program again",
-)
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
 AGAIN = "compile the program again; if that does not help, please report it with the program"
 impossible_store = ErrorRow(
     "RT509", "with these bounds the store {name} would {what}", "choose other bounds, or " + AGAIN
 )
 out_of_range = ErrorRow(
-    "RT556", "the program leaves its range: {name} would run at {dim} = {value}, of {size}", AGAIN
+    "RT560", "the program leaves its range: {name} would run at {dim} = {value}, of {size}", AGAIN
 )
 short_store = ErrorRow(
     "RT558",
@@ -245,6 +240,11 @@ def not_in_file(name: str, path: str, offered: Sequence[str]) -> Diagnostic:
 
 
 several_sources = ErrorRow("RT545", "the input {name} is given more than once")
+not_by_name = ErrorRow(
+    "RT526", "each {what} is given by its name in a dict, not in an object of type {kind}"
+)
+no_name = ErrorRow("RT527", "the name of each {what} is a string, not {name}")
+no_array = ErrorRow("RT528", "the {what} {name} is no array: {reason}")
 bad_seed = ErrorRow("RT525", "a seed is a number from 0 to 2**63 - 1, not {seed}")
 several_files = ErrorRow("RT546", "the tensor {name} is in {first} and in {second}")
 
@@ -266,6 +266,13 @@ device_failed = ErrorRow(
     "the device gave up: {reason}",
     "smaller bounds need less memory; tempoc explain --dump-memory shows how much",
 )
+
+
+def no_device(reason: str, platforms: str) -> Diagnostic:
+    """JAX cannot begin; ``platforms`` is what the environment asks it for."""
+    note = (f"JAX_PLATFORMS is {platforms}",) if platforms else ()
+    help = "JAX_PLATFORMS=cpu runs on the CPU; unset, JAX takes the best device that there is"
+    return error("RT556", f"there is no device to run on: {reason}", help=help, notes=note)
 
 
 def kernel_failed(
@@ -358,11 +365,17 @@ def extern_broke(
     return error("RT574", reason + where, help=help, notes=notes)
 
 
+reentered = ErrorRow(
+    "RT559",
+    "the program is called by a Python function that it calls",
+    "prepare another one for that with `ready`",
+)
 saved_elsewhere = ErrorRow(
     "RT555",
     "{path} is saved, but the command line names it for something else",
     "choose another --output-dir, or another file for the results",
 )
+named_twice = ErrorRow("RT547", "{first} and {second} would write the same file {path}")
 saved_twice = ErrorRow(
     "RT554",
     "{path} is saved twice in one run",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)", re.IGNORECASE)
+_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("bytes", 1))
+_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(s|min|m|h|)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int | None:
@@ -33,7 +34,10 @@ def parse_seconds(text: str) -> float | None:
 
 def size_text(n: int) -> str:
     """``1.50 MiB``; small ones in bytes."""
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if n >= size:
-            return f"{n / size:.2f} {unit}"
-    return f"{n} bytes"
+    unit, size = unit_of(n)
+    return f"{n / size:.2f} {unit}" if size > 1 else f"{n} bytes"
+
+
+def unit_of(n: float) -> tuple[str, int]:
+    """The largest unit that is no larger, and its bytes."""
+    return next((unit for unit in _UNITS if n >= unit[1]), _UNITS[-1])

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.runtime.messages.units import size_text
+from tempoc.diagnostics.render import printed
+from tempoc.runtime.messages.units import size_text, unit_of
 
 MOST = 1000
 """The most points; more are thinned out, to the least and the greatest of four in a row."""
@@ -135,8 +136,7 @@ def draw_svg(
 
 def _marks(most: int) -> tuple[int, tuple[str, int]]:
     """How far marks are apart, about four of them, and in which unit they are told."""
-    units = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("bytes", 1))
-    unit = next(u for u in units if most >= u[1])
+    unit = unit_of(most)
     return max(1, round(_nice(most / unit[1] / 4) * unit[1])), unit
 
 
@@ -147,4 +147,4 @@ def _nice(least: float) -> float:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return printed(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

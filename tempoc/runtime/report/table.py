@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tempoc.diagnostics.render import printed
 from tempoc.runtime.data.dtypes import NUMPY, HostArray, language_name
 
 _SHOWN = 4
@@ -49,7 +50,7 @@ def _number(value: object) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns padded to their widest entry; ends with a line break."""
-    lines = [head, *rows]
+    lines = [[*map(printed, line)] for line in (head, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "".join(
         "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() + "\n"

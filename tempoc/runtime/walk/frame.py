@@ -14,6 +14,7 @@ from typing import Any
 
 from tempoc.program.analysis.zero_filled import stores_read_as_zeros
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Capacities
@@ -45,10 +46,11 @@ class Allocator:
 
     device: Device
     capacities: Sequence[int]
+    tuning: RunTuning
 
     def __call__(self, store: Layout) -> Any:
         """A new cell of zeros."""
-        return self.device.zeros(store.shaped(self.capacities), store.dtype)
+        return self.device.zeros(store.shaped(self.capacities), store.dtype, self.tuning)
 
 
 @dataclass(slots=True)
@@ -111,7 +113,7 @@ class RunFrame(ABC):
         self.device = on
         self.capacities = Capacities(storage.capacities, [sizes[0] for sizes in storage.capacities])
         self.ledger = Ledger(layouts, self.capacities.now)
-        self.allocate = Allocator(on, self.capacities.now)
+        self.allocate = Allocator(on, self.capacities.now, program.tuning)
         self.filled = storage.filled
         self.transfers = Transfers(layouts, self.filled, self.ledger, on, self.allocate)
         self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}

@@ -1,32 +1,30 @@
 """How many steps of a device loop one kernel call runs.
 
-The first calls are short. Then a call takes about `SECONDS`: long enough to make the overhead of a
-call negligible, short enough for progress and interrupts. The pace of a region is remembered for
-its next execution.
+The first calls are short. Then a call takes long enough to make the overhead of a call negligible,
+and is short enough for progress and interrupts. The pace of a region is remembered for its next
+execution.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
-
-FIRST = 64
-"""Steps of the first call, whose time is unknown."""
-MORE = 64
-"""The most by which the number of steps may grow from call to call."""
-SECONDS = 0.25
-"""How long a call should take."""
 
 
 @dataclass(slots=True)
 class Pace:
     """The best known number of steps for a call of a region, and when the last call started."""
 
-    steps: int = FIRST
+    tuning: RunTuning
+    steps: int = field(init=False)
     started: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.steps = self.tuning.first_steps
 
     def start(self, remaining: int, limit: int) -> int:
         """The number of steps of the next call: at most those remaining, at most the limit."""
@@ -39,6 +37,8 @@ class Pace:
     def returned(self, count: int, result: DeviceArray) -> None:
         """A call has returned, and more follow: wait for it and adapt to its time."""
         backend.wait(result)
-        seconds = max(time.perf_counter() - self.started, 1e-9)
-        fitting = int(count * SECONDS / seconds)
-        self.steps = backend.whole_steps(max(1, min(fitting, count * MORE)))
+        seconds = time.perf_counter() - self.started
+        most = count * self.tuning.step_factor
+        wanted = self.tuning.call_ms / 1e3
+        fitting = most if seconds * most <= wanted * count else int(count * wanted / seconds)
+        self.steps = backend.whole_steps(max(1, fitting))

@@ -78,7 +78,7 @@ def straight_call(
         at=backend.constant(point) if point else (),
         operands=operands,
         zeros={
-            name: partial(backend.zeros, layouts[name].shape, layouts[name].dtype)
+            name: partial(backend.zeros, layouts[name].shape, layouts[name].dtype, program.tuning)
             for name in operands
             if name not in given
         },

@@ -26,6 +26,7 @@ import json
 import re
 from dataclasses import MISSING, fields
 
+from tempoc.diagnostics.render import printed
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
@@ -177,7 +178,9 @@ def _label(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    quoted = json.dumps(text, ensure_ascii=False)
+    shown = (c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)
+    return quoted if quoted.isprintable() else "".join(shown)
 
 
 def _places(spans: tuple[Span, ...]) -> str:
@@ -188,4 +191,4 @@ def _places(spans: tuple[Span, ...]) -> str:
     for file, line in dict.fromkeys(places):
         words.append(str(line) if file == previous else f"{file}:{line}")
         previous = file
-    return ", ".join(words)
+    return printed(", ".join(words))

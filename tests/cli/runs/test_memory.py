@@ -15,7 +15,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.caches import HEAD, caches_text
 from tempoc.driver.search import budget as fitting
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tests.cli.session import Session
 from tests.support.golden import Golden
 
@@ -30,12 +30,19 @@ output y
 
 def test_the_report(tempoc: Session, golden: Golden) -> None:
     Path("rows.rt").write_text(ROWS, encoding="utf-8")
+    Path("phases.rt").write_text(PHASES, encoding="utf-8")
     for line in (
         "explain fib.rt --memory",
         "explain fib.rt --memory --bounds N=1000",
         "explain rows.rt -O1 --memory --bounds T=1000",
         "explain rows.rt -O1 --memory --solve T --memory-budget 1MiB",
         "compile sums.rt -o out",
+    ):
+        assert tempoc(line) == 0
+    for line in (
+        "explain phases.rt -O1 --memory",
+        "explain phases.rt -O1 --memory --bounds T=5,S=9,U=6",
+        "explain phases.rt -O1 --memory --solve U --bounds T=9,S=9 --memory-budget 1MiB",
     ):
         assert tempoc(line) == 0
     assert tempoc("explain out --memory --bounds T=5") == 0
@@ -71,6 +78,20 @@ def test_budgets(tempoc: Session, golden: Golden) -> None:
     golden("cli/budgets.txt", tempoc.text)
 
 
+PHASES = """dim t < T
+dim s < S
+dim u < U
+input x: f32
+a[0] = x
+a[t] = tanh(a[t-1]) when t >= 1
+m = mean(a[0:T] * 2.0)
+b[0] = m * ones([3])
+b[s] = tanh(b[s-1]) when s >= 1
+c[0] = mean(b[0:S]) * ones([5])
+c[u] = tanh(c[u-1]) when u >= 1
+r = mean(c[0:U])
+output r
+"""
 LEARN = """dim i < I
 dim t < T
 input x[t]: f32[32]

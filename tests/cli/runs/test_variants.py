@@ -15,7 +15,8 @@ from tempoc.driver.search import tuning
 from tempoc.driver.search.tuning import TimedRun
 from tempoc.runtime.checkpoint.state import variant_of
 from tempoc.runtime.device import backend
-from tempoc.runtime.load.directory import load_program, read_stored
+from tempoc.runtime.load.directory import read_stored
+from tempoc.runtime.load.sources import load_program
 from tempoc.runtime.main import main
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run

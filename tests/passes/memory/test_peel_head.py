@@ -12,7 +12,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.poly.relations.space import Space
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.verify import verify

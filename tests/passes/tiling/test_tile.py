@@ -173,7 +173,7 @@ def test_nothing_is_cut_that_fits() -> None:
     assert tiled(before, Tile(limit=fits)) == (before, [])
     after, said = tiled(before, Tile(limit=fits - 1))
     assert after != before
-    assert said == ["`z` would take 16*T bytes; computed 256 rows at a time"]
+    assert said == ["`z` would take 16 bytes*T; computed 256 rows at a time"]
 
 
 def test_ranges_in_one_kernel_are_left_to_its_batches() -> None:
@@ -183,7 +183,7 @@ def test_ranges_in_one_kernel_are_left_to_its_batches() -> None:
     assert said == []  # a tile of 512 rows is no smaller
     long = graph(text_of(1000, "attention to a prefix, for all points at once"))
     said = tiled(long, Tile(limit=3999))[1]
-    assert said[0] == "`z` would take 4*T*T bytes; computed 512 rows at a time"
+    assert said[0] == "`z` would take 4 bytes*T^2; computed 512 rows at a time"
 
 
 def test_columns_that_another_kernel_reads_are_cut() -> None:
@@ -201,7 +201,7 @@ def text_of(most: int, name: str) -> str:
 def test_tiles_do_not_become_too_small() -> None:
     before = graph(HEAD + MADE["a mean of what is computed for each row"])
     said = tiled(before, Tile(limit=1))[1]
-    assert said[0] == "`z` would take 16*T bytes; computed 16 rows at a time"
+    assert said[0] == "`z` would take 16 bytes*T; computed 16 rows at a time"
 
 
 def test_what_is_known_of_bounds_counts() -> None:
@@ -214,7 +214,7 @@ def test_what_is_known_of_bounds_counts() -> None:
 def test_what_stays_large_is_said() -> None:
     before = graph(f"{HEAD}{LEFT['all of it is needed']}\noutput s = %s\n")
     said = tiled(before, Tile(limit=1000))[1]
-    assert said == ["`z` takes 12*T bytes: `z`, which is as large, is needed as a whole"]
+    assert said == ["`z` takes 12 bytes*T: `z`, which is as large, is needed as a whole"]
 
 
 def test_sizes() -> None:
@@ -227,4 +227,4 @@ def test_sizes() -> None:
     assert at == {"T": 64, "P": 64, "N": 16, "t": 63, "p": 63, "n": 15}
     (type_,) = found.nodes["x"].types
     assert bytes_of(type_, at) == 3 * 64 * 2
-    assert size_formula(type_) == "6*T"
+    assert size_formula(type_) == "6 bytes*T"

@@ -20,7 +20,7 @@ import pytest
 from jax.sharding import SingleDeviceSharding
 
 from tempoc.runtime.data.dtypes import NUMPY
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import backend, inspection
 
 FOLDER = os.environ.get("TEMPOC_CUDA", "")
 LIBRARY = Path(FOLDER, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")
@@ -53,12 +53,12 @@ def sharding() -> SingleDeviceSharding:
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     """Take this for a machine with a GPU, as far as functions are compiled and not run."""
     found = Gpu()
-    plain = backend.inspect_kernel
+    plain = inspection.inspect_kernel
 
     def described(shape: tuple[int, ...], dtype: str) -> Any:
         return jax.ShapeDtypeStruct(shape, NUMPY[dtype], sharding=sharding())
 
-    def inspected(function: Any, *how: Any) -> backend.Inspected:
+    def inspected(function: Any, *how: Any) -> inspection.Inspected:
         made = plain(function, *how)
         found.texts[function.__name__] = made.text
         return made
@@ -67,6 +67,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setitem(backend.OPTIONS, backend.COMMON, {"xla_gpu_autotune_level": 0})
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(backend, "described", described)
-    monkeypatch.setattr(backend, "inspect_kernel", inspected)
+    monkeypatch.setattr(inspection, "inspect_kernel", inspected)
     monkeypatch.setattr(backend, "compiles_late", lambda: True)
     return found

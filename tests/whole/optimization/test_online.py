@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, Phase, given, note, settings, strategies as 
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, compile_text, free_bounds
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tempoc.codegen.text.naming import identifier
+from tempoc.base.python_text import identifier
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
@@ -20,8 +20,8 @@ from tempoc.pipeline.spec import show_pipeline
 from tempoc.program.analysis.traversal import blocks, calls
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, data

@@ -14,8 +14,10 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import regions
+from tempoc.program.nodes.tuning import RunTuning
+from tempoc.runtime.execution import machine
 from tempoc.runtime.run import run
-from tempoc.runtime.walk import region_calls as turns
+from tempoc.runtime.walk.region_calls import Pace
 from tests.support.agree import compiled
 from tests.whole.until.test_until import COLLATZ, collatz
 from tests.whole.until.test_until_each import EPISODES, MANY
@@ -76,9 +78,7 @@ def test_a_loop_over_what_ends_stays_with_the_host() -> None:
 @pytest.mark.parametrize("first", [1, 3])
 def test_the_end_in_any_call(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end is found in the first, a middle, or the last step of a call, or in none."""
-    monkeypatch.setattr(turns, "FIRST", first)
-    monkeypatch.setattr(turns, "MORE", 1)
-    monkeypatch.setattr(turns, "SECONDS", 1e-9)
+    monkeypatch.setattr(machine, "Pace", lambda _: Pace(RunTuning(first_steps=first)))
     out = compiled(COLLATZ, tmp_path)
     for start, most in ((1, 1), (1, 9), (2, 9), (8, 9), (16, 9), (32, 9), (7, 9), (6, 9), (6, 8)):
         result = run(out, {"T": most}, {"c0": np.int32(start)})

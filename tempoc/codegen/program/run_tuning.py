@@ -1,0 +1,21 @@
+"""The tuned numbers that a run needs, from the cost model and the limits of searches."""
+
+from __future__ import annotations
+
+from tempoc.base.cost_model import MODEL
+from tempoc.base.effort import EFFORT
+from tempoc.program.nodes.tuning import RunTuning
+
+RUN_TUNING = RunTuning(
+    store_sizes=MODEL.store_sizes,
+    store_grain=MODEL.store_grain,
+    first_steps=MODEL.first_steps,
+    step_factor=MODEL.step_factor,
+    call_ms=MODEL.call_ms,
+    allocated_bytes=MODEL.allocated_bytes,
+    allocation_bytes=MODEL.allocation_bytes,
+    put_arrays=MODEL.put_arrays,
+    pending_faults=MODEL.pending_faults,
+    searched_calls=EFFORT.searched_calls,
+    condition_cases=EFFORT.condition_cases,
+)

@@ -1,0 +1,34 @@
+"""Tuned numbers by which a run goes; the compiler's cost model has them with their reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTuning:
+    """How a run divides its work. The least numbers, which are those of no tuning, are correct.
+
+    Growing stores have at most ``store_sizes`` sizes, multiples of ``store_grain`` slots. The first
+    call of a region runs ``first_steps``, the next ones up to ``step_factor`` times as many as the
+    one before, until a call takes ``call_ms``. An allocator of zeros is compiled after
+    ``allocated_bytes``, where each allocation counts as ``allocation_bytes`` more than its own. So
+    many arrays are put on the device at once, so many faults wait to be evaluated. Largest bounds
+    are searched for with up to ``searched_calls`` in a run; a condition of a loop is analyzed if it
+    has up to ``condition_cases``.
+    """
+
+    store_sizes: int = 1
+    store_grain: int = 1
+    first_steps: int = 1
+    step_factor: int = 1
+    call_ms: int = 1
+    allocated_bytes: int = 1
+    allocation_bytes: int = 1
+    put_arrays: int = 1
+    pending_faults: int = 1
+    searched_calls: int = 1
+    condition_cases: int = 1
+
+
+UNTUNED = RunTuning()
