@@ -26,7 +26,7 @@ from tempoc.runtime.options import RunOptions, run_options
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
 )
-@options.declared("precision", "profile")
+@options.declared("resume_anyway", "precision", "profile")
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
