@@ -1,9 +1,14 @@
 """Runs this compiled program: ``python DIR --bounds T=64 --input x=x.npy``.
 
+It needs Python 3.11 or later, jax 0.8.1 or later, jaxlib 0.8.1 or later, ml_dtypes 0.5 or later and
+numpy 2.0 or later.
+
 The modules of the runner are read at once, before one is imported, and each is compared with its
 digest in ``program.json``. So they are of one compilation, even if the program is compiled again
 meanwhile, and what is executed is what was compared.
 """
+
+from __future__ import annotations
 
 import importlib
 import importlib.util
@@ -21,6 +26,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 HERE = Path(__file__).resolve().parent
+PYTHON = (3, 11)
 PACKAGE, PROGRAM, KERNELS = "tempoc", "program.json", "kernels.py"
 CHANGED = "undo the change, or compile the program again into another directory"
 _TRIES, _PAUSE = 20, 0.01
@@ -153,6 +159,8 @@ def _identity() -> tuple[int, int, int] | None:
 
 def start() -> int:
     """Import the runner and run; returns the exit status."""
+    if sys.version_info < PYTHON:
+        return _cannot_run(f"Python {sys.version.split()[0]} is too old", "use 3.11 or later")
     try:
         str(HERE).encode()
     except UnicodeEncodeError:
@@ -162,8 +170,10 @@ def start() -> int:
         return _failed("RT505", f"{shown} cannot run: its name is not text", help)
     try:
         finder = RunnerFinder(runner_files())
+        # Python puts this folder first, where `import program` would find what nobody compared.
+        sys.path[:] = [p for p in sys.path if Path(p).resolve() != HERE]
         package = ModuleType(PACKAGE)
-        package.__path__ = []
+        package.__path__, package.__file__ = [], str(HERE)
         sys.modules[PACKAGE] = package
         sys.meta_path.insert(0, finder)
         runner = importlib.import_module(f"{PACKAGE}.runtime.main")
@@ -171,12 +181,16 @@ def start() -> int:
         return _failed("RT503", f"{HERE}/{error} is not the file that the compiler wrote", CHANGED)
     except Exception as error:
         # What is imported was compared, so it is Python, a library or the environment that fails.
-        reason = str(error).split("\n")[0] or type(error).__name__
-        return _failed(
-            "RT505", f"{HERE} cannot run: {reason}", "it needs Python with numpy and jax"
-        )
+        requirements = importlib.import_module(f"{PACKAGE}.diagnostics.requirements")
+        unmet = requirements.unmet_here()
+        reason = "; ".join(unmet.values()) or str(error).split("\n")[0] or type(error).__name__
+        return _cannot_run(reason, requirements.install(unmet or requirements.RUNNER))
     status: int = runner.main([str(HERE), *sys.argv[1:]])
     return status
+
+
+def _cannot_run(reason: str, help: str) -> int:
+    return _failed("RT505", f"{HERE} cannot run: {reason}", help)
 
 
 def _failed(code: str, message: str, help: str) -> int:

@@ -26,6 +26,7 @@ from tempoc.runtime.options import RunOptions
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
+from tempoc.runtime.report.streams import streams_kept, write_output
 from tempoc.runtime.report.table import lengths_text, outputs_table, table
 from tempoc.runtime.run import RunResult, Settings, run_given
 
@@ -35,7 +36,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
-    loaded = load(options.directory, options.extern_path)
+    with streams_kept():
+        loaded = load(options.directory, options.extern_path)
     given = open_inputs(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
@@ -52,7 +54,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         keep=checkpoint_options(options.checkpoint, options.every, options.resume),
     )
     listening = backend.compilations(curve.compiled) if curve else nullcontext()
-    with suspend_on_interrupt(settings.keep), listening:
+    with streams_kept(), suspend_on_interrupt(settings.keep), listening:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
@@ -145,8 +147,7 @@ def deliver(
     if options.output is not None:
         files.write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:
-        sys.stdout.write(outputs_table(outputs) + lengths_text(lengths))
-        sys.stdout.flush()
+        write_output(outputs_table(outputs) + lengths_text(lengths))
 
 
 def _stats(result: RunResult, trace: Trace | None) -> str:

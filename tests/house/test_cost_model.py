@@ -35,10 +35,10 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "codegen/program/lengths.py": {3},
         "codegen/regions/writer.py": {3},
         "driver/report/caches.py": {4},
-        "driver/report/memory.py": {26},
         "frontend/errors/library.py": {-2},
         "frontend/format/expressions.py": {4, 12},
         "memory/text.py": {5},
+        "runtime/report/streams.py": {3},
         "ops/control/cond.py": {3},
         "ops/control/control.py": {3},
         "ops/gradients/contraction.py": {3},
@@ -81,7 +81,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "driver/report/memory.py": {1024},
         "passes/vectorization/vectorize.py": {20},
         "runtime/messages/units.py": {10, 60, 1000, 1024, 3600, 2**20, 2**30},
-        "symbolic/simplify.py": {1024},
+        "symbolic/amounts.py": {1024, 10**6, 10**9, 10**12},
     },
     "limits of the language": {
         "frontend/calls/builtin_tensors.py": {4096},
@@ -112,7 +112,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "base/doc.py": {2, 100},
         "cli/commands/help.py": {0.5},
         "cli/reports/narrow.py": {3, 12},
-        "cli/reports/terminal.py": {3},
+        "cli/reports/terminal.py": {3, 60, 100},
         "cli/reports/verify.py": {3},
         "codegen/regions/writer.py": {3},
         "codegen/text/wrap_lines.py": {100},
@@ -120,6 +120,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "driver/report/copies.py": {3},
         "driver/report/equations.py": {3, 88},
         "driver/report/equations_text.py": {6},
+        "driver/report/memory.py": {4},
         "driver/report/passes.py": {8},
         "driver/search/candidates.py": {4},
         "driver/search/recording.py": {60},
@@ -142,7 +143,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "runtime/report/table.py": {4},
         "sdg/graph/errors.py": {8, 9},
         "sdg/text/text.py": {60},
-        "symbolic/simplify.py": {10},
+        "symbolic/amounts.py": {10},
     },
     "exit statuses": {
         "cli/reports/diagnostics.py": {2, 3, 70, 130},
@@ -154,6 +155,9 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "files/snapshot.py": {20},
         "files/standalone.py": {0.01, 20},
     },
+    "how much of a file is read at a time": {
+        "runtime/data/source.py": {1 << 24},
+    },
     "defaults of options of a run": {
         "runtime/checkpoint/suspend.py": {60.0},
     },
@@ -161,6 +165,11 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "diagnostics/source.py": {256},
         "runtime/device/backend.py": {1 << 16},
         "symbolic/interned.py": {2**14},
+    },
+    "versions": {
+        "cli/reports/requirements.py": {2, 3, 4, 7, 8, 11, 12, 13, 2025},
+        "diagnostics/requirements.py": {2, 5, 8},
+        "files/standalone.py": {11},
     },
     "names of cases": {
         "driver/options.py": {2},

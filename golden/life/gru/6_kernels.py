@@ -730,7 +730,7 @@ def print_loss(at, loss):
 
 
 def save_net(at, net_letters, cell_w, cell_u, cell_b, cell_c, out_w, out_b):
-    """gru.rt:39: save net[i] to 'gru.safetensors' when i == I - 1"""
+    """gru.rt:39: save net[i] to "gru.safetensors" when i == I - 1"""
     return net_letters, cell_w, cell_u, cell_b, cell_c, out_w, out_b
 
 

@@ -191,7 +191,7 @@ def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:87: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
     nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
     """
     l = at[0]
@@ -236,7 +236,7 @@ def y_late(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, L):
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:87: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
     nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
     """
     t, l = at[0], at[1]

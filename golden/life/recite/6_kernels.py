@@ -297,8 +297,8 @@ def drawn_temperature_categorical(
     nn.rt:75: low = split(x, 2, -1)[0]
     nn.rt:76: high = split(x, 2, -1)[1]
     nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
-    nn.rt:93: scores = einsum('hd,shd->hs', q, keys) / sqrt(f32(size(q, -1)))
-    nn.rt:94: return einsum('hs,she->he', softmax(scores), values)
+    nn.rt:93: scores = einsum("hd,shd->hs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:94: return einsum("hs,she->he", softmax(scores), values)
     sampling.rt:10: return random.categorical(logits / heat)
     transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
     transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)

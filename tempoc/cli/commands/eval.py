@@ -11,6 +11,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
 from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
 from tempoc.runtime.options import run_options
+from tempoc.runtime.report.streams import streams_kept
 
 
 @click.command("eval")
@@ -30,4 +31,6 @@ def command(
     check_targets(wanted, saves(graph))
     paths = wanted.extern_path, compilation.loaded.beside
     show = effect_sink(wanted)
-    deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=show))
+    with streams_kept():
+        outputs = evaluate_given(graph, data, *paths, float64=float64, show=show)
+    deliver(wanted, outputs)

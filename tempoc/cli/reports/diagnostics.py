@@ -1,5 +1,6 @@
 """What a user sees when something is wrong."""
 
+import io
 import os
 import shlex
 import sys
@@ -13,9 +14,10 @@ import click
 
 from tempoc.cli.reports import errors
 from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.cli.reports.requirements import unmet_requirements
 from tempoc.cli.reports.terminal import draw_diagnostics, echo
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
-from tempoc.diagnostics.render import printed, render_all
+from tempoc.diagnostics.render import render_all
 from tempoc.runtime.report.streams import is_terminal
 
 WRONG_PROGRAM = 1
@@ -52,8 +54,9 @@ def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
         message = error.format_message().rstrip(".")
         report_diagnostics([errors.wrong_command_line(message, f"{command} --help")], argv)
     else:
-        error.message = printed(error.message)
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
     return error.exit_code
 
 
@@ -73,7 +76,9 @@ def _unnamed() -> str:
 
 
 def report_library(error: BaseException, argv: Sequence[str]) -> int | None:
-    """Say that a library that tempoc needs is missing or fails; `None` if it is another error."""
+    """Say that a library is missing, too old, or fails; `None` if it is another error."""
+    if unmet := unmet_requirements():
+        return report_diagnostics(unmet, argv)
     module = error.name if isinstance(error, ImportError) else None
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         module = error.obj.__name__

@@ -23,6 +23,7 @@ out_of_memory = ErrorRow(
     "there is not enough memory on this machine",
     "smaller bounds need less; tempoc explain --dump-memory shows how much",
 )
+unmet_requirement = ErrorRow("RT904", "tempoc cannot run: {sentence}", "{install}")
 
 
 library_fails = ErrorRow(

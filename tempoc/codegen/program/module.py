@@ -68,7 +68,7 @@ def check_definitions(text: str) -> None:
     document, *statements = ast.parse(text).body
     more = [s for s in statements if not _defines(s)]
     if more or ast.get_docstring(ast.Module([document], [])) is None:
-        raise ValueError(f"emitted code is executed: {ast.unparse(more or document)}")
+        raise ValueError(f"emitted code is executed: {ast.unparse([*more, document][0])}")
     names = [s.name for s in statements if isinstance(s, ast.FunctionDef)]
     if len({*names}) < len(names):
         raise ValueError(f"a function is emitted twice, among {', '.join(names)}")

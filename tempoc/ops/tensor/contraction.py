@@ -94,7 +94,7 @@ class MatMul(Op):
 
     name, symbol = "matmul", "@"
     layout_agnostic = True
-    heavy = contraction = multilinear = True
+    heavy = contraction = multilinear = overflows = True
     monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -211,7 +211,7 @@ class Einsum(Op):
 
     name = "einsum"
     layout_agnostic = True
-    heavy = contraction = multilinear = True
+    heavy = contraction = multilinear = overflows = True
     monoid = SUM
 
     def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:

@@ -51,7 +51,7 @@ class Conv(Op):
     padding: Literal["valid", "same"] = "valid"
 
     name = "conv"
-    heavy = contraction = multilinear = True
+    heavy = contraction = multilinear = overflows = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Batch axes of ``x``, an extent for each spatial axis, output channels of ``w``."""

@@ -280,14 +280,9 @@ def suspender_of(
     show: Show,
 ) -> Suspender:
     """The suspender of a run. Raises ``RunError`` if it cannot be suspended, or not resumed."""
-    refuse_hosts(program, given)
-    return Suspender(keep, run_identity, show)
-
-
-def refuse_hosts(program: prog.Program, given: frozenset[str]) -> None:
-    """Refuse runs that call host functions: their state is unknown. Raises ``RunError``."""
-    if names := called_hosts(program, given):
+    if names := called_hosts(program, given):  # their state is unknown
         raise RunError(host_functions(names))
+    return Suspender(keep, run_identity, show)
 
 
 def called_hosts(program: prog.Program, given: frozenset[str]) -> list[str]:

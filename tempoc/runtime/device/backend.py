@@ -18,11 +18,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.requirements import RUNNER, unmet
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
 from tempoc.runtime.messages.run import no_device
+
+for package in (jax, np):
+    # An older one may compute something else before it fails.
+    if too_old := unmet(package.__name__, package.__version__, RUNNER[package.__name__]):
+        raise ImportError(too_old)
 
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
@@ -30,6 +36,8 @@ _PINNED = "pinned_host"
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
+# What JAX raises when it cannot trace a function, such as for values of an earlier trace.
+TraceError = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 VERSION: str = jax.__version__
 
 
@@ -232,9 +240,9 @@ def constant(point: tuple[int, ...]) -> DeviceArray:
     return put(coordinates(point), "i32")
 
 
-def as_array(value: object) -> DeviceArray:
-    """A number or array (also while JAX traces) as an array of JAX."""
-    return jnp.asarray(value)
+def as_array(value: object, dtype: np.dtype[Any]) -> DeviceArray:
+    """Numbers or arrays (also while JAX traces) as an array of JAX, never of a weak type."""
+    return jnp.asarray(value, dtype)
 
 
 def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:

@@ -11,7 +11,8 @@ from tempoc.program.analysis.traversal import kernel_numbers
 from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.host.externs import ExternFailure, failure, place, underivable
+from tempoc.runtime.host.externs import underivable, untraceable
+from tempoc.runtime.host.failure import ExternFailure, failure, place
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
@@ -41,9 +42,13 @@ def explained(
     kernel = kernel_named(frame, call.kernel)
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
-        if not derived:
+        traced = [e for e in frame.program.externs if not e.host]
+        if derived:
+            error = underivable(derived, error)
+        elif traced and isinstance(error, backend.TraceError):
+            error = untraceable(traced, error)
+        else:
             return None
-        error = underivable(derived, error)
     if not isinstance(call, Call):
         return failure(error, (), (), kernel.equations)
     scope = {**values, **{n: v for n, v in frame.variables.items() if isinstance(v, int)}}

@@ -24,7 +24,7 @@ from tempoc.runtime.device.stores import CellArrays
 from tempoc.runtime.execution.explain import Fault, explained, failed_check, kernel_named
 from tempoc.runtime.execution.specialize import Prepared
 from tempoc.runtime.host.effects import Show, perform
-from tempoc.runtime.host.externs import place
+from tempoc.runtime.host.failure import place
 from tempoc.runtime.host.host_calls import HostCallable, HostCaller, RecordedCalls
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.report.profile import Trace

@@ -17,7 +17,7 @@ from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import commands_of
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
-from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, PointIndex, bind, tensor_name
+from tempoc.runtime.data.bindings import Bindings, Given, PointIndex, bind, is_seed, tensor_name
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
@@ -262,5 +262,5 @@ def input_signature(given: Given) -> tuple[object, ...]:
         tuple([(name, s.dtype, s.shape) for name, s in given.params.items()]),
         given.extra,
         given.cast_params,
-        given.seed in SEEDS,
+        is_seed(given.seed),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence as Many
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +16,7 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.files import write_below
 from tempoc.runtime.messages import run as errors
+from tempoc.runtime.report.streams import write_notice
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate
 
@@ -114,9 +114,8 @@ class EffectSink:
     def __call__(self, shown: Shown, values: Many[HostArray]) -> None:
         """Perform one effect."""
         if not shown.path:
-            for label, value in zip(shown.labels, values, strict=True):
-                sys.stderr.write(f"{label} = {text(value, label)}\n")
-            sys.stderr.flush()
+            pairs = zip(shown.labels, values, strict=True)
+            write_notice("".join(f"{label} = {text(value, label)}\n" for label, value in pairs))
             return
         path = os.path.normpath(shown.path)
         if path in self.written:

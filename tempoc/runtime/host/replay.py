@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tempoc.program.nodes.functions import Extern
 from tempoc.runtime.data.compare import differences
 from tempoc.runtime.data.dtypes import HostArray
-from tempoc.runtime.host.externs import place
+from tempoc.runtime.host.failure import place
 from tempoc.runtime.host.host_calls import RecordedCalls
 
 

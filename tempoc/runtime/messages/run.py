@@ -225,6 +225,11 @@ def not_in_file(name: str, path: str, offered: Sequence[str]) -> Diagnostic:
 
 
 several_sources = ErrorRow("RT545", "the input {name} is given more than once")
+not_by_name = ErrorRow(
+    "RT526", "each {what} is given by its name in a dict, not in an object of type {kind}"
+)
+no_name = ErrorRow("RT527", "the name of each {what} is a string, not {name}")
+no_array = ErrorRow("RT528", "the {what} {name} is no array: {reason}")
 bad_seed = ErrorRow("RT525", "a seed is a number from 0 to 2**63 - 1, not {seed}")
 several_files = ErrorRow("RT546", "the tensor {name} is in {first} and in {second}")
 
@@ -342,6 +347,11 @@ def extern_broke(
     return error("RT574", reason + where, help=help, notes=notes)
 
 
+reentered = ErrorRow(
+    "RT559",
+    "the program is called by a Python function that it calls",
+    "prepare another one for that with `ready`",
+)
 saved_elsewhere = ErrorRow(
     "RT555",
     "{path} is saved, but the command line names it for something else",

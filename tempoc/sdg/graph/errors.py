@@ -1,4 +1,4 @@
-"""Diagnostics of graph texts (RT300 to RT302) and of evaluation (RT310 to RT315)."""
+"""Diagnostics of graph texts (RT300 to RT302) and of evaluation (RT310 to RT317)."""
 
 from __future__ import annotations
 
@@ -63,3 +63,24 @@ def wrong_result(name: str, expected: str, found: str, span: Span | None) -> Dia
 def cannot_evaluate(name: str, why: str, span: Span | None) -> DiagnosticError:
     """RT315: an operator refuses its operands at a point."""
     return _error("RT315", f"{name} cannot be computed: {why}", span)
+
+
+# ---------------------------------------------------------------- checked values
+
+
+def overflows(
+    label: str, dtype: str, exact: float, last: int, operands: str, span: Span | None
+) -> DiagnosticError:
+    """RT316: an integer is too large for its dtype; `exact` is what it should be."""
+    help = f"{dtype} ends at {last}, where it wraps around: compute in floating point"
+    help += ", or in i64" if dtype == "i32" else ""
+    message = f"{label} overflows {dtype}: it would be {exact:.15g}"
+    return DiagnosticError(error("RT316", message, span, help, notes=(operands,) * bool(operands)))
+
+
+def not_finite(label: str, value: float, operands: str, span: Span | None) -> DiagnosticError:
+    """RT317: a value is NaN or infinite, though its operands are not."""
+    help = "keep the operands where the operation is defined, for example with where or maximum"
+    return DiagnosticError(
+        error("RT317", f"{label} becomes {value}", span, help, notes=(operands,))
+    )
