@@ -129,27 +129,50 @@ class IslFrame:
             case _:
                 raise ValueError(f"not a quasi-affine expression: {e!r}")
 
-    def condition(self, c: ix.Expr, at: Coordinates) -> isl.Set:
-        """The points of a tuple at which a condition holds."""
+    def condition(self, c: ix.Expr, at: Coordinates, within: isl.Set | None = None) -> isl.Set:
+        """The points of a tuple, or of a set `within` it, at which a condition holds.
+
+        What is convex comes first: then most combinations of alternatives turn out to be empty.
+        """
         match c:
             case ix.Truth(value=v):
-                return isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
+                points = isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
             case ix.Relation(op=op, left=left, right=right):
-                return _RELATIONS[op](self.value(left, at), self.value(right, at))
+                points = _RELATIONS[op](self.value(left, at), self.value(right, at))
             case ix.Conjunction(args=args):
-                result = self.condition(args[0], at)
-                for a in args[1:]:
-                    result = result.intersect(self.condition(a, at))
-                return result
+                return self._all(args, at, within)
             case ix.Disjunction(args=args):
-                result = self.condition(args[0], at)
+                result = self.condition(args[0], at, within)
                 for a in args[1:]:
-                    result = result.union(self.condition(a, at))
+                    result = result.union(self.condition(a, at, within))
                 return result.coalesce()
             case ix.Negation(arg=a):
-                return self.condition(a, at).complement()
+                points = self.condition(a, at).complement()
             case _:
                 raise ValueError(f"not a condition: {c!r}")
+        return points if within is None else within.intersect(points)
+
+    def _all(self, args: tuple[ix.Expr, ...], at: Coordinates, within: isl.Set | None) -> isl.Set:
+        for a in sorted(args, key=_alternatives):
+            before = 1 if within is None else within.n_basic_set()
+            within = self.condition(a, at, within)
+            if within.n_basic_set() > before:
+                within = within.coalesce()
+        assert within is not None
+        return within
+
+
+def _alternatives(c: ix.Expr) -> int:
+    """How many convex sets a condition is, about."""
+    match c:
+        case ix.Relation(op=op):
+            return 1 + (op == "!=")
+        case ix.Conjunction(args=args):
+            return max(map(_alternatives, args))
+        case ix.Disjunction(args=args):
+            return sum(map(_alternatives, args))
+        case _:
+            return 1
 
 
 _RELATIONS = {

@@ -76,8 +76,8 @@ class Space:
 
     def _set(self, domain: Domain) -> isl.Set:
         if domain.where != ix.TRUE:
-            box = self.set(Domain(domain.dims))
-            return box.intersect(self.points(domain.where, domain.dims)).coalesce()
+            at, box = self.frame.coordinates(domain.dims), self.set(Domain(domain.dims))
+            return self.frame.condition(domain.where, at, box).coalesce()
         at = self.frame.coordinates(domain.dims)
         result = isl.Set.universe(at.space).intersect_params(self.context)
         for k, name in enumerate(domain.dims):
@@ -132,6 +132,8 @@ class Space:
     def _proved(self, domain: Domain, condition: ix.Expr) -> bool:
         if not is_affine(condition):
             return False
+        if isinstance(condition, ix.Conjunction):
+            return all(self.implies(domain, part) for part in condition.args)
         return bool(self.set(domain).is_subset(self.points(condition, domain.dims)))
 
     def equal(self, a: ix.Expr, b: ix.Expr, domain: Domain) -> bool:
