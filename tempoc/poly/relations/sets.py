@@ -134,6 +134,8 @@ class IslFrame:
 
         What is convex comes first: then most combinations of alternatives turn out to be empty.
         """
+        if within is not None and _excludes(c):
+            return within.subtract(self.condition(ix.negation(c), at))
         match c:
             case ix.Truth(value=v):
                 points = isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
@@ -160,6 +162,15 @@ class IslFrame:
                 within = within.coalesce()
         assert within is not None
         return within
+
+
+def _excludes(c: ix.Expr) -> bool:
+    """Whether a condition is the complement of a convex one: the other pieces stay whole then."""
+    parts = c.args if isinstance(c, ix.Disjunction) else (c,)
+    hard = any(isinstance(p, ix.Relation) and p.op == "!=" for p in parts)
+    return (hard or len(parts) > 1) and all(
+        isinstance(p, ix.Relation) and p.op != "==" for p in parts
+    )
 
 
 def _alternatives(c: ix.Expr) -> int:
