@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tempoc.cli.options import options
-from tempoc.cli.options.compile_options import parse_defines, refuse_if_compiled
+from tempoc.cli.options.compile_options import parse_defines, parse_limits, refuse_if_compiled
 from tempoc.cli.reports.terminal import waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
@@ -22,6 +22,7 @@ from tempoc.runtime.options import RunOptions, run_options
 @click.argument("program", type=options.FileName())
 @options.declared(*options.RUN_DATA)
 @options.define_option
+@options.limit_option
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
 )
@@ -38,6 +39,7 @@ from tempoc.runtime.options import RunOptions, run_options
 def command(
     program: str,
     defines: tuple[str, ...],
+    limits: tuple[str, ...],
     verify: bool,
     tune: bool,
     error_format: str,
@@ -56,7 +58,8 @@ def command(
         if tune:
             tune_run(wanted, kept=True)
         return _run(wanted, None, verify)
-    compilation = Compilation.from_path(program, Options(defines=parse_defines(defines)))
+    chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
+    compilation = Compilation.from_path(program, chosen)
     if wanted.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 

@@ -15,7 +15,9 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
+from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import divisions
 
 R = TypeVar("R")
 
@@ -32,8 +34,10 @@ class Coordinates:
 class IslFrame:
     """One isl context with a fixed tuple of parameters; makes spaces, values and sets."""
 
-    def __init__(self, params: tuple[str, ...]) -> None:
+    def __init__(self, params: tuple[str, ...], limits: Limits = LIMITS) -> None:
         self.context = isl.Context()
+        self.limits = limits
+        self._allow(limits.isl_steps)
         self.params = params
         space = isl.Space.params_alloc(self.context, len(params))
         for k, name in enumerate(params):
@@ -61,16 +65,23 @@ class IslFrame:
         if self._is_limited:
             return answer()
         self._is_limited = True
-        self.context.set_max_operations(steps)
-        self.context.reset_operations()
+        self._allow(steps)
         try:
             return answer()
-        except isl.Error:
+        except (isl.Error, LimitReached):
             return None
         finally:
             self._is_limited = False
-            self.context.set_max_operations(0)
-            self.context.reset_operations()
+            self._allow(self.limits.isl_steps)
+
+    def _allow(self, steps: int) -> None:
+        """Let isl take so many steps from now on; it fails in the middle of what takes more."""
+        self.context.set_max_operations(steps)
+        self.context.reset_operations()
+
+    def _check_divisions(self, e: ix.Expr) -> None:
+        if len(divisions(e)) > self.limits.divisions:
+            raise LimitReached("divisions", self.limits.divisions)
 
     def within_patience(self, answer: Callable[[], R]) -> R | None:
         """The result of isl within a limit of steps, or `None`; each failure halves the limit."""
@@ -117,8 +128,10 @@ class IslFrame:
                     total = term if total is None else total.add(term)
                 return total
             case ix.FloorDiv(arg=a, divisor=k):
+                self._check_divisions(e)
                 return self.value(a, at).scale_down_val(self.val(k)).floor()
             case ix.Mod(arg=a, divisor=k):
+                self._check_divisions(e)
                 return self.value(a, at).mod_val(self.val(k))
             case ix.IndexMin(args=args) | ix.IndexMax(args=args):
                 parts = [self.value(a, at) for a in args]
@@ -142,8 +155,10 @@ class IslFrame:
             case ix.Relation(op=op, left=left, right=right):
                 points = _RELATIONS[op](self.value(left, at), self.value(right, at))
             case ix.Conjunction(args=args):
+                self._check_divisions(c)
                 return self._all(args, at, within)
             case ix.Disjunction(args=args):
+                self._check_divisions(c)
                 result = self.condition(args[0], at, within)
                 for a in args[1:]:
                     result = result.union(self.condition(a, at, within))
@@ -194,6 +209,13 @@ _RELATIONS = {
     "==": isl.PwAff.eq_set,
     "!=": isl.PwAff.ne_set,
 }
+
+
+def limit_of(error: BaseException, limits: Limits = LIMITS) -> LimitReached | None:
+    """The limit that an exception is about, be it isl's or ours; `None` if it is another error."""
+    if isinstance(error, isl.Error) and "maximal number of operations" in str(error):
+        return LimitReached("isl_steps", limits.isl_steps)
+    return error if isinstance(error, LimitReached) else None
 
 
 def basic_sets(s: isl.Set) -> tuple[isl.BasicSet, ...]:
