@@ -26,6 +26,8 @@ class Effort:
     """The first limit for a query about sets, in steps of isl: about a second."""
     least_steps: int = 30_000
     """The least limit for a query about sets: about a hundredth of a second."""
+    simplified_divisions: int = 6
+    """Conditions with more quotients and remainders are pruned, but not looked at as sets."""
     scheduled_statements: int = 60
     """More statements are scheduled in a process that can be stopped: a hundred take about half a
     second; from there on it grows quickly."""

@@ -13,13 +13,14 @@ from functools import cached_property
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, Limits
 from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.sets import IslFrame, least_point
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.walk import is_affine, is_condition, symbols
+from tempoc.symbolic.walk import divisions, is_affine, is_condition, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +194,8 @@ class Space:
         if self.disjoint(condition, ix.TRUE, given):
             return ix.FALSE
         short = self._pruned(condition, given)
+        if len(divisions(short)) > EFFORT.simplified_divisions:
+            return short
         symbolic = self.symbolic
         holds = symbolic.points(condition, given.dims)
         other = self._pruned(recover.condition(holds, symbolic.set(given)), given)
