@@ -38,7 +38,7 @@ def check_restored(
     for store, _, source, _ in state.cells:
         if source in restored.arrays:
             layout = frame.layouts[frame.storage.numbers[store]]
-            _check_array(restored.arrays[source](), layout, state.rooms, source)
+            _check_array(restored.arrays[source](), layout, state.capacities, source)
 
 
 def _require(holds: bool, reason: str) -> None:
@@ -63,8 +63,8 @@ def _check_numbers(state: State, frame: RunFrame) -> None:
         for _, length in state.lengths[n.bound]:
             _require(1 <= length <= frame.bounds[n.bound], f"its length {n.bound} is {length}")
     sizes = frame.capacities.sizes
-    fits = len(state.rooms) == len(sizes) and all(
-        room in some for room, some in zip(state.rooms, sizes, strict=True)
+    fits = len(state.capacities) == len(sizes) and all(
+        capacity in some for capacity, some in zip(state.capacities, sizes, strict=True)
     )
     _require(fits, "its capacities are none of the program")
     tops = [len(top) for _, top in frame.ledger.peaks()]
@@ -131,7 +131,7 @@ def _check_key(layout: Layout, key: list[int] | None, sizes: list[int]) -> None:
     _require(fits, f"{layout.name} has no cell {key}")
 
 
-def _check_array(array: HostArray, layout: Layout, rooms: list[int], source: str) -> None:
-    shape, dtype = layout.shaped(rooms), NUMPY[layout.dtype]
+def _check_array(array: HostArray, layout: Layout, capacities: list[int], source: str) -> None:
+    shape, dtype = layout.shaped(capacities), NUMPY[layout.dtype]
     fits = array.shape == shape and array.dtype == dtype
     _require(fits, f"{source} is {array.dtype}{[*array.shape]}, not {dtype}{[*shape]}")
