@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tempoc.cli.options import options
-from tempoc.cli.options.compile_options import parse_defines, refuse_if_compiled
+from tempoc.cli.options.compile_options import parse_defines, parse_limits, refuse_if_compiled
 from tempoc.cli.reports.terminal import waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
@@ -23,10 +23,11 @@ from tempoc.runtime.options import RunOptions, run_options
 @click.argument("program", type=options.FileName())
 @options.declared(*options.RUN_DATA)
 @options.define_option
+@options.limit_option
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
 )
-@options.declared("precision", "profile")
+@options.declared("resume_anyway", "precision", "profile")
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
@@ -46,6 +47,7 @@ from tempoc.runtime.options import RunOptions, run_options
 def command(
     program: str,
     defines: tuple[str, ...],
+    limits: tuple[str, ...],
     verify: bool,
     checks: str,
     tune: bool,
@@ -66,7 +68,8 @@ def command(
         if tune:
             tune_run(request, is_recorded=True)
         return _run(request, None, again)
-    compilation = Compilation.from_path(program, Options(defines=parse_defines(defines)))
+    chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
+    compilation = Compilation.from_path(program, chosen)
     if request.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 

@@ -151,7 +151,6 @@ recursion = ErrorRow(
     "recursion: `{name}` calls itself, directly or through another function",
     "functions are expanded where they are called: write a recurrence over a dimension",
 )
-too_deep = ErrorRow("RT077", "calls are nested too deeply")
 
 
 def wrong_results(span: Span, expected: int, value: val.Value) -> Diagnostic:
@@ -319,7 +318,9 @@ def needs_list(span: Span, name: str, value: val.Value) -> Diagnostic:
 
 
 too_long = ErrorRow(
-    "RT097", "a range of {count} elements is too long to be unrolled", "use a temporal dimension"
+    "RT097",
+    "a range of {count} elements is too long to be unrolled: the limit `range-length` is {most}",
+    "use a temporal dimension, or raise it: `--limit range-length={count}`",
 )
 
 

@@ -13,12 +13,15 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from tempoc.program.analysis.live import StoreNames, single_array_stores
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.errors import inconsistent
 
 
 def verify_no_lost_reads(program: prog.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
+    if not any(isinstance(s, prog.Evict) and s.dead for s in statements_in(program.tree)):
+        return
     checker = _DropChecker(single_array_stores({s.name: s for s in program.stores}))
     lost = checker.lost_after(program.tree, frozenset())
     checker.check_reads("the end of the run", (o.store for o in program.outputs), lost)
@@ -29,6 +32,8 @@ class _DropChecker:
 
     def __init__(self, single: StoreNames) -> None:
         self.single = single
+        # Loops in loops are not analysed twice for each loop around them.
+        self.after: dict[tuple[prog.ProgramStatement, StoreNames], StoreNames] = {}
 
     def lost_after(self, s: prog.ProgramStatement, lost: StoreNames) -> StoreNames:
         """The stores without a value after a statement."""
@@ -41,8 +46,11 @@ class _DropChecker:
                 return lost
             case prog.Loop(body=body):
                 # The next step may read what a step drops; the second one reaches the fixpoint.
-                lost |= self.lost_after(body, lost)
-                return lost | self.lost_after(body, lost)
+                key = body, lost
+                if key not in self.after:
+                    once = lost | self.lost_after(body, lost)
+                    self.after[key] = once | self.lost_after(body, once)
+                return self.after[key]
             case prog.Guard(body=body):
                 return lost | self.lost_after(body, lost)
             case prog.Effect(call=call):

@@ -33,6 +33,8 @@ for package in (jax, np):
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
+_DUMPS = "--xla_dump"
+"""Flags of XLA that change no numbers begin like this."""
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
@@ -59,6 +61,14 @@ def device_text() -> str:
     if device.platform != "cpu":
         return str(device.device_kind)
     return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
+
+
+def numerics() -> dict[str, str]:
+    """On what the numbers of a program depend beside itself and its data."""
+    device = jax.devices()[0]
+    flags = [f for f in os.environ.get("XLA_FLAGS", "").split() if not f.startswith(_DUMPS)]
+    kind = f"{device.device_kind} {platform.machine()}"
+    return {"device": kind, "JAX": VERSION, "XLA flags": " ".join(sorted(flags))}
 
 
 def has_x64(x64: bool) -> bool:

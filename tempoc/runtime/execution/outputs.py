@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import OutputSpan, ProgramOutput
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import KeyedCells, Layout
+from tempoc.runtime.messages import run as errors
 from tempoc.symbolic.walk import evaluate
 
 
@@ -76,6 +78,7 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)
+    _check(output, layout, points, shape)
     slices: list[slice | tuple[int, ...]] = []
     for dim, ring in zip(layout.axes, layout.rings, strict=True):
         indices = points[dim]
@@ -97,6 +100,22 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
         squeezed=squeezed,
         is_cell=plain and not layout.keys and not squeezed and slices == full,
     )
+
+
+def _check(
+    output: ProgramOutput, layout: Layout, points: Mapping[str, range], shape: tuple[int, ...]
+) -> None:
+    """Raises ``RunError`` if an output reads what a cell does not have."""
+    extents = [layout.shape[layout.order.index(k)] for k in range(len(layout.order))]
+    read = [
+        0 if ring else points[d].stop for d, ring in zip(layout.axes, layout.rings, strict=True)
+    ]
+    for end, extent in zip((*read, *shape), extents, strict=True):
+        if end > extent:
+            raise RunError(errors.short_store(output.name, end, extent, layout.name))
+    for dim in points:
+        if points[dim].start < 0:
+            raise RunError(errors.short_store(output.name, points[dim].start, 0, layout.name))
 
 
 def _indices(entry: object, bounds: Mapping[str, int]) -> range:

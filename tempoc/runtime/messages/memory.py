@@ -83,3 +83,20 @@ def other_run(directory: str, differing: Sequence[str]) -> Diagnostic:
         help="go on with the same program, bounds, seed and data",
         notes=tuple(f"different: {difference}" for difference in differing),
     )
+
+
+def other_machine(directory: str, differing: Sequence[str]) -> Diagnostic:
+    """A checkpoint that was written where the same run gives other numbers."""
+    return error(
+        "RT588",
+        f"the checkpoint in {directory} was written where numbers may come out differently",
+        help="--resume-anyway goes on with it; the result is then not that of one whole run",
+        notes=tuple(f"different: {difference}" for difference in differing),
+    )
+
+
+busy_checkpoint = ErrorRow(
+    "RT589",
+    "another run writes its checkpoints to {directory}",
+    "wait for its end, or name another directory",
+)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import END, Instruction
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.operands import Action, Reader, Writer
@@ -106,6 +108,18 @@ def grow(group: int, rows: Function) -> Action:
         count = rows(frame.variables)
         if count > frame.capacities.now[group]:
             frame.grow(group, count)
+
+    return act
+
+
+def within(kernel: str, points: Sequence[tuple[str, Function, int]]) -> Action:
+    """Refuse a call at a coordinate outside of its dimension; each with its name and its size."""
+
+    def act(frame: RunFrame) -> None:
+        for dim, coordinate, size in points:
+            value = coordinate(frame.variables)
+            if not 0 <= value < size:
+                raise RunError(errors.out_of_range(kernel, dim, value, size))
 
     return act
 
