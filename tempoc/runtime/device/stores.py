@@ -102,13 +102,13 @@ def layout(
 def _check(store: Buffer, extents: tuple[int, ...], moduli: tuple[int, ...]) -> None:
     """Raises ``RunError`` for sizes that no array has."""
     rings = [n for n, axis in zip(extents, store.axes, strict=False) if axis.ring]
-    kept = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
+    slots = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
     size = math.prod(extents) * NUMPY[store.dtype].itemsize
     if min(extents, default=0) < 0:
         raise RunError(errors.impossible_store(store.name, f"have the shape {[*extents]}"))
     if size >= _ADDRESSES:
         raise RunError(errors.impossible_store(store.name, f"take {size} bytes"))
-    if min([*rings, *kept], default=1) < 1:
+    if min([*rings, *slots], default=1) < 1:
         raise RunError(errors.impossible_store(store.name, "keep no point"))
 
 
