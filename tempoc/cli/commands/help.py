@@ -13,7 +13,7 @@ from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "budget", "tune", "checkpoints", "files",
-    "devices", "numbers", "python", "errors",
+    "devices", "numbers", "python", "limits", "errors",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""
 _FENCE = "```"
