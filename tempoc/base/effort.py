@@ -113,6 +113,8 @@ class Effort:
     """Kernel calls in all dry runs of a search for stores to offload together."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
+    loops_by_host: int = 4
+    """The most variants with loops run by the host that a search for a budget expects to try."""
     variant_factor: int = 4
     """The factor beyond the reach of a variant at which the next one is searched; more if there
     would be more than `variants`."""

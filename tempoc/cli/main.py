@@ -16,9 +16,9 @@ import click
 from tempoc import __version__
 from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
-from tempoc.cli.reports.errors import out_of_memory
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.runtime.messages.failures import out_of_memory
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
 COMMANDS = {
@@ -80,7 +80,8 @@ def status(argv: Sequence[str]) -> int:
     """Run a command line and return its exit status."""
     try:
         result = cli.main(args=list(argv), prog_name="tempoc", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -102,7 +103,12 @@ def status(argv: Sequence[str]) -> int:
     except SystemExit as stop:
         # click's own answer to that, and to a shell that asks for completions.
         abandon_output()
-        return int(stop.code or 0) if "_TEMPOC_COMPLETE" in os.environ else 0
+        if "_TEMPOC_COMPLETE" in os.environ:
+            return int(stop.code or 0)
+        if isinstance(stop.__context__, BrokenPipeError):
+            return 0
+        # A signal handler of the program's Python: there are no results.
+        return stop.code if isinstance(stop.code, int) and stop.code else diagnostics.WRONG_PROGRAM
     except MemoryError:
         return diagnostics.report_diagnostics([out_of_memory()], argv)
     except OSError as error:

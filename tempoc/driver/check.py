@@ -8,6 +8,7 @@ from tempoc.driver.elaborate import elaborate
 from tempoc.driver.limited import limited
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import LoadedSources, load_file
+from tempoc.ops.control.externs import ExternCall
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import statements
@@ -38,3 +39,9 @@ def check_file(path: str, options: Options) -> Checked:
     parts = limited(options.limits, lambda: statements(graph, space))
     unordered = unproved_components(parts, graph.universe)
     return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=unordered)
+
+
+def python_functions(graph: Graph) -> tuple[str, ...]:
+    """The Python functions that the program calls: ``module:function``, in source order."""
+    calls = (n.op.declared for n in graph.nodes.values() if isinstance(n.op, ExternCall))
+    return tuple(dict.fromkeys(f"{one.module}:{one.function}" for one in calls))

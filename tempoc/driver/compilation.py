@@ -44,7 +44,7 @@ from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.branches import group_branches
 from tempoc.sdg.statements.build import statements
-from tempoc.sdg.statements.needed import needed
+from tempoc.sdg.statements.dead_nodes import without_dead_nodes
 from tempoc.sdg.statements.statements import Statements
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.equivalence import Equivalence
@@ -175,11 +175,11 @@ class Compilation:
         either, it is refused with the cycle between its equations as they are written.
         """
         graph = self.passes.graph
-        graph = needed(graph, self.space_of(graph))
+        graph = without_dead_nodes(graph, self.space_of(graph))
         try:
             return self._order(graph)
         except DiagnosticError:
-            plain = needed(self.graph, self.space)
+            plain = without_dead_nodes(self.graph, self.space)
             if graph == plain:
                 raise
         try:

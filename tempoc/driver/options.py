@@ -74,7 +74,7 @@ class Options:
         entries |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
         entries |= {f"ahead.{name}": "yes" for name in self.ahead}
         entries |= {"apart": "yes"} if self.apart else {}
-        entries |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
+        entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
         other = (name for name in TABLE if self.limits[name] != LIMITS[name])
         entries |= {f"limit.{name}": str(self.limits[name]) for name in other}
@@ -102,8 +102,8 @@ class Options:
             ahead=tuple(k.removeprefix("ahead.") for k in provenance if k.startswith("ahead.")),
             apart=provenance.get("apart") == "yes",
             commands={
-                key.removeprefix(COMMANDS).removeprefix("."): way
-                for key, way in provenance.items()
+                key.removeprefix(COMMANDS).removeprefix("."): mode
+                for key, mode in provenance.items()
                 if key.partition(".")[0] == COMMANDS
             },
             walk=provenance.get("walk") == "yes",

@@ -11,15 +11,19 @@ from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dense import dense_inputs, dense_params
-from tempoc.runtime.host import effects, externs
+from tempoc.runtime.host import effects, externs, failure
 from tempoc.runtime.host.effects import Show
 from tempoc.runtime.host.evaluated import call_copied, evaluated, evaluated_vjp
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.host.replay import ReplayedCalls
+from tempoc.sdg.evaluation.checked_values import FINITE, OVERFLOW, watch, watch_nothing
 from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, ignore_effect
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
+
+CHECKS = (OVERFLOW, FINITE)
+"""What can be checked of values."""
 
 
 def evaluate_given(
@@ -31,12 +35,14 @@ def evaluate_given(
     float64: bool = False,
     show: Show | None = None,
     made: ReplayedCalls | None = None,
+    checks: Sequence[str] = (),
 ) -> Mapping[str, Any]:
     """The outputs by name.
 
     ``show`` receives printed and saved tensors, ``paths`` and ``beside`` are the folders of user
-    functions, ``made`` replays the host calls of an earlier run. Raises `RunError` for wrong data,
-    `DiagnosticError` for a wrong read, `Diverged` for a host call that the earlier run lacks.
+    functions, ``made`` replays the host calls of an earlier run, ``checks`` are some of `CHECKS`.
+    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read and for what a check finds,
+    `Diverged` for a host call that the earlier run lacks.
     """
     program = signature(graph)
     bindings = bind(program, given)
@@ -49,6 +55,7 @@ def evaluate_given(
         seed=bindings.seed,
         externs=caller(graph, bindings.bounds, paths, beside, made),
         perform=ignore_effect if show is None else _performer(graph, show),
+        watch=watch(checks) if checks else watch_nothing,
     )
 
 
@@ -102,8 +109,8 @@ def caller(
             if isinstance(node.op, ExternVjp):
                 return evaluated_vjp(function, node.op.counts(), args)
             return evaluated(function, args)
-        except externs.ExternFailure as error:
+        except failure.ExternFailure as error:
             equations = equation_lines(node.spans, graph.name)
-            raise externs.failure(error, node.domain.dims, coordinates, equations) from error
+            raise failure.failure(error, node.domain.dims, coordinates, equations) from error
 
     return call

@@ -58,7 +58,7 @@ class _FixpointState:
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     assumed: dict[TensorKey, None] = field(default_factory=dict)
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
-    dropped: dict[TensorKey, None] = field(default_factory=dict)
+    restarted: dict[TensorKey, None] = field(default_factory=dict)
     unshaped: dict[TensorKey, bool] = field(default_factory=dict)
     partial: bool = False
     guessing: bool = False
@@ -66,7 +66,7 @@ class _FixpointState:
 
     def forget(self) -> None:
         """Restart the inference; only `unshaped` is retained."""
-        for table in (self.table, self.seeded, self.assumed, self.spoiled, self.dropped):
+        for table in (self.table, self.seeded, self.assumed, self.spoiled, self.restarted):
             table.clear()
         self.partial = self.guessing = self.final = False
 
@@ -82,7 +82,7 @@ class _FixpointState:
             drawn=self.drawn,
             assumed=self.assumed,
             spoiled=self.spoiled,
-            dropped=self.dropped,
+            restarted=self.restarted,
             unshaped=self.unshaped,
             partial=self.partial,
             guessing=self.guessing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from tempoc.runtime.options import RunOptions
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
+from tempoc.runtime.report.streams import streams_kept, write_output
 from tempoc.runtime.report.table import lengths_text, outputs_table, table
 from tempoc.runtime.run import RunResult, Settings, run_given
 
@@ -34,7 +36,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
-    loaded = load(options.directory, options.extern_path)
+    with streams_kept():
+        loaded = load(options.directory, options.extern_path)
     given = open_inputs(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
@@ -48,10 +51,12 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         watch=progress_bar if sys.stderr.isatty() else None,
         show=effect_sink(options),
         record=options.record,
-        keep=checkpoint_options(options.checkpoint, options.every, options.resume),
+        keep=checkpoint_options(
+            options.checkpoint, options.every, options.resume, options.resume_anyway
+        ),
     )
     listening = backend.compilations(curve.compiled) if curve else nullcontext()
-    with suspend_on_interrupt(settings.keep), listening:
+    with streams_kept(), suspend_on_interrupt(settings.keep), listening:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
@@ -75,7 +80,7 @@ def open_inputs(options: RunOptions) -> Given:
     for item in options.input:
         name, equals, path = item.partition("=")
         # A file name may hold `=` too.
-        single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
+        single = bool(equals) and _NAME.fullmatch(name) is not None and not os.path.exists(item)
         sources: Mapping[str, TensorSource] = {}
         with problems.catching():
             sources = {name: files.open_tensor(name, path)} if single else files.open_bundle(item)
@@ -115,6 +120,15 @@ def check_targets(options: RunOptions, saving: bool) -> None:
     for path in (options.profile, options.memory_plot):
         if path is not None:
             files.check_file(path)
+    places: dict[str, str] = {}
+    for flag in ("output", "profile", "memory_plot"):
+        path, shown = getattr(options, flag), f"--{flag.replace('_', '-')}"
+        place = "" if path is None else os.path.realpath(path)
+        # Pipes and devices take several texts.
+        if place in places and not (os.path.exists(place) and not os.path.isfile(place)):
+            raise RunError(errors.named_twice(places[place], shown, path))
+        if place:
+            places[place] = shown
 
 
 def effect_sink(options: RunOptions) -> EffectSink:
@@ -130,13 +144,13 @@ def deliver(
 ) -> None:
     """Write the outputs where the options say, or print a table, and what lengths there were."""
     if options.output_dir is not None:
+        folder = files.OutputFolder(options.output_dir)
         for name, array in outputs.items():
-            files.write_array(Path(options.output_dir) / f"{name}.npy", array)
+            folder.write(f"{name}.npy", array)
     if options.output is not None:
         files.write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:
-        sys.stdout.write(outputs_table(outputs) + lengths_text(lengths))
-        sys.stdout.flush()
+        write_output(outputs_table(outputs) + lengths_text(lengths))
 
 
 def _stats(result: RunResult, trace: Trace | None) -> str:

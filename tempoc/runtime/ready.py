@@ -14,6 +14,7 @@ function in Python is written (`_call_text`), which costs little more than that 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,13 +27,15 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
-from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.data.source import TensorSource, as_sources, by_name, in_memory
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.stores import SharedCells
 from tempoc.runtime.execution.specialize import DirectRun, cached_specialization
 from tempoc.runtime.execution.variants import choose_program
+from tempoc.runtime.host.effects import EffectSink
 from tempoc.runtime.load.load import LoadedProgram, load
+from tempoc.runtime.messages import run as errors
 from tempoc.runtime.run import Settings, device_failure, explain_failure, run_given, unaliased
 
 
@@ -44,21 +47,31 @@ def ready(
     cast_params: bool = False,
     seed: int = 0,
     extern_path: Sequence[str | Path] = (),
+    output_dir: str | Path | None = None,
 ) -> Ready:
     """A compiled program to be called with inputs; the arguments are those of ``run``.
+
+    Each call writes the files of ``save`` below ``output_dir``, in place of those of the call
+    before it; a call may name another directory.
 
     Bounds that follow from shapes need not be given, and may differ from call to call. Raises
     ``RunError`` if the directory holds no program; what else is wrong, the first call says.
     """
+    sources = as_sources({} if params is None else params, "param")
     given = Given(
-        bounds={**(bounds or {})},
+        bounds=dict(by_name({} if bounds is None else bounds, "bound")),
         inputs={},
-        params=as_sources({name: np.array(value) for name, value in (params or {}).items()}),
+        params={name: _copied(source) for name, source in sources.items()},
         cast_params=cast_params,
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    return Ready(root=loaded, loaded=loaded, given=given, shared=SharedCells.of(loaded.program))
+    shared = SharedCells.of(loaded.program)
+    return Ready(root=loaded, loaded=loaded, given=given, shared=shared, output_dir=output_dir)
+
+
+def _copied(source: TensorSource) -> TensorSource:
+    return in_memory(source.name, np.array(source.read()))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,26 +79,32 @@ class Ready:
     """A program with its bounds, params and seed, to be called with inputs.
 
     ``loaded`` is the one of the programs in the directory that the last call took, ``root`` that
-    which knows them all.
+    which knows them all. Calls from several threads run one after another, except those that are
+    a single kernel, and ``running`` is the thread of the one that runs now.
     """
 
     root: LoadedProgram
     loaded: LoadedProgram
     given: Given
     shared: SharedCells
-    settings: Settings = field(default_factory=Settings)
+    output_dir: str | Path | None = None
     repeated: _RepeatedCall | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    running: int | None = None
 
     def __call__(
-        self, inputs: Mapping[str, object] = MappingProxyType({})
+        self,
+        inputs: Mapping[str, object] = MappingProxyType({}),
+        output_dir: str | Path | None = None,
     ) -> Mapping[str, HostArray]:
         """The outputs by name, in source order. Raises ``RunError`` for everything that is wrong.
 
-        They share no memory with the inputs, and may be read-only.
+        They share no memory with the inputs, and may be read-only. Files of ``save`` go below
+        ``output_dir``, by default that of ``ready``, or else the working directory.
         """
         repeated = self.repeated
-        if repeated is None:
-            return self._full_run(inputs)
+        if repeated is None or not isinstance(inputs, Mapping):
+            return self._locked_run(inputs, output_dir)
         try:
             if backend.has_x64(self.loaded.program.x64):
                 outputs = repeated.call(inputs)
@@ -96,15 +115,30 @@ class Ready:
             if (reason := self._explained(error, repeated)) is None:
                 raise
             raise reason from error
-        return self._full_run(inputs) if outputs is None else outputs
+        return self._locked_run(inputs, output_dir) if outputs is None else outputs
 
-    def _full_run(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
+    def _locked_run(
+        self, inputs: Mapping[str, object], output_dir: str | Path | None
+    ) -> Mapping[str, HostArray]:
+        if self.running == threading.get_ident():
+            raise RunError(errors.reentered())
+        directory = output_dir or self.output_dir or "."
+        with self.lock:
+            self.running = threading.get_ident()
+            try:
+                return self._full_run(inputs, Settings(show=EffectSink(directory)))
+            finally:
+                self.running = None
+
+    def _full_run(
+        self, inputs: Mapping[str, object], settings: Settings
+    ) -> Mapping[str, HostArray]:
         """A run with all checks, which prepares the fast path for the next one."""
-        given = self.given._replace(inputs=as_sources(inputs))
+        given = self.given._replace(inputs=as_sources(inputs, "input"))
         loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
             self.loaded, self.shared = loaded, SharedCells.of(loaded.program)
-        result = run_given(self.loaded, given, self.settings, self.shared)
+        result = run_given(self.loaded, given, settings, self.shared)
         special = cached_specialization(self.loaded, given)
         self.repeated = None
         if special is not None and special.direct is not None and not self.loaded.traced:
@@ -141,7 +175,7 @@ class Ready:
         return _RepeatedCall(direct, stores, second)
 
     def _explained(self, error: Exception, repeated: _RepeatedCall) -> RunError | None:
-        arguments = self.loaded, repeated.direct, repeated.stores, self.settings
+        arguments = self.loaded, repeated.direct, repeated.stores, Settings()
         failure = explain_failure(*arguments, error)
         return (
             device_failure(error) if failure is None and isinstance(error, MemoryError) else failure
@@ -231,7 +265,7 @@ def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) 
         return {output0: take0(r0)}
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
-    for k, i in enumerate(inputs):
+    for k in range(len(inputs)):
         lines += [
             f"a{k} = inputs.get(name{k})",
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",

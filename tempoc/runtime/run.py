@@ -17,7 +17,7 @@ from tempoc.runtime.checkpoint import suspend
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.dtypes import HostArray
-from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.data.source import as_sources, by_name
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.stores import SharedCells, place_given
@@ -117,27 +117,32 @@ def run(
     checkpoint: str | Path | None = None,
     every: float | None = None,
     resume: str | Path | None = None,
+    resume_anyway: bool = False,
+    output_dir: str | Path | None = None,
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
 
+    Files of ``save`` go below ``output_dir``, or else below the working directory.
     ``precision``: ``highest``, ``high`` or ``default``, as in ``program/nodes/precision.py``. A run
     whose stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a
     directory into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at
     each step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments
-    and ``resume``, such a directory, a run goes on from there. Where the directory holds several
-    variants of a program, the result says which one ran.
+    and ``resume``, such a directory, a run goes on from there, with ``resume_anyway`` also where
+    numbers may come out differently. Where the directory holds several variants of a program, the
+    result says which one ran.
     """
     if every is not None and checkpoint is None:
         raise ValueError("every says how often a checkpoint is written: name the directory")
     given = Given(
-        bounds=bounds or {},
-        inputs=as_sources(inputs or {}),
-        params=as_sources(params or {}),
+        bounds=by_name({} if bounds is None else bounds, "bound"),
+        inputs=as_sources({} if inputs is None else inputs, "input"),
+        params=as_sources({} if params is None else params, "param"),
         cast_params=cast_params,
         seed=seed,
     )
-    keep = suspend.checkpoint_options(checkpoint, every, resume)
-    settings = Settings(precision=precision, budget=memory_budget, keep=keep)
+    keep = suspend.checkpoint_options(checkpoint, every, resume, resume_anyway)
+    show = EffectSink(output_dir or ".")
+    settings = Settings(precision=precision, budget=memory_budget, keep=keep, show=show)
     with suspend_on_interrupt(keep):
         return run_given(load(directory, extern_path), given, settings)
 

@@ -13,7 +13,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.progress import PHASES, Activity, Progress
 from tempoc.driver.search.budget import fit_budget
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 
 TEXT = """\
 dim t < T

@@ -15,7 +15,8 @@ DOORS = {
     "islpy": ("tempoc/poly/",),
     "jax": ("tempoc/runtime/device/backend.py", "tempoc/runtime/device/inspection.py"),
     "numpy": (
-        "tempoc/sdg/evaluation/interpret.py", "tempoc/sdg/verification/equivalence.py",
+        "tempoc/sdg/evaluation/interpret.py", "tempoc/sdg/evaluation/checked_values.py",
+        "tempoc/sdg/verification/equivalence.py",
         "tempoc/ops/", "tempoc/runtime/",
     ),
     "ml_dtypes": ("tempoc/ops/", "tempoc/sdg/evaluation/interpret.py", "tempoc/runtime/"),

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
+import os
+import zipfile
 
 import ml_dtypes
 import numpy as np
@@ -48,7 +51,7 @@ def test_bfloat16(tmp_path):
     files.write_arrays(tmp_path / "x.safetensors", {"b": array})
     assert files.open_bundle(tmp_path / "x.safetensors")["b"].read().dtype == NUMPY["bf16"]
     # numpy's own format has no such type: it becomes float32, and nameless pairs of bytes are read.
-    files.write_array(tmp_path / "x.npy", array)
+    files.OutputFolder(tmp_path).write("x.npy", array)
     assert np.load(tmp_path / "x.npy").dtype == np.float32
     np.save(tmp_path / "y.npy", array)
     assert files.open_tensor("y", tmp_path / "y.npy").read().tolist() == [1.5, -2]
@@ -163,6 +166,124 @@ def test_truncated_numpy_files(tmp_path):
     torn = damaged(tmp_path, "z.npz", whole[:300] + b"\xff" + whole[301:])
     with pytest.raises(RunError, match="RT541"):
         files.open_bundle(torn)["a"].read()
+
+
+def bits(array, **changes):
+    """An ``.npy`` file with changes of its text."""
+    file = io.BytesIO()
+    np.save(file, array)
+    content = file.getvalue()
+    for old, new in changes.values():
+        assert old in content
+        content = content.replace(old, new)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ((b"(3,)", b"(2,)"), "goes on after its data"),
+        ((b"(3,)", b"(4,)"), "is truncated"),
+        ((b"(3,), }      ", b"(99999999999,)}"[:13]), "its header is damaged"),
+        ((b"'<f4'", b"'|O' "), "holds Python objects"),
+        ((b"'<f4'", b"'<U1'"), "holds elements of type '<U1'"),
+        ((b"'<f4'", b"f4()()"[:5]), "its header is damaged"),
+        ((b"False", b"0    "), "its header is damaged"),
+        ((b"(3,)", b"((((" * 1), "its header is damaged"),
+        ((b"\x01\x00v", b"\x07\x00v"), "a version of the format that does not exist"),
+    ],
+)
+def test_headers_of_numpy(tmp_path, change, reason):
+    content = bits(np.zeros(3, np.float32), change=change)
+    with pytest.raises(RunError, match=f"RT541.*{reason}"):
+        files.open_tensor("x", damaged(tmp_path, "x.npy", content))
+
+
+@pytest.mark.parametrize("shape", [(0, 2**40), (2**40, 0, 3)])
+def test_arrays_without_elements_may_be_long(tmp_path, shape):
+    for content in (
+        bits(np.zeros((0, 7)), shape=(b"(0, 7), }" + b" " * 30, f"{shape}}}".ljust(39).encode())),
+    ):
+        tensor = files.open_tensor("x", damaged(tmp_path, "x.npy", content))
+        assert tensor.shape == tensor.read().shape == shape
+
+
+def test_sizes_that_cannot_be_take_no_memory(tmp_path):
+    shape = "(9000000000000000000, 0)}".ljust(39).encode()
+    content = bits(np.zeros((0, 7)), shape=(b"(0, 7), }" + b" " * 30, shape))
+    with pytest.raises(RunError, match=r"RT541.*the shape is too large"):
+        files.open_tensor("x", damaged(tmp_path, "x.npy", content))
+    huge = {"a": {"dtype": "F32", "shape": [10**400, 0], "data_offsets": [0, 0]}}
+    path = damaged(tmp_path, "x.safetensors", header(json.dumps(huge).encode()))
+    with pytest.raises(RunError, match=r"RT541.*a: the shape is impossible"):
+        files.open_bundle(path)
+
+
+def test_layouts_of_numpy(tmp_path):
+    array = np.arange(12, dtype=">i4").reshape(3, 4)
+    for layout in (array, np.asfortranarray(array), array.T):
+        np.save(tmp_path / "x.npy", layout)
+        tensor = files.open_tensor("x", tmp_path / "x.npy")
+        assert tensor.read().dtype == np.int32 and np.array_equal(tensor.read(), layout)
+
+
+def test_truth_values_are_zero_or_one(tmp_path):
+    content = bits(np.array([True, False]))[:-1] + b"\x02"
+    with pytest.raises(RunError, match=r"RT541.*truth values"):
+        files.open_tensor("x", damaged(tmp_path, "x.npy", content)).read()
+
+
+def test_archives(tmp_path):
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("a.npy", bits(np.ones(1)))
+        archive.writestr("a.npy", bits(np.zeros(1)))
+    with pytest.raises(RunError, match=r"RT541.*it holds a twice"):
+        files.open_bundle(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("a.npy", bits(np.zeros(99999)))
+    with pytest.raises(RunError, match=r"RT541.*compressed in another way"):
+        files.open_bundle(path)
+    np.savez(path, a=np.zeros(3))
+    encrypted = path.read_bytes().replace(
+        b"PK\x01\x02\x2d\x03\x2d\x00\x00", b"PK\x01\x02\x2d\x03\x2d\x00\x01"
+    )
+    assert encrypted != path.read_bytes()
+    with pytest.raises(RunError, match=r"RT541.*damaged"):
+        files.open_bundle(damaged(tmp_path, "y.npz", encrypted))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".safetensors"])
+def test_files_that_change_while_they_are_read(tmp_path, suffix):
+    path = tmp_path / f"x{suffix}"
+    if suffix == ".npy":
+        files.write_array(path, np.zeros(3))
+    else:
+        files.write_arrays(path, {"x": np.zeros(3)})
+    tensor = files.open_tensor("x", path)
+    content = path.read_bytes()
+    path.write_bytes(content[:-8])
+    with pytest.raises(RunError, match=r"RT541.*it was changed while it was read"):
+        tensor.read()
+    path.unlink()
+    with pytest.raises(RunError, match="RT540"):
+        tensor.read()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".safetensors"])
+def test_only_regular_files_are_read(tmp_path, suffix):
+    path = tmp_path / f"x{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(RunError, match=r"RT541.*it is a pipe or a device"):
+        files.open_tensor("x", path)
+    path.unlink()
+    path.symlink_to(path)
+    with pytest.raises(RunError, match=r"RT541.*symbolic links"):
+        files.open_tensor("x", path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(RunError, match=r"RT541.*it is a pipe or a device"):
+        files.open_tensor("x", path)
 
 
 def test_objects_are_refused(tmp_path):

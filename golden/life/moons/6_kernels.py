@@ -475,7 +475,7 @@ def print_loss(at, loss):
 
 
 def save_net(at, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b):
-    """moons.rt:60: save net[i] to 'moons.safetensors' when i == I - 1"""
+    """moons.rt:60: save net[i] to "moons.safetensors" when i == I - 1"""
     return net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b
 
 

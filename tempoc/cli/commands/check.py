@@ -3,6 +3,7 @@
 Of the directory of a compiled program it compares every file with what was written.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from tempoc.cli.options.options import FileName, define_option, error_format_opt
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.render import printed
-from tempoc.driver.check import Checked, check_file
+from tempoc.driver.check import Checked, check_file, python_functions
 from tempoc.driver.options import Options
 
 
@@ -26,7 +27,8 @@ def command(
 ) -> None:
     """Check programs without compiling them; `-` reads standard input.
 
-    Of a directory that `tempoc compile` made, every file is compared with what was written.
+    Of a directory that `tempoc compile` made, every file is compared with what was written. The
+    Python functions that a run would call are listed, not imported.
     """
     errors = Collector()
     options = Options(defines=parse_defines(defines), limits=parse_limits(limits))
@@ -35,13 +37,20 @@ def command(
             if Path(file).is_dir():
                 from tempoc.cli.reports.directory import check_directory
 
-                echo(f"{printed(file)}: {check_directory(file)}", err=True)
+                text, functions = check_directory(file)
+                echo(f"{printed(file)}: {text}{_calls(functions)}", err=True)
                 continue
             checked = check_file(file, options)
             if checked.doubtful:
                 _check_order(checked, options)
-            echo(f"{printed(file)}: fine, {len(checked.graph.nodes)} operators", err=True)
+            text = f"fine, {len(checked.graph.nodes)} operators"
+            echo(f"{printed(file)}: {text}{_calls(python_functions(checked.graph))}", err=True)
     errors.raise_errors()
+
+
+def _calls(functions: Sequence[str]) -> str:
+    """The Python functions that a run would call, for those who want to read them first."""
+    return f"; calls the Python functions {', '.join(functions)}" if functions else ""
 
 
 def _check_order(checked: Checked, options: Options) -> None:

@@ -11,6 +11,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
 from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
 from tempoc.runtime.options import run_options
+from tempoc.runtime.report.streams import streams_kept
 
 
 @click.command("eval")
@@ -29,12 +30,14 @@ def command(
     **given: Any,
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
-    wanted = run_options(file, given, options.refuse)
+    request = run_options(file, given, options.refuse)
     chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
     compilation = Compilation.from_path(file, chosen)
     graph = compilation.graph
-    data = open_inputs(wanted)
-    check_targets(wanted, saves(graph))
-    paths = wanted.extern_path, compilation.loaded.beside
-    show = effect_sink(wanted)
-    deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=show))
+    data = open_inputs(request)
+    check_targets(request, saves(graph))
+    paths = request.extern_path, compilation.loaded.beside
+    show = effect_sink(request)
+    with streams_kept():
+        outputs = evaluate_given(graph, data, *paths, float64=float64, show=show)
+    deliver(request, outputs)

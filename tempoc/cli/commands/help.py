@@ -13,7 +13,8 @@ from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "budget", "tune", "checkpoints", "files",
-    "devices", "numbers", "python", "limits", "errors",
+    "devices", "numbers", "python", "trust", "limits", "errors",
+    "install",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""
 _FENCE = "```"
@@ -100,4 +101,4 @@ def _page_list() -> str:
 def _no_such_page(page: str) -> str:
     near = difflib.get_close_matches(page, PAGES, n=1, cutoff=0.5)
     question = f" Did you mean '{near[0]}'?" if near else ""
-    return f"the manual has no page '{page}'.{question} Its pages are:\n{_page_list()}"
+    return f"the manual has no page '{page}'.{question} `tempoc help` lists all pages."

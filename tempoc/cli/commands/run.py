@@ -1,7 +1,7 @@
 """`tempoc run`: a compiled directory, or a program compiled on the spot."""
 
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.driver.reference import CHECKS
 from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
 
@@ -26,9 +27,16 @@ from tempoc.runtime.options import RunOptions, run_options
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
 )
-@options.declared("precision", "profile")
+@options.declared("resume_anyway", "precision", "profile")
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
+)
+@click.option(
+    "--check",
+    "checks",
+    metavar="WHAT",
+    default="",
+    help="Find the first value that overflows (i32, i64) or is not finite: overflow,finite.",
 )
 @click.option(
     "--tune",
@@ -41,6 +49,7 @@ def command(
     defines: tuple[str, ...],
     limits: tuple[str, ...],
     verify: bool,
+    checks: str,
     tune: bool,
     error_format: str,
     **given: Any,
@@ -50,35 +59,61 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    wanted = replace(run_options(program, given, options.refuse), record=verify)
+    request = replace(run_options(program, given, options.refuse), record=verify or bool(checks))
+    again = Reevaluation(verify=verify, checks=parse_checks(checks))
     if tune:
-        check_tuning(wanted)
+        check_tuning(request)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
         if tune:
-            tune_run(wanted, kept=True)
-        return _run(wanted, None, verify)
+            tune_run(request, is_recorded=True)
+        return _run(request, None, again)
     chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
     compilation = Compilation.from_path(program, chosen)
-    if wanted.memory_budget is not None:
+    if request.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 
         with waiting(f"compiling {program}", compilation.progress):
-            compilation = within_budget_of_run(compilation, wanted, wanted.memory_budget)
+            compilation = within_budget_of_run(compilation, request, request.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         with waiting(f"compiling {program}", compilation.progress):
             compilation.write(directory, durable=False)
-        wanted = replace(wanted, directory=directory)
+        request = replace(request, directory=directory)
         if tune:
-            tune_run(wanted, kept=False)
-        return _run(wanted, compilation, verify)
+            tune_run(request, is_recorded=False)
+        return _run(request, compilation, again)
 
 
-def _run(wanted: RunOptions, compilation: Compilation | None, verify: bool) -> int:
-    if verify and compilation is None:
-        compilation = Compilation.from_directory(wanted.directory)
-    given, result = execute(wanted)
-    if not verify or compilation is None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reevaluation:
+    """What is looked at once more with the reference evaluator, after a run."""
+
+    verify: bool
+    checks: tuple[str, ...]
+
+
+def parse_checks(text: str) -> tuple[str, ...]:
+    """`overflow,finite`: each once, in this order."""
+    words = [word.strip() for word in text.split(",")] if text else []
+    for word in words:
+        if word not in CHECKS:
+            options.refuse(f"--check knows {' and '.join(CHECKS)}, not '{word}'")
+    return tuple(check for check in CHECKS if check in words)
+
+
+def _run(request: RunOptions, compilation: Compilation | None, again: Reevaluation) -> int:
+    evaluated = again.verify or bool(again.checks)
+    if evaluated and compilation is None:
+        compilation = Compilation.from_directory(request.directory)
+    given, result = execute(request)
+    if not evaluated or compilation is None:
         return 0
-    return compare_with_reference(compilation, given, result, wanted.extern_path)
+    return compare_with_reference(
+        compilation,
+        given,
+        result,
+        request.extern_path,
+        verify=again.verify,
+        checks=again.checks,
+    )

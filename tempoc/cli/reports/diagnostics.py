@@ -1,5 +1,6 @@
 """What a user sees when something is wrong."""
 
+import io
 import os
 import shlex
 import sys
@@ -11,11 +12,14 @@ from types import ModuleType
 
 import click
 
+from tempoc import __version__
 from tempoc.cli.reports import errors
 from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.cli.reports.requirements import unmet_requirements
 from tempoc.cli.reports.terminal import draw_diagnostics, echo
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
-from tempoc.diagnostics.render import printed, render_all
+from tempoc.diagnostics.render import render_all
+from tempoc.runtime.messages import failures
 from tempoc.runtime.report.streams import is_terminal
 
 WRONG_PROGRAM = 1
@@ -52,15 +56,16 @@ def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
         message = error.format_message().rstrip(".")
         report_diagnostics([errors.wrong_command_line(message, f"{command} --help")], argv)
     else:
-        error.message = printed(error.message)
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
     return error.exit_code
 
 
 def report_system(error: OSError, argv: Sequence[str]) -> int:
     """A full disk, a missing temporary directory: not what was expected, but no bug either."""
     what = str(error.filename) if error.filename is not None else _unnamed()
-    return report_diagnostics([errors.system_refuses(what, error.strerror or str(error))], argv)
+    return report_diagnostics([failures.system_refuses(what, error.strerror or str(error))], argv)
 
 
 def _unnamed() -> str:
@@ -73,7 +78,9 @@ def _unnamed() -> str:
 
 
 def report_library(error: BaseException, argv: Sequence[str]) -> int | None:
-    """Say that a library that tempoc needs is missing or fails; `None` if it is another error."""
+    """Say that a library is missing, too old, or fails; `None` if it is another error."""
+    if unmet := unmet_requirements():
+        return report_diagnostics(unmet, argv)
     module = error.name if isinstance(error, ImportError) else None
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         module = error.obj.__name__
@@ -97,7 +104,7 @@ def _is_importing(error: BaseException) -> bool:
 
 def report_bug(error: BaseException, argv: Sequence[str]) -> int:
     """Say that this is our fault, and how to report it; the traceback only on request."""
-    report_diagnostics([errors.bug(error, shlex.join(["tempoc", *argv]))], argv)
+    report_diagnostics([failures.bug(error, shlex.join(["tempoc", *argv]), __version__)], argv)
     if os.environ.get("TEMPOC_TRACEBACK"):
         traceback.print_exception(error)
     return BUG

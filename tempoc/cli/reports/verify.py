@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tempoc.cli.reports.diagnostics import CheckFailed
 from tempoc.cli.reports.errors import outputs_differ
 from tempoc.cli.reports.terminal import echo
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.data.bindings import Given
@@ -17,19 +18,41 @@ MOST = 3
 
 
 def compare_with_reference(
-    compilation: Compilation, given: Given, result: RunResult, paths: Sequence[str]
+    compilation: Compilation,
+    given: Given,
+    result: RunResult,
+    paths: Sequence[str],
+    *,
+    verify: bool = True,
+    checks: Sequence[str] = (),
 ) -> int:
-    """Evaluate with NumPy and compare. Raises `CheckFailed` where the outputs differ.
+    """Evaluate with NumPy, check values, and compare the outputs if it is to `verify` them.
+
+    Raises `CheckFailed` for the first value that a check refuses, and for outputs that differ.
 
     Host functions are not called again: they give what they gave in the run.
     """
-    made = ReplayedCalls(result.made)
+    replayed = ReplayedCalls(result.made)
     beside = compilation.loaded.beside
     try:
-        expected = evaluate_given(compilation.graph, given, paths, beside, made=made)
+        expected = evaluate_given(
+            compilation.graph,
+            given,
+            paths,
+            beside,
+            made=replayed,
+            checks=checks,
+        )
     except Diverged as error:
         raise CheckFailed(outputs_differ([str(error)])) from None
-    if found := [*made.found[:MOST], *made.unmade(), *differences(result.outputs, expected)]:
-        raise CheckFailed(outputs_differ(found))
+    except DiagnosticError as error:
+        raise CheckFailed(*error.diagnostics) from None
+    if checks:
+        echo(f"check: {' and '.join(checks)}: nothing found", err=True)
+    if not verify:
+        return 0
+    calls = [*replayed.differing[:MOST], *replayed.unmade()]
+    if lines := [*calls, *differences(result.outputs, expected)]:
+        raise CheckFailed(outputs_differ(lines))
     echo("verify: all outputs agree with the reference evaluator", err=True)
     return 0

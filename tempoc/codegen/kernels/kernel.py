@@ -99,12 +99,11 @@ def function(
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
     lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
-    spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
+    spans = (s for m in statement.members for s in stages.graph.nodes[m].spans)
     equations = equation_lines(spans, stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
-    text += [
-        INDENT + line if line else "" for line in docstring("\n".join(equations) or f"{name}.")
-    ]
+    words = docstring("\n".join(equations) or f"{name}.")
+    text += [INDENT + line if line else "" for line in words]
     text += [part for line in lines for part in wrapped(INDENT + line)]
     return KernelFunction(
         name=name,

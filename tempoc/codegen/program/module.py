@@ -68,7 +68,7 @@ def check_definitions(text: str) -> None:
     document, *statements = ast.parse(text).body
     more = [s for s in statements if not _defines(s)]
     if more or ast.get_docstring(ast.Module([document], [])) is None:
-        raise ValueError(f"emitted code is executed: {ast.unparse(more or document)}")
+        raise ValueError(f"emitted code is executed: {ast.unparse([*more, document][0])}")
     names = [s.name for s in statements if isinstance(s, ast.FunctionDef)]
     if len({*names}) < len(names):
         raise ValueError(f"a function is emitted twice, among {', '.join(names)}")
@@ -79,7 +79,9 @@ def _defines(statement: ast.stmt) -> bool:
         case ast.Import() | ast.ImportFrom():
             return True
         case ast.FunctionDef(decorator_list=[], args=args, returns=None):
-            return all(isinstance(d, ast.Constant) for d in (*args.defaults, *args.kw_defaults) if d)
+            return all(
+                isinstance(d, ast.Constant) for d in (*args.defaults, *args.kw_defaults) if d
+            )
         case ast.Assign(targets=[ast.Name()], value=ast.Attribute() as value):
             return all(isinstance(n, ast.Attribute | ast.Name | ast.Load) for n in ast.walk(value))
         case _:

@@ -1,4 +1,4 @@
 """How kernels read and write stores: cells, slots, rings, windows, padding.
 
-May import, of its package: text
+May import, of its package: nothing
 """

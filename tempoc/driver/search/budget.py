@@ -38,8 +38,6 @@ from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.units import size_text
 
-BY_HOST = 4
-"""The variants with loops run by the host, at most."""
 FilledStores = Callable[[prog.Program], frozenset[str]]
 """Gives the stores of a program that are filled before a run."""
 
@@ -163,18 +161,18 @@ class _BudgetSearch:
         limits = _limits(compilation, original.peak)
         # Tiles, also of values that are rematerialized: one for each limit, and one to confirm.
         most = len(limits) + 1
-        self.expect(compilation, len(RECOMPUTE) + most + 1, most + BY_HOST)
+        self.expect(compilation, len(RECOMPUTE) + most + 1, most + EFFORT.loops_by_host)
         recomputed = self.recomputing(compilation)
-        self.expect(compilation, most + 1, most + BY_HOST)
+        self.expect(compilation, most + 1, most + EFFORT.loops_by_host)
         tiles = [compilation, *self.tiled(compilation, limits)]
         fitting = [v for v in self.measured if v.peak <= self.budget]
-        self.expect(compilation, 1, 0 if fitting else most + BY_HOST)
+        self.expect(compilation, 1, 0 if fitting else most + EFFORT.loops_by_host)
         fitting += self.offloading(compilation)
         if recomputed and not fitting:
-            self.expect(compilation, most, BY_HOST)
+            self.expect(compilation, most, EFFORT.loops_by_host)
             tiles += self.tiled(recomputed[-1], limits)
             fitting += [v for v in self.measured if v.peak <= self.budget]
-        self.expect(compilation, 0, 0 if fitting else BY_HOST)
+        self.expect(compilation, 0, 0 if fitting else EFFORT.loops_by_host)
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
@@ -270,7 +268,7 @@ class _BudgetSearch:
         choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
             return self.unchanged(compilation)
-        fits = choice.needed <= self.budget
+        fits = choice.peak <= self.budget
         moved = copied_bytes(choice, values, filled) if fits else 0
         variant = self.measure(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []

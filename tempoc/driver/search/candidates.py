@@ -211,7 +211,7 @@ MOVES: tuple[Move, ...] = (
 
 def most_candidates(moves: Sequence[Move]) -> int:
     """At most so many candidates do moves derive."""
-    most = {
+    most: dict[Move, int] = {
         loops: 2,
         initial_capacity: len(MODEL.tuned_capacities),
         tiles: len(MODEL.tuned_limits),

@@ -154,7 +154,7 @@ class Round:
     final: bool = False
     assumed: dict[TensorKey, None] = field(default_factory=dict)
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
-    dropped: dict[TensorKey, None] = field(default_factory=dict)
+    restarted: dict[TensorKey, None] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
     unshaped: dict[TensorKey, bool] = field(default_factory=dict)
     top: Frame | None = None

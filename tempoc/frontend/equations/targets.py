@@ -207,10 +207,10 @@ def _place(
     used = claimed
     if not round.space.symbolic.implies(Domain(dims, claimed), uncovered):
         used = round.space.symbolic.simplify(ix.conjunction(claimed, uncovered), box)
-    needed = round.space.symbolic.simplify(substitute(used, entries), Domain(own))
+    local = round.space.symbolic.simplify(substitute(used, entries), Domain(own))
     if any(entries[d] != ix.Sym(d) for d in dims):
         inside = [_inside(round, d, entries[d]) for d in dims]
-        needed = round.space.symbolic.simplify(
+        local = round.space.symbolic.simplify(
             ix.conjunction(substitute(used, entries), *inside), Domain(own)
         )
     placement = Placement(
@@ -221,7 +221,7 @@ def _place(
         dims=own,
         used=used,
         claimed=claimed,
-        needed=needed,
+        local=local,
     )
     return placement, claimed
 

@@ -115,7 +115,7 @@ class _SourceWriter:
         if isinstance(node, ast.ForLoop) or (isinstance(node, ast.Def) and not node.inline):
             doc = node.doc if isinstance(node, ast.Def) else None
             brace = self.brace(node)
-            head = self.plain(node, node.span.start, brace, indent)
+            head = self.plain(node, node.span.start, brace + 1, indent)
             body = self.body(doc, node.body, brace + 1, node.span.end - 1, indent + INDENT)
             return [*head, *body, indent + "}"]
         return self.plain(node, node.span.start, node.span.end, indent)
@@ -138,8 +138,6 @@ class _SourceWriter:
         if not inside:
             text = render(item_doc(node), WIDTH - len(indent))
             return [indent + line if line else line for line in text.split("\n")]
-        if isinstance(node, ast.ForLoop | ast.Def):
-            end += 1
         margin = self.source.position(start)[1] - 1
         first, *others = self.source.text[start:end].split("\n")
         dedented = [line[min(margin, len(line) - len(line.lstrip())) :] for line in others]

@@ -231,6 +231,8 @@ class Op(metaclass=_OpMeta):
     layout_agnostic: ClassVar[bool] = False
     """Emitted code looks at positions of axes that have a link only through masks, as is true of
     all elementwise operators (``emission/ragged_layout.py``)."""
+    overflows: ClassVar[bool] = False
+    """Of integers it can make one that its dtype does not have, which then wraps around."""
     differentiable: ClassVar[bool] = True
     """Derivatives flow to the operands; not through what is constant nearly everywhere."""
     monoid: ClassVar[Monoid | None] = None
@@ -255,6 +257,11 @@ class Op(metaclass=_OpMeta):
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The reference semantics at one point; ``at`` has the values of dimensions and bounds."""
+
+    def unlimited(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The results of an operator that overflows, as if its integers had no limits, as f64."""
+        wide = (a.astype(np.float64) if np.issubdtype(a.dtype, np.integer) else a for a in args)
+        return self.evaluate(tuple(wide), at)
 
     def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """The scalar operations at one point, a formula of the extents.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
@@ -94,10 +95,16 @@ def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 
 def is_smaller(a: Shape, b: Shape) -> bool:
-    """Whether a shape has fewer elements: its extents are a proper subset of the other's."""
-    remaining = [e for e in b if e != ix.ONE]
-    for e in (e for e in a if e != ix.ONE):
-        if e not in remaining:
-            return False
-        remaining.remove(e)
-    return bool(remaining)
+    """Whether a shape has fewer elements whatever the bounds are.
+
+    Constant extents are compared by their product; those that depend on bounds must be among those
+    of ``b``, of which each further one counts as more than 1.
+    """
+    unmatched = [e for e in b if not isinstance(e, ix.Const)]
+    for e in a:
+        if not isinstance(e, ix.Const):
+            if e not in unmatched:
+                return False
+            unmatched.remove(e)
+    fewer, more = (prod(e.value for e in s if isinstance(e, ix.Const)) for s in (a, b))
+    return fewer < more or (fewer == more and bool(unmatched))

@@ -95,6 +95,7 @@ class Arithmetic(Nary):
     """Two numbers give a number of the same dtype; ``bool`` counts as 0 and 1."""
 
     __slots__ = ()
+    overflows = True
     numpy: ClassVar[np.ufunc]
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
@@ -149,20 +150,29 @@ class Divide(Arithmetic):
 
 
 class FloorDivide(Arithmetic):
-    """``a // b``, rounded down as in Python; an integer divided by 0 gives 0, as in NumPy."""
+    """``a // b``, rounded down as in Python; divided by 0 as in NumPy: an integer gives 0."""
 
     name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", np.floor_divide
     differentiable = False
 
+    def unlimited(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Division by 0 gives 0."""
+        a, b = (x.astype(np.float64) for x in args)
+        return (np.floor_divide(np.where(b == 0, 0, a), np.where(b == 0, 1, b)),)
+
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """XLA has another idea of an integer divided by 0."""
-        return (_guarded(self, args, results, out),)
+        """XLA has another idea of an integer divided by 0, JAX before 0.10.2 of a float."""
+        if not results[0].dtype.is_float or args[1].constant:
+            return (_guarded(self, args, results, out),)
+        a, b = self.texts(args, results, out)
+        return (f"jnp.where({b} == 0, {a} / {b}, {self.jax.format(a, b)})",)
 
 
 class Remainder(Arithmetic):
     """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy."""
 
     name, symbol, jax, numpy = "mod", "%", "jnp.remainder({0}, {1})", np.remainder
+    overflows = False
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """XLA has another idea of an integer modulo 0."""
@@ -195,6 +205,11 @@ class Power(Arithmetic):
         powers = np.power(a, np.where(b < 0, b & 1, b))
         inverses = np.where(np.abs(a) == 1, powers, np.zeros((), a.dtype))
         return np.where(b < 0, inverses, powers)
+
+    def unlimited(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """A negative power is never large."""
+        a, b = (x.astype(np.float64) for x in args)
+        return (np.where(b < 0, 0, np.power(a, np.maximum(b, 0))),)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """JAX leaves negative powers of integers undefined, and takes six bits of an exponent."""

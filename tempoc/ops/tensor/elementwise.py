@@ -125,6 +125,7 @@ class Negative(NumberFunction):
     """``-x``."""
 
     name, jax, numpy = "neg", "-{x}", np.negative
+    overflows = True
     multilinear = True
 
 
@@ -132,6 +133,7 @@ class Abs(NumberFunction):
     """The distance from zero."""
 
     name, jax, numpy = "abs", "jnp.abs({x})", np.abs
+    overflows = True
 
 
 class Sign(NumberFunction):
@@ -356,13 +358,17 @@ class Cast(Unary):
     dtype: DType
 
     name = "cast"
-    multilinear = True
+    multilinear = overflows = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """The dtype asked for, which is never weak."""
         if (operand[0] is DType.KEY) != (self.dtype is DType.KEY):
             raise OperandError(f"{operand[0].value} cannot be converted to {self.dtype.value}")
         return self.dtype, False
+
+    def unlimited(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The element without its fraction."""
+        return (np.trunc(args[0].astype(np.float64)),)
 
     def compute(self, x: Array) -> Array:
         """See the class."""

@@ -155,7 +155,7 @@ class Sum(Reduction):
 
     name, jax = "sum", "jnp.sum"
     layout_agnostic = True
-    multilinear = True
+    multilinear = overflows = True
     monoid = SUM
     scan: ClassVar[type[Scan]] = CumSum
 

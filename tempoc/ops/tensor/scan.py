@@ -89,6 +89,7 @@ class CumSum(Scan):
 
     name, jax = "cumsum", "lax.cumsum"
     monoid = SUM
+    overflows = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ class CumProd(Scan):
 
     name, jax = "cumprod", "lax.cumprod"
     monoid = PROD
+    overflows = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,7 @@ class IndexValue(Op):
     expr: ix.Expr
 
     name = "index"
+    overflows = True
     cheap = True
     differentiable = False
 
@@ -77,7 +78,14 @@ class IndexValue(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The expression's value at the point."""
-        return (np.array(evaluate(self.expr, at), numpy_dtype(self.dtype)),)
+        value = evaluate(self.expr, at)
+        if self.dtype.is_int:  # compiled programs wrap around
+            value = (value + 2**63) % 2**64 - 2**63
+        return (np.array(value).astype(numpy_dtype(self.dtype)),)
+
+    def unlimited(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The expression's value."""
+        return (np.array(float(evaluate(self.expr, at))),)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The expression, as an array."""

@@ -56,6 +56,7 @@ class Window(Op):
     axis: int = 0
 
     name = "window"
+    overflows = True
 
     @property
     def reduction(self) -> Reduction:

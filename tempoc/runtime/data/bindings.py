@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
 from tempoc.runtime.data.bounds import BoundValues, Claim, affine_bound, resolve
@@ -51,6 +53,11 @@ class Given(NamedTuple):
     extra: frozenset[str] = frozenset()
     cast_params: bool = False
     seed: int = 0
+
+
+def is_seed(seed: object) -> bool:
+    """Whether it is a whole number in the range of seeds."""
+    return isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed in SEEDS
 
 
 def template_dims(param: ProgramParam) -> tuple[str, ...]:
@@ -101,7 +108,7 @@ class _Binder:
             if name not in names and name not in self.given.extra:
                 self.resolved.errors.add(errors.unknown_input(name, names))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
-        if self.given.seed not in SEEDS:
+        if not is_seed(self.given.seed):
             self.resolved.errors.add(errors.bad_seed(self.given.seed))
         # A bound that follows from an input that is missing anyway is not reported as well.
         hints = self.hints()

@@ -141,7 +141,7 @@ def _integer(value: object) -> int | None:
         return int(value) if INTEGER.fullmatch(value.strip()) else None
     try:
         return int(value.__index__())  # type: ignore[attr-defined]
-    except (ValueError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return None
 
 

@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class _Header(NamedTuple):
             what = "is truncated" if announced > size else "goes on after its data"
             raise ValueError(f"it {what}: {announced} bytes are announced, there are {size}")
 
-    def read(self, file: BinaryIO) -> HostArray:
+    def read(self, file: IO[bytes]) -> HostArray:
         """The data, from ``start`` on."""
         shape = self.shape[::-1] if self.is_transposed else self.shape
         array = read_array(file, shape, self.dtype)
@@ -157,7 +157,7 @@ def _reader(data: DataFile, info: zipfile.ZipInfo) -> Any:
     return read
 
 
-def _header(file: BinaryIO) -> _Header:
+def _header(file: IO[bytes]) -> _Header:
     """Read a header. Raises ``ValueError``."""
     magic = file.read(8)
     if magic[:6] != b"\x93NUMPY":

@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.files.reading import open_file
 from tempoc.runtime.data.dtypes import HostArray
+from tempoc.runtime.messages import run as errors
 
 _MOST_AXES = 32
 _CHUNK = 1 << 24
@@ -28,18 +30,36 @@ class TensorSource(NamedTuple):
     read: Callable[[], HostArray]
 
 
-def in_memory(name: str, value: object) -> TensorSource:
-    """An array (or anything numpy makes one of) as a source."""
-    array = np.asarray(value)
+def in_memory(name: str, value: object, what: str = "tensor") -> TensorSource:
+    """An array (or anything NumPy makes one of) as a source. Raises ``RunError``."""
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).split("\n")[0].rstrip(".")
+        raise RunError(errors.no_array(what, name, reason)) from None
     return TensorSource(name, array.dtype, array.shape, "", lambda: array)
 
 
-def as_sources(values: Mapping[str, object]) -> dict[str, TensorSource]:
-    """Arrays by name as sources; what is a source already stays."""
+def as_sources(values: Mapping[str, object], what: str = "tensor") -> dict[str, TensorSource]:
+    """Arrays by name as sources; what is a source already stays. Raises ``RunError``.
+
+    ``what`` they are to the program: each an input, or a param.
+    """
+    named = by_name(values, what)
     return {
-        name: value if isinstance(value, TensorSource) else in_memory(name, value)
-        for name, value in values.items()
+        name: value if isinstance(value, TensorSource) else in_memory(name, value, what)
+        for name, value in named.items()
     }
+
+
+def by_name(values: object, what: str) -> Mapping[str, Any]:
+    """What the caller gives, which must be a mapping from names. Raises ``RunError``."""
+    if not isinstance(values, Mapping):
+        raise RunError(errors.not_by_name(what, type(values).__name__))
+    for name in values:
+        if not isinstance(name, str):
+            raise RunError(errors.no_name(what, repr(name)))
+    return values
 
 
 # ------------------------------------------------------------------ in files
@@ -90,14 +110,14 @@ def array_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return math.prod(shape) * dtype.itemsize
 
 
-def read_array(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
+def read_array(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
     """The array, in the machine's order of bytes, that a file goes on with.
 
     Raises ``ValueError`` if the file ends before, and for truth values that are not 0 or 1.
     """
     content = np.empty(array_bytes(shape, dtype), np.uint8)
     for start in range(0, content.size, _CHUNK):
-        part = memoryview(content[start : start + _CHUNK])
+        part = content[start : start + _CHUNK].data
         if file.readinto(part) != len(part):  # type: ignore[attr-defined]
             raise ValueError("it is truncated")
     if dtype == np.bool_ and content.max(initial=0) > 1:

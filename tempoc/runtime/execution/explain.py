@@ -11,7 +11,9 @@ from tempoc.program.analysis.traversal import kernel_numbers
 from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.host.externs import ExternFailure, failure, place, underivable
+from tempoc.runtime.host.externs import underivable, untraceable
+from tempoc.runtime.host.failure import ExternFailure, failure, place
+from tempoc.runtime.host.user_code import exception_text
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
@@ -22,7 +24,7 @@ Fault = tuple[int, object, DeviceArray]
 
 
 def explained(
-    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: Exception
+    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: BaseException
 ) -> RunError | None:
     """The error for an exception in a call; ``None`` if the exception has no explanation.
 
@@ -41,9 +43,15 @@ def explained(
     kernel = kernel_named(frame, call.kernel)
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
-        if not derived:
-            return None
-        error = underivable(derived, error)
+        traced = [e for e in frame.program.externs if not e.host]
+        if derived and isinstance(error, Exception):
+            error = underivable(derived, error)
+        elif traced and isinstance(error, backend.TraceError):
+            error = untraceable(traced, error)
+        else:
+            # Traced with other arrays than it was written for, or not what was written.
+            reason = exception_text(error)
+            return RunError(errors.kernel_failed(kernel.name, reason, (), errors.AGAIN))
     if not isinstance(call, Call):
         return failure(error, (), (), kernel.equations)
     scope = {**values, **{n: v for n, v in frame.variables.items() if isinstance(v, int)}}

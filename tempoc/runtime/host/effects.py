@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence as Many
 from dataclasses import dataclass
 from itertools import product
@@ -15,8 +14,9 @@ import numpy as np
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
-from tempoc.runtime.data.files import write_below
+from tempoc.runtime.data.files import OutputFolder
 from tempoc.runtime.messages import run as errors
+from tempoc.runtime.report.streams import write_notice
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate
 
@@ -108,15 +108,15 @@ class EffectSink:
     def __init__(self, directory: str | Path = ".", reserved: Many[str | Path] = ()) -> None:
         """Save below ``directory``; each file once, and none that is ``reserved``."""
         self.directory = Path(directory)
+        self.folder = OutputFolder(directory)
         self.taken = [Path(path).resolve() for path in reserved]
         self.written: dict[str, None] = {}
 
     def __call__(self, shown: Shown, values: Many[HostArray]) -> None:
         """Perform one effect."""
         if not shown.path:
-            for label, value in zip(shown.labels, values, strict=True):
-                sys.stderr.write(f"{label} = {text(value, label)}\n")
-            sys.stderr.flush()
+            pairs = zip(shown.labels, values, strict=True)
+            write_notice("".join(f"{label} = {text(value, label)}\n" for label, value in pairs))
             return
         path = os.path.normpath(shown.path)
         if path in self.written:
@@ -124,7 +124,7 @@ class EffectSink:
         if (self.directory / path).resolve() in self.taken:
             raise RunError(errors.saved_elsewhere(str(self.directory / path)))
         self.written[path] = None
-        write_below(self.directory, path, dict(zip(shown.names, values, strict=True)))
+        self.folder.write(path, dict(zip(shown.names, values, strict=True)))
 
 
 def text(value: HostArray, label: str = "") -> str:

@@ -9,9 +9,11 @@ import numpy as np
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.inspection import vjp_function
-from tempoc.runtime.host.externs import FLOATS, WIDE, ExternFailure, TracedExtern, underivable
+from tempoc.runtime.host.externs import WIDE, TracedExtern, underivable
+from tempoc.runtime.host.failure import ExternFailure
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import HostFunction
+from tempoc.runtime.host.results import FLOATS
 
 
 def evaluated(function: TracedExtern, args: Sequence[HostArray]) -> tuple[HostArray, ...]:

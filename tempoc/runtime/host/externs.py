@@ -9,34 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.functions import ArrayType, Extern
-from tempoc.runtime.data.dtypes import NUMPY, described
-from tempoc.runtime.device import backend
-from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
+from tempoc.program.nodes.functions import Extern
+from tempoc.runtime.host.failure import ExternFailure, function_text
+from tempoc.runtime.host.imports import HostFunction
+from tempoc.runtime.host.results import traced_result
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
-from tempoc.runtime.messages import run as errors
+from tempoc.runtime.host.user_code import UserCodeError, exception_text, run_user_code
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
-FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")
-
-
-class ExternFailure(Exception):
-    """A user function raised, or its result does not have the declared type.
-
-    ``trace`` is the traceback of an exception, empty for a wrong result; ``help`` is a hint.
-    """
-
-    def __init__(self, extern: str, reason: str, trace: str = "", help: str | None = None) -> None:
-        super().__init__(reason)
-        self.extern = extern
-        self.what = reason
-        self.trace = trace
-        self.help = help
 
 
 @dataclass(slots=True, eq=False)
@@ -53,12 +35,9 @@ class TracedExtern:
     def __call__(self, *args: Any) -> Any:
         """The result, or the tuple of results. Raises `ExternFailure`."""
         results = invoke(self.extern, self.function, args)
-        types = expected(self.extern, [a.shape for a in args], self.bounds)
-        arrays = []
-        for type_, value, (dtype, shape) in zip(self.extern.results, results, types, strict=True):
-            array = _array(self.extern, type_, value)
-            check(self.extern, type_, array, dtype, shape)
-            arrays.append(array)
+        shapes = result_shapes(self.extern, [a.shape for a in args], self.bounds)
+        values = zip(self.extern.results, results, shapes, strict=True)
+        arrays = [traced_result(self.extern, t, value, shape) for t, value, shape in values]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
@@ -70,48 +49,21 @@ def underivable(externs: Sequence[Extern], error: Exception) -> ExternFailure:
     return ExternFailure(name, reason, help=help)
 
 
-def failure(
-    error: ExternFailure, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
-) -> RunError:
-    """The diagnostic for a function that failed in the call at a point."""
-    point_text = place(dims, point)
-    if error.trace:
-        raised = errors.extern_raised(error.extern, error.what, error.trace, point_text, equations)
-        return RunError(raised)
-    return RunError(errors.extern_broke(error.what, point_text, equations, error.help))
-
-
-def place(dims: Sequence[str], point: Sequence[int]) -> str:
-    """``b = 0, t = 3``, or bare numbers where the dimensions have no names."""
-    if len(dims) != len(point):
-        return ", ".join(map(str, point))
-    return ", ".join(f"{d} = {i}" for d, i in zip(dims, point, strict=True))
-
-
-def _array(extern: Extern, type_: ArrayType, value: Any) -> Any:
-    try:
-        return backend.as_array(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ExternFailure(extern.name, not_an_array(extern, type_, value)) from None
-
-
-def not_an_array(extern: Extern, type_: ArrayType, value: Any) -> str:
-    """The text for a result that is not an array."""
-    return f"{result_text(extern, type_)} is {type(value).__name__}, not an array"
-
-
-def result_text(extern: Extern, type_: ArrayType) -> str:
-    """The words for a result in messages."""
-    return f"result {type_.name} of {extern.name}"
+def untraceable(externs: Sequence[Extern], error: Exception) -> ExternFailure:
+    """The failure for a kernel that JAX cannot trace because of what these functions gave."""
+    names = " and ".join(function_text(extern) for extern in externs)
+    reason = f"JAX cannot trace what {names} gave: {exception_text(error).rstrip('.')}"
+    help = "a function of JAX arrays gives what it computes of its arguments, and keeps nothing"
+    return ExternFailure(names, reason, help=help)
 
 
 def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[Any]:
     """Call a user function and flatten its results. Raises `ExternFailure` for a wrong number."""
     packed_args = packed(extern.arguments, args)
     try:
-        result = function(*packed_args)
-    except (Exception, SystemExit) as error:
-        raise ExternFailure(extern.name, exception_text(error), user_traceback(error)) from error
+        result = run_user_code(function, *packed_args)
+    except UserCodeError as error:
+        raise ExternFailure(function_text(extern), error.text, error.trace) from error
     count = len(heads(extern.results))
     if count == 0:
         return []
@@ -132,27 +84,13 @@ def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[
         raise ExternFailure(extern.name, reason) from None
 
 
-def expected(
+def result_shapes(
     extern: Extern, shapes: Sequence[tuple[int, ...]], names: Mapping[str, int]
-) -> list[tuple[str, tuple[int, ...]]]:
-    """Dtype and shape of each result for arguments of these shapes; ``names`` are other names."""
+) -> list[tuple[int, ...]]:
+    """The shape of each result for arguments of these shapes; ``names`` are other names."""
     values = dict(names)
     for type_, shape in zip(extern.arguments, shapes, strict=True):
         for e, extent in zip(type_.shape, shape, strict=True):
             if isinstance(e, ix.Sym) and e.name in extern.free:
                 values[e.name] = extent
-    return [(t.dtype, tuple(evaluate(e, values) for e in t.shape)) for t in extern.results]
-
-
-def check(extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]) -> None:
-    """Whether a result is of the type promised. Raises `ExternFailure`."""
-    result = result_text(extern, type_)
-    if tuple(array.shape) != shape:
-        reason = f"{result} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
-        raise ExternFailure(extern.name, reason)
-    if np.dtype(array.dtype) != NUMPY[dtype]:
-        reason = f"{result} has dtype {described(array.dtype)}, expected {dtype}"
-        dtype_name = NUMPY[dtype].name
-        raise ExternFailure(
-            extern.name, reason, help=f"nothing is cast: make it {dtype_name} in the function"
-        )
+    return [tuple(evaluate(e, values) for e in t.shape) for t in extern.results]

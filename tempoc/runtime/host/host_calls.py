@@ -9,30 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.functions import ArrayType, Extern
+from tempoc.program.nodes.functions import Extern
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
-from tempoc.runtime.host.externs import (
-    FLOATS,
-    ExternFailure,
-    check,
-    expected,
-    failure,
-    invoke,
-    not_an_array,
-    result_text,
-)
+from tempoc.runtime.host.externs import invoke, result_shapes
+from tempoc.runtime.host.failure import ExternFailure, failure
 from tempoc.runtime.host.imports import HostFunction
+from tempoc.runtime.host.results import host_result
 from tempoc.runtime.report.profile import Trace
 from tempoc.symbolic.walk import evaluate
-
-_NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
-"""Python's own numbers, and the kinds of dtypes that each can be besides floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +48,10 @@ class HostCallable:
     def call(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
         """The results for arguments that the function may keep; ``values`` are the values of bounds
         and dimensions. Raises `ExternFailure`."""
-        types = expected(self.extern, [a.shape for a in args], values)
+        shapes = result_shapes(self.extern, [a.shape for a in args], values)
         results = invoke(self.extern, self.function, args)
-        arrays = []
-        for type_, value, (dtype, shape) in zip(self.extern.results, results, types, strict=True):
-            array = _array(self.extern, type_, value)
-            check(self.extern, type_, array, dtype, shape)
-            arrays.append(array)
-        return tuple(arrays)
+        pairs = zip(self.extern.results, results, shapes, strict=True)
+        return tuple(host_result(self.extern, t, value, shape) for t, value, shape in pairs)
 
 
 @dataclass(slots=True, eq=False)
@@ -138,33 +123,3 @@ def _zero_padded(array: HostArray, cell_shape: tuple[int, ...]) -> HostArray:
     larger = np.zeros(cell_shape, array.dtype)
     larger[tuple(map(slice, array.shape))] = array
     return larger
-
-
-def _array(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
-    """A copy of a result, in the byte order of this machine. Raises `ExternFailure`.
-
-    Python's own numbers, and lists of them, take the dtype that is wanted.
-    """
-    dtype = NUMPY[type_.dtype]
-    kind = "f" if type_.dtype in FLOATS else dtype.kind
-    try:
-        if _fits(value, kind):
-            return np.array(value, dtype)
-        array = np.array(value)
-    except OverflowError:
-        reason = f"{result_text(extern, type_)} is {value}, which {type_.dtype} cannot hold"
-        raise ExternFailure(extern.name, reason) from None
-    except (TypeError, ValueError):
-        raise ExternFailure(extern.name, not_an_array(extern, type_, value)) from None
-    if array.dtype.kind in "OUSMm":
-        raise ExternFailure(extern.name, not_an_array(extern, type_, value))
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def _fits(value: Any, kind: str) -> bool:
-    """Whether a value consists of Python's own numbers that this kind of dtype can take."""
-    if isinstance(value, list | tuple):
-        return len(value) > 0 and all(_fits(v, kind) for v in value)
-    if type(value) not in _NUMBERS:
-        return False
-    return kind in _NUMBERS[type(value)] or (kind == "f" and type(value) is not bool)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from tempoc.diagnostics.diagnostic import Collector, RunError
 from tempoc.program.nodes.functions import Extern
+from tempoc.runtime.host.user_code import UserCodeError, run_user_code
 from tempoc.runtime.messages import run as errors
 
 HostFunction = Callable[..., Any]
@@ -55,10 +55,9 @@ def _module(extern: Extern, named: Sequence[str], beside: Sequence[str]) -> Modu
         several = {file: None for folder in beside if (file := _file(top, [folder])) is not None}
         if len(several) > 1:
             raise RunError(errors.two_modules(extern.name, top, list(several)))
-    loaded = getattr(sys.modules.get(top), "__file__", None)
-    expected = _file(top, sys.path)
-    if loaded is not None and expected is not None and Path(loaded).resolve() != Path(expected):
-        raise RunError(errors.other_module(top, extern.name, expected, loaded))
+    loaded, expected = sys.modules.get(top), _file(top, sys.path)
+    if loaded is not None and expected is not None and _origin(loaded) != Path(expected):
+        raise RunError(errors.other_module(top, extern.name, expected, str(_origin(loaded))))
     return _import(extern, [*named, *(folder for folder in beside if folder not in named)])
 
 
@@ -70,23 +69,26 @@ def _file(top: str, folders: Sequence[str]) -> str | None:
     return str(Path(spec.origin).resolve())
 
 
+def _origin(module: ModuleType) -> Path | str:
+    """The file of a module that is loaded."""
+    spec = vars(module).get("__spec__")
+    file = vars(module).get("__file__") or getattr(spec, "origin", None)
+    return Path(file).resolve() if isinstance(file, str) and Path(file).exists() else "built in"
+
+
 def _import(extern: Extern, folders: Sequence[str]) -> ModuleType:
     try:
-        return importlib.import_module(extern.module)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{extern.module}.".startswith(f"{error.name}."):
+        return run_user_code(importlib.import_module, extern.module)
+    except UserCodeError as error:
+        cause = error.__cause__
+        missing = cause.name if isinstance(cause, ModuleNotFoundError) else None
+        if missing is not None and f"{extern.module}.".startswith(f"{missing}."):
             raise RunError(errors.no_module(extern.name, extern.module, folders)) from None
         raise _broken(extern, error) from None
-    except (Exception, SystemExit) as error:
-        raise _broken(extern, error) from None
 
 
-def _broken(extern: Extern, error: BaseException) -> RunError:
-    return RunError(
-        errors.broken_module(
-            extern.module, extern.name, exception_text(error), user_traceback(error)
-        )
-    )
+def _broken(extern: Extern, error: UserCodeError) -> RunError:
+    return RunError(errors.broken_module(extern.module, extern.name, error.text, error.trace))
 
 
 def _function(extern: Extern, module: ModuleType) -> HostFunction:
@@ -94,10 +96,12 @@ def _function(extern: Extern, module: ModuleType) -> HostFunction:
     member: Any = module
     for name in extern.function.split("."):
         owner = member
-        member = getattr(owner, name, None)
+        try:
+            member = run_user_code(_member, owner, name)
+            public = [] if member is not None else run_user_code(_functions, owner)
+        except UserCodeError as error:
+            raise _broken(extern, error) from None
         if member is None:
-            callables = [n for n in dir(owner) if callable(getattr(owner, n, None))]
-            public = [n for n in callables if not n.startswith("_")]
             raise RunError(errors.no_function(extern.name, extern.module, extern.function, public))
     if not callable(member):
         kind = type(member).__name__
@@ -105,27 +109,11 @@ def _function(extern: Extern, module: ModuleType) -> HostFunction:
     return member  # type: ignore[no-any-return]
 
 
-# ---------------------------------------------------------------- words
+def _member(owner: Any, name: str) -> Any:
+    return getattr(owner, name, None)
 
 
-def exception_text(error: BaseException) -> str:
-    """``ValueError: boom``, or the bare name of an exception without a text."""
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def user_traceback(error: BaseException) -> str:
-    """Python's traceback without the frames of the runner."""
-    lines = traceback.format_exception(type(error), error, _user_frames(error.__traceback__))
-    return "".join(lines).rstrip()
-
-
-def _user_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback after the files of this package and of importlib."""
-    library = str(Path(importlib.__file__).parent)
-    prefixes = (str(Path(__file__).resolve().parents[1]), "<frozen importlib", library)
-    while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(prefixes):
-            break
-        trace = trace.tb_next
-    return trace
+def _functions(owner: Any) -> list[str]:
+    """The public functions of a module or class."""
+    names = [name for name in dir(owner) if not name.startswith("_")]
+    return [name for name in names if callable(getattr(owner, name, None))]

@@ -47,6 +47,21 @@ changed_file = ErrorRow(
     "undo the change, or compile the program again into another directory",
 )
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
+AGAIN = "compile the program again; if that does not help, please report it with the program"
+impossible_store = ErrorRow(
+    "RT509", "with these bounds the store {name} would {what}", "choose other bounds, or " + AGAIN
+)
+out_of_range = ErrorRow(
+    "RT560", "the program leaves its range: {name} would run at {dim} = {value}, of {size}", AGAIN
+)
+short_store = ErrorRow(
+    "RT558",
+    "the output {name} reads up to {end} of an axis of {extent} of the store {store}",
+    AGAIN,
+)
+endless_loop = ErrorRow(
+    "RT557", "the loop over {var} from {first} to {last} leaves what 32 bits hold", AGAIN
+)
 
 
 # ------------------------------------------------------------------ bounds
@@ -225,6 +240,11 @@ def not_in_file(name: str, path: str, offered: Sequence[str]) -> Diagnostic:
 
 
 several_sources = ErrorRow("RT545", "the input {name} is given more than once")
+not_by_name = ErrorRow(
+    "RT526", "each {what} is given by its name in a dict, not in an object of type {kind}"
+)
+no_name = ErrorRow("RT527", "the name of each {what} is a string, not {name}")
+no_array = ErrorRow("RT528", "the {what} {name} is no array: {reason}")
 bad_seed = ErrorRow("RT525", "a seed is a number from 0 to 2**63 - 1, not {seed}")
 several_files = ErrorRow("RT546", "the tensor {name} is in {first} and in {second}")
 
@@ -255,11 +275,14 @@ def no_device(reason: str, platforms: str) -> Diagnostic:
     return error("RT556", f"there is no device to run on: {reason}", help=help, notes=note)
 
 
-def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnostic:
+def kernel_failed(
+    kernel: str, reason: str, equations: Sequence[str], help: str | None = None
+) -> Diagnostic:
     """The backend refused or died, for example for lack of memory."""
     return error(
         "RT551",
         f"the kernel {kernel} failed: {reason}",
+        help=help,
         notes=tuple(f"it computes {e}" for e in equations),
     )
 
@@ -342,11 +365,17 @@ def extern_broke(
     return error("RT574", reason + where, help=help, notes=notes)
 
 
+reentered = ErrorRow(
+    "RT559",
+    "the program is called by a Python function that it calls",
+    "prepare another one for that with `ready`",
+)
 saved_elsewhere = ErrorRow(
     "RT555",
     "{path} is saved, but the command line names it for something else",
     "choose another --output-dir, or another file for the results",
 )
+named_twice = ErrorRow("RT547", "{first} and {second} would write the same file {path}")
 saved_twice = ErrorRow(
     "RT554",
     "{path} is saved twice in one run",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.report.streams import write_notice
 
 _DELAY, _INTERVAL, _WIDTH = 1.0, 0.2, 30
 
@@ -35,10 +35,8 @@ def _draw(
         return
     total = max(1, count_calls(program.tree, dict(bounds)))
     while not stop.wait(_INTERVAL):
-        sys.stderr.write("\r" + bar(done[0], total, time.monotonic() - start))
-        sys.stderr.flush()
-    sys.stderr.write("\r\x1b[K")
-    sys.stderr.flush()
+        write_notice("\r" + bar(done[0], total, time.monotonic() - start))
+    write_notice("\r\x1b[K")
 
 
 def bar(done: int, total: int, seconds: float) -> str:

@@ -26,6 +26,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random import threefry
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
+from tempoc.sdg.evaluation.checked_values import AppliedOp, ValueWatch, watch_nothing
 from tempoc.sdg.evaluation.given_data import (
     NodeInstance,
     all_bounds,
@@ -72,6 +73,7 @@ def evaluate(
     seed: int = 0,
     perform: Perform = ignore_effect,
     externs: Externs = unknown_externs,
+    watch: ValueWatch = watch_nothing,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with a leading axis for every slice of its access.
 
@@ -80,13 +82,18 @@ def evaluate(
     derived value need not be given. ``float64`` computes as if every float of the program were f64.
     ``seed`` is that of the random draws. ``perform`` is called with each effect's operator, point
     and operands, in the order of effects. ``externs`` calls the user's Python functions.
+    ``watch`` sees each operator that has been applied.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be computed.
     """
     if float64:
         graph = widen(graph)
     known = all_bounds(graph, bounds)
     machine = _Evaluation(
-        graph=graph, bounds=known, lengths=KnownLengths(graph, known), externs=externs
+        graph=graph,
+        bounds=known,
+        lengths=KnownLengths(graph, known),
+        externs=externs,
+        watch=watch,
     )
     for kind, data in (("input", inputs), ("param", params)):
         arrays = {name: np.asarray(array) for name, array in data.items()}
@@ -122,6 +129,7 @@ class _Evaluation:
     bounds: dict[str, int]
     lengths: KnownLengths
     externs: Externs = unknown_externs
+    watch: ValueWatch = watch_nothing
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[NodeInstance, tuple[Array, ...]] = field(default_factory=dict)
     before: dict[NodeInstance, NodeInstance | None] = field(default_factory=dict)
@@ -276,10 +284,34 @@ class _Evaluation:
             if isinstance(node.op, Cond):
                 results = results[1:]
             elif not isinstance(node.op, Merge | Param):
-                results = self.apply(instance, results, at)
+                return self.watched(instance, results, at)
+        return self.conformed(instance, results, at)
+
+    def watched(
+        self, instance: NodeInstance, args: tuple[Array, ...], at: PointValues
+    ) -> tuple[Array, ...]:
+        """The results of an operator, which the watch sees."""
+        node = self.graph.nodes[instance[0]]
+        raw = self.apply(instance, args, at)
+        results = self.conformed(instance, raw, at)
+        if self.watch is not watch_nothing:
+            settled = node.op.settle(args, self.operand_types(node))
+            label, values = self.label(instance), at.values
+            self.watch(
+                AppliedOp(
+                    node=node, label=label, args=settled, raw=raw, results=results, values=values
+                )
+            )
+        return results
+
+    def conformed(
+        self, instance: NodeInstance, values: tuple[Array, ...], at: PointValues
+    ) -> tuple[Array, ...]:
+        """Values as the types of the node want them."""
+        types = self.graph.nodes[instance[0]].types
         return tuple(
             self.conform(instance, value, type_, at)
-            for value, type_ in zip(results, node.types, strict=True)
+            for value, type_ in zip(values, types, strict=True)
         )
 
     def edges(self, instance: NodeInstance, at: PointValues) -> tuple[Edge, ...]:

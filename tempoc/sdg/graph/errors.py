@@ -1,4 +1,4 @@
-"""Diagnostics of graph texts (RT300 to RT302) and of evaluation (RT310 to RT315)."""
+"""Diagnostics of graph texts (RT300 to RT302) and of evaluation (RT310 to RT317)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def _error(code: str, message: str, span: Span | None, *notes: str) -> Diagnosti
 # ---------------------------------------------------------------- text
 
 
-def unreadable(span: Span, found: str, expected: tuple[str, ...]) -> DiagnosticError:
+def unreadable(span: Span, actual: str, expected: tuple[str, ...]) -> DiagnosticError:
     """RT300: the text of a graph does not follow its grammar."""
-    met = f"`{found}`" if found.strip() else "the end of the line or text"
+    met = f"`{actual}`" if actual.strip() else "the end of the line or text"
     note = ("expected one of: " + ", ".join(expected),) if 0 < len(expected) <= 8 else ()
     return _error("RT300", f"{met} does not fit here", span, *note)
 
@@ -50,16 +50,37 @@ def not_given(kind: str, name: str, span: Span | None) -> DiagnosticError:
     return _error("RT312", f"the {kind} `{name}` is not given", span)
 
 
-def wrong_array(kind: str, name: str, expected: str, found: str) -> DiagnosticError:
+def wrong_array(kind: str, name: str, expected: str, actual: str) -> DiagnosticError:
     """RT313: data of another shape than declared."""
-    return _error("RT313", f"the {kind} `{name}` has shape {found}, expected {expected}", None)
+    return _error("RT313", f"the {kind} `{name}` has shape {actual}, expected {expected}", None)
 
 
-def wrong_result(name: str, expected: str, found: str, span: Span | None) -> DiagnosticError:
+def wrong_result(name: str, expected: str, actual: str, span: Span | None) -> DiagnosticError:
     """RT314: a value has another shape than its type says."""
-    return _error("RT314", f"{name} has shape {found}, but its type says {expected}", span)
+    return _error("RT314", f"{name} has shape {actual}, but its type says {expected}", span)
 
 
 def cannot_evaluate(name: str, why: str, span: Span | None) -> DiagnosticError:
     """RT315: an operator refuses its operands at a point."""
     return _error("RT315", f"{name} cannot be computed: {why}", span)
+
+
+# ---------------------------------------------------------------- checked values
+
+
+def overflows(
+    label: str, dtype: str, exact: float, last: int, operands: str, span: Span | None
+) -> DiagnosticError:
+    """RT316: an integer is too large for its dtype; `exact` is what it should be."""
+    help = f"{dtype} ends at {last}, where it wraps around: compute in floating point"
+    help += ", or in i64" if dtype == "i32" else ""
+    message = f"{label} overflows {dtype}: it would be {exact:.15g}"
+    return DiagnosticError(error("RT316", message, span, help, notes=(operands,) * bool(operands)))
+
+
+def not_finite(label: str, value: float, operands: str, span: Span | None) -> DiagnosticError:
+    """RT317: a value is NaN or infinite, though its operands are not."""
+    help = "keep the operands where the operation is defined, for example with where or maximum"
+    return DiagnosticError(
+        error("RT317", f"{label} becomes {value}", span, help, notes=(operands,))
+    )

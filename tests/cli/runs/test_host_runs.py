@@ -95,5 +95,6 @@ def test_what_breaks_off_leaves_whole_files(stop: str, tempoc: Session, folder: 
     assert sorted(p.name for p in Path().glob("ret*")) == ["ret-0.safetensors"]
     if STOPS[stop] == 1:
         name = stop.partition("(")[0]
-        assert f"error[RT573]: step raised {name}" in tempoc.err and "at i = 1, t = 0" in tempoc.err
+        assert f"error[RT573]: step (hr_env:step) raised {name}" in tempoc.err
+        assert "at i = 1, t = 0" in tempoc.err
         assert "hr_env.py" in tempoc.err and "tempoc/runtime" not in tempoc.err

@@ -87,6 +87,7 @@ y, z = f(x)
 output y, z
 """
 
+LEAK = "y[0], z[0] = f(x[0])\ny[t], z[t] = f(x[t] + y[t-1]) when t >= 1"
 BROKEN = {
     "shape": "return x, 1",
     "dtype": "return x[0], x[1]",
@@ -105,6 +106,16 @@ def test_broken_promises_are_told(what: str, tmp_path: Path, golden) -> None:
         run(tmp_path / "out", {"T": 2}, {"x": np.zeros((2, 2), np.float32)})
     text = render_all(error.value.diagnostics).replace(str(tmp_path), "DIR")
     golden(f"externs/{what}.txt", text)
+
+
+def test_values_of_an_earlier_call_are_refused(tmp_path: Path) -> None:
+    python = "kept = []\n\n\ndef f(x):\n    kept.append(x[0])\n    return kept[0], 1\n"
+    path = written(tmp_path, ONE.replace("y, z = f(x)", LEAK), "ext_keeps", python)
+    Compilation.from_path(str(path), Options()).write(str(tmp_path / "out"))
+    with pytest.raises(RunError) as error:
+        run(tmp_path / "out", {"T": 2}, {"x": np.zeros((2, 2), np.float32)})
+    text = render_all(error.value.diagnostics)
+    assert "RT574]: JAX cannot trace what f (ext_keeps:f) gave: UnexpectedTracerError" in text
 
 
 def test_what_is_missing_is_told(tmp_path: Path, golden) -> None:

@@ -137,7 +137,7 @@ def test_every_exception_has_a_place(body: str, tmp_path: Path) -> None:
     module = f"hb_{body.replace(' ', '_').strip('()').replace('(', '_')}"
     files = {"main.rt": ONE.replace("MODULE", module), f"{module}.py": f"def f(x):\n    {body}\n"}
     text = refused(laid_out(tmp_path, files), {"x": np.zeros((1, 1), np.float32)})
-    assert "error[RT573]: f raised " in text and "at i = 0, t = 0" in text
+    assert f"error[RT573]: f ({module}:f) raised " in text and "at i = 0, t = 0" in text
     assert "in main.rt:6: y, n, net = f(x)" in text
 
 
