@@ -229,8 +229,6 @@ def top_cell(round: Round, name: TensorName) -> IndexedTensor:
             plan = round.plans[key] = make_plan(round, top, name.name, written)
         except StillUnknown:
             plan = TargetPlan(name=name.name, dims=(), placements=(), broken=True)
-        except Exception as error:
-            raise round.refused(error, written[0][0].span) from None
     for problem in plan.problems:
         round.report(problem)
     cell = IndexedTensor(

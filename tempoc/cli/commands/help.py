@@ -13,7 +13,8 @@ from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "budget", "tune", "checkpoints", "files",
-    "devices", "numbers", "python", "trust", "errors", "install",
+    "devices", "numbers", "python", "trust", "limits", "errors",
+    "install",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""
 _FENCE = "```"

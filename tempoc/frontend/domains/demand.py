@@ -82,6 +82,10 @@ class _PointDemand:
         """Add the points of `source` that are read from `sink`; whether anything changed."""
         if source.role == "root":
             return False
+        with self.round.blaming(source.origin.span):
+            return self._add(sink, entries, source)
+
+    def _add(self, sink: Domain, entries: tuple[ix.Entry, ...], source: Draft) -> bool:
         image = _image(self.round, sink, entries, source)
         if source.defined != ix.TRUE:
             box = Domain(source.dims)
@@ -146,7 +150,10 @@ class _PointDemand:
         if draft.where == draft.defined and draft.role == "local":
             return
         space = self.round.space.symbolic
-        used = [not space.is_empty(sink_of(self.round, draft, w)) for w in draft.inputs]
+        used: list[bool] = []
+        for wire in draft.inputs:
+            with self.round.blaming(wire.source.origin.span):
+                used.append(not space.is_empty(sink_of(self.round, draft, wire)))
         if not all(used) and any(used):
             targets = tuple(t for t, u in zip(op.targets, used, strict=True) if u)
             draft.op = Merge(targets=targets)

@@ -37,10 +37,8 @@ def prove_accesses(
 ) -> None:
     """Prove all accesses, and report those that fail."""
     for draft in drafts:
-        try:
+        with round.blaming(draft.origin.span):
             _prove_reads(round, draft, errors)
-        except Exception as error:
-            raise round.refused(error, draft.origin.span) from None
     for result in results:
         source = result.ref.draft
         bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))

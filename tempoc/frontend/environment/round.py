@@ -7,7 +7,8 @@ fixpoint, yields the draft nodes and the diagnostics.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -193,6 +194,14 @@ class Round:
         """
         limit = None if isinstance(error, LimitReachedAt) else limit_of(error, self.limits)
         return error if limit is None else LimitReachedAt(limit, span)
+
+    @contextmanager
+    def blaming(self, span: Span) -> Iterator[None]:
+        """Say of a limit that the block reaches that it is because of a span."""
+        try:
+            yield
+        except Exception as error:
+            raise self.refused(error, span) from None
 
     def expand(self) -> None:
         """Count the expansion of a call or an iteration. Raises `LimitReached`."""

@@ -54,7 +54,8 @@ def make_plan(
     broken = bool(problems)
     for number, target in enumerate(targets):
         try:
-            placement, claimed = _place(round, frame, number, target, dims, covered)
+            with round.blaming(target.equation.span):
+                placement, claimed = _place(round, frame, number, target, dims, covered)
         except Failure as problem:
             problems.append(problem.diagnostic)
             broken = True
