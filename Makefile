@@ -49,7 +49,7 @@ fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 
 fuzz-text: $(STAMPS)/test ## mutants of programs as texts: parsed, formatted twice (N=1000 SEED=0)
 	$(BIN)/python -m tests.fuzz.texts --count $(N) --seed $(SEED)
 
-fuzz-files: $(STAMPS)/test ## damaged data and sources, commands killed at any operation on files (N=1000 SEED=0)
+fuzz-files: $(STAMPS)/test ## damaged data, sources, programs and checkpoints, commands killed at any operation (N=1000 SEED=0)
 	$(BIN)/python -m tests.files.damage --count $(N) --seed $(SEED)
 	$(BIN)/python -m tests.files.campaign --count $(N) --seed $(SEED)
 

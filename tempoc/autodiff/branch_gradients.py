@@ -23,17 +23,17 @@ from tempoc.symbolic.walk import symbols
 def zero_outside_branch(
     build: PointBuild,
     graph: Graph,
-    needed: Mapping[str, tuple[BranchCondition, ...]],
+    conditions_of: Mapping[str, tuple[BranchCondition, ...]],
     node: Node,
     slot: int,
     part: Term,
 ) -> Term:
     """The cotangent `part` of an operand, set to 0 where a branch that ends here is not taken."""
     edge = node.inputs[slot]
-    conditions = needed[node.name]
+    conditions = conditions_of[node.name]
     if isinstance(node.op, Cond):
         conditions = tuple(dict.fromkeys((*conditions, branch_condition(graph, node.name, slot))))
-    operand_conditions = needed[edge.source] if is_identity(edge, graph) else ()
+    operand_conditions = conditions_of[edge.source] if is_identity(edge, graph) else ()
     named_dims = [n for e in edge.entries for n in symbols(e)]
     summed = any(d not in named_dims for d in node.domain.dims)
     for need in reversed([n for n in conditions if n not in operand_conditions]):

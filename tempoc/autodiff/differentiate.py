@@ -72,7 +72,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         active=job.active,
         domains=domains,
         spans=job.placeholders[0].spans,
-        needed=branch_conditions(graph),
+        conditions=branch_conditions(graph),
     )
     sweep.run()
     for node in job.placeholders:
@@ -88,11 +88,11 @@ def _expanded(graph: Graph, space: Space) -> Graph:
 def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:
     """Remove dead new nodes and trim the domains of the others; original nodes stay."""
     original = list(graph.nodes)
-    needed = ancestors(replace(graph, nodes=builder.nodes), original)
-    nodes = {k: v for k, v in builder.nodes.items() if k in needed}
+    live = ancestors(replace(graph, nodes=builder.nodes), original)
+    nodes = {k: v for k, v in builder.nodes.items() if k in live}
     trim_to_demand(nodes, [k for k in nodes if k not in graph.nodes], builder.space)
-    needed = ancestors(replace(graph, nodes=nodes), original)  # branches may be gone
-    return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
+    live = ancestors(replace(graph, nodes=nodes), original)  # branches may be gone
+    return replace(graph, nodes={k: v for k, v in nodes.items() if k in live})
 
 
 def _target(node: Node) -> Edge:
@@ -132,9 +132,9 @@ def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -
         edges = () if name in wrt or not node.op.differentiable else node.inputs
         return [e.source for e in edges if graph.nodes[e.source].types[e.out].dtype.is_float]
 
-    needed = reachable(losses, sources)
-    readers: dict[str, list[str]] = {name: [] for name in needed}
-    for name in needed:
+    reached = reachable(losses, sources)
+    readers: dict[str, list[str]] = {name: [] for name in reached}
+    for name in reached:
         for source in sources(name):
             readers[source].append(name)
-    return frozenset(reachable((x for x in wrt if x in needed), readers.__getitem__))
+    return frozenset(reachable((x for x in wrt if x in reached), readers.__getitem__))

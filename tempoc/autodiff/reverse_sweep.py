@@ -40,7 +40,7 @@ class Sweep:
     active: frozenset[str]
     domains: dict[str, Domain]
     spans: tuple[Span, ...]
-    needed: Mapping[str, tuple[BranchCondition, ...]]
+    conditions: Mapping[str, tuple[BranchCondition, ...]]
     cotangents: dict[NodeOutput, str] = field(default_factory=dict)
     reads: dict[NodeOutput, list[OperandCotangent]] = field(default_factory=dict)
     worklist: list[str] = field(default_factory=list)
@@ -127,7 +127,7 @@ class Sweep:
             edge = node.inputs[slot]
             if part is not None and self.flows(edge) and part.number != 0:
                 graph = self.builder.graph
-                part = zero_outside_branch(build, graph, self.needed, node, slot, part)
+                part = zero_outside_branch(build, graph, self.conditions, node, slot, part)
                 self.pass_on(node, edge, part, node.domain)
 
     def flows(self, edge: Edge) -> bool:

@@ -201,8 +201,8 @@ class _Transposition:
         longest = space.upper_bound(have, self.operand.sink)
         if place < 0:
             return longest
-        needed = self.operand.shape[place]  # also at points without readers
-        return ix.maximum(longest, space.upper_bound(needed, self.build.domain))
+        length = self.operand.shape[place]  # also at points without readers
+        return ix.maximum(longest, space.upper_bound(length, self.build.domain))
 
     def read(self, term: Term) -> Term:
         """The term read at the readers of the point at hand."""

@@ -22,10 +22,12 @@ class Effort:
     """The most queries of a compilation, before all others are given up."""
     hard_queries: int = 10
     """The most queries that may be given up, before all others are."""
-    first_steps: int = 10_000_000
-    """The first limit for a query about sets, in steps of isl: some seconds."""
-    least_steps: int = 300_000
-    """The least limit for a query about sets: some hundredths of a second."""
+    first_steps: int = 3_000_000
+    """The first limit for a query about sets, in steps of isl: about a second."""
+    least_steps: int = 30_000
+    """The least limit for a query about sets: about a hundredth of a second."""
+    simplified_divisions: int = 6
+    """Conditions with more quotients and remainders are pruned, but not looked at as sets."""
     scheduled_statements: int = 60
     """More statements are scheduled in a process that can be stopped: a hundred take about half a
     second; from there on it grows quickly."""

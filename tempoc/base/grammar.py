@@ -36,12 +36,12 @@ class Mismatch(Exception):
     """
 
     def __init__(
-        self, *, offset: int, found: str, kind: str, expected: tuple[str, ...], state: int
+        self, *, offset: int, text: str, kind: str, expected: tuple[str, ...], state: int
     ) -> None:
         """Record the unexpected token, its position and the expected token types."""
-        super().__init__(f"unexpected {found!r} at {offset}, expected {', '.join(expected)}")
+        super().__init__(f"unexpected {text!r} at {offset}, expected {', '.join(expected)}")
         self.offset = offset
-        self.found = found
+        self.text = text
         self.kind = kind
         self.expected = expected
         self.state = state
@@ -139,7 +139,7 @@ class Grammar:
             raise _mismatch(error, -1, len(text)) from None
         except UnexpectedInput as error:
             raise Mismatch(
-                offset=len(text), found="", kind=END_OF_INPUT, expected=(), state=-1
+                offset=len(text), text="", kind=END_OF_INPUT, expected=(), state=-1
             ) from error
 
     def machine(self, start: str, actions: object) -> ParseMachine:
@@ -221,7 +221,7 @@ def _mismatch(error: UnexpectedToken, state: int, end: int) -> Mismatch:
     offset = end if at_end else cast(int, token.start_pos)
     return Mismatch(
         offset=offset,
-        found=str(token),
+        text=str(token),
         kind=token.type,
         expected=tuple(sorted(error.expected)),
         state=state,
@@ -232,7 +232,7 @@ def _stray(error: UnexpectedCharacters, text: str) -> Mismatch:
     offset = error.pos_in_stream or 0
     return Mismatch(
         offset=offset,
-        found=text[offset : offset + 1],
+        text=text[offset : offset + 1],
         kind="",
         expected=tuple(sorted(error.allowed or ())),
         state=-1,

@@ -16,9 +16,9 @@ import click
 from tempoc import __version__
 from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
-from tempoc.cli.reports.errors import out_of_memory
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.runtime.messages.failures import out_of_memory
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
 COMMANDS = {

@@ -76,11 +76,16 @@ class Collector:
     """Collects independent diagnostics, so that all errors are reported at once."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    _known: set[Diagnostic] = field(default_factory=set)
+    _places: set[tuple[str, Span]] = field(default_factory=set)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Add a diagnostic unless an equal one is there."""
-        if diagnostic not in self.diagnostics:
+        """Add a diagnostic unless an equal one was added."""
+        if diagnostic not in self._known:
+            self._known.add(diagnostic)
             self.diagnostics.append(diagnostic)
+            if diagnostic.primary:
+                self._places.add((diagnostic.code, diagnostic.primary.span))
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add several."""
@@ -88,11 +93,10 @@ class Collector:
             self.add(diagnostic)
 
     def report(self, diagnostic: Diagnostic, sites: Sequence[Label] = ()) -> None:
-        """Add a diagnostic with further labels, unless its code is there with its span."""
+        """Add a diagnostic with further labels, unless its code was added with its span."""
         place = diagnostic.primary and diagnostic.primary.span
-        for other in self.diagnostics if place else ():
-            if other.code == diagnostic.code and other.primary and other.primary.span == place:
-                return
+        if place and (diagnostic.code, place) in self._places:
+            return
         self.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
 
     @contextmanager

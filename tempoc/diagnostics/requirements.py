@@ -35,8 +35,8 @@ def unmet_here(needed: Mapping[str, Release] = RUNNER) -> dict[str, str]:
 
 def install(packages: Mapping[str, object], needed: Mapping[str, Release] = RUNNER) -> str:
     """The command that installs what these packages should be."""
-    wanted = " ".join(f"'{name}>={dotted(needed[name])}'" for name in packages)
-    return f"python -m pip install {wanted}"
+    arguments = " ".join(f"'{name}>={dotted(needed[name])}'" for name in packages)
+    return f"python -m pip install {arguments}"
 
 
 def _installed(package: str) -> str | None:

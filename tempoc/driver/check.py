@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.driver.elaborate import elaborate
+from tempoc.driver.limited import limited
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import LoadedSources, load_file
 from tempoc.ops.control.externs import ExternCall
@@ -33,9 +34,9 @@ class Checked:
 def check_file(path: str, options: Options) -> Checked:
     """Check the program in a file. Raises `DiagnosticError`."""
     loaded = load_file(path, tolerant=True)
-    graph = elaborate(loaded, options.defines)
-    space = Space(graph.universe)
-    parts = statements(graph, space)
+    graph = elaborate(loaded, options.defines, options.limits)
+    space = Space(graph.universe, limits=options.limits)
+    parts = limited(options.limits, lambda: statements(graph, space))
     unordered = unproved_components(parts, graph.universe)
     return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=unordered)
 

@@ -14,6 +14,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
 from tempoc.driver.elaborate import elaborate
+from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.driver.progress import Progress
@@ -43,7 +44,7 @@ from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.branches import group_branches
 from tempoc.sdg.statements.build import statements
-from tempoc.sdg.statements.needed import needed
+from tempoc.sdg.statements.dead_nodes import without_dead_nodes
 from tempoc.sdg.statements.statements import Statements
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.equivalence import Equivalence
@@ -71,7 +72,7 @@ class Compilation:
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
-        self.shared = PassCache()
+        self.shared = PassCache(options.limits)
         self.progress = Progress()
 
     @classmethod
@@ -102,7 +103,9 @@ class Compilation:
     @cached_property
     def graph(self) -> Graph:
         """The graph as the front end makes it; every access is proved to be inside its domain."""
-        return self._timed("elaborate", lambda: elaborate(self.loaded, self.options.defines))
+        return self._timed(
+            "elaborate", lambda: elaborate(self.loaded, self.options.defines, self.options.limits)
+        )
 
     @cached_property
     def space(self) -> Space:
@@ -172,11 +175,11 @@ class Compilation:
         either, it is refused with the cycle between its equations as they are written.
         """
         graph = self.passes.graph
-        graph = needed(graph, self.space_of(graph))
+        graph = without_dead_nodes(graph, self.space_of(graph))
         try:
             return self._order(graph)
         except DiagnosticError:
-            plain = needed(self.graph, self.space)
+            plain = without_dead_nodes(self.graph, self.space)
             if graph == plain:
                 raise
         try:
@@ -334,6 +337,6 @@ class Compilation:
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()
         self.progress.phase(name)
-        result = stage()
+        result = limited(self.options.limits, stage)
         self.timings.append((name, time.perf_counter() - started))
         return result

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tempoc.base.limits import LIMITS, Limits
 from tempoc.driver.pipelines import Pass
 from tempoc.passes.context import PassContext
 from tempoc.pipeline.manager import Outcome, PassRecord, run_pipeline
@@ -33,13 +34,14 @@ class PassCache:
     The key includes the sizes of bounds only if a pass of the prefix has asked for them.
     """
 
+    limits: Limits = LIMITS
     spaces: dict[Universe, Space] = field(default_factory=dict)
     entries: dict[tuple[tuple[Pass, ...], _SizesOfBounds], CachedPass] = field(default_factory=dict)
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
         if graph.universe not in self.spaces:
-            self.spaces[graph.universe] = Space(graph.universe)
+            self.spaces[graph.universe] = Space(graph.universe, limits=self.limits)
         return self.spaces[graph.universe]
 
     def run(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.limits import LIMITS, TABLE, Limits
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import COMMANDS
 from tempoc.program.nodes.precision import PRECISION, PRECISIONS
@@ -29,6 +30,7 @@ class Options:
     `apart`: inputs and outputs are one array per point, and no recurrence becomes a scan in a
     kernel. `walk`: large points are computed one after the other where a loop runs anyway.
     `commands`: command buffers of a GPU by kernel (`program/nodes/gpu_commands.py`), `""` for all.
+    `limits`: beyond which a program is refused.
     """
 
     level: int = 2
@@ -49,6 +51,7 @@ class Options:
     apart: bool = False
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
+    limits: Limits = LIMITS
 
     @property
     def on_device(self) -> bool:
@@ -71,8 +74,10 @@ class Options:
         entries |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
         entries |= {f"ahead.{name}": "yes" for name in self.ahead}
         entries |= {"apart": "yes"} if self.apart else {}
-        entries |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
+        entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
+        other = (name for name in TABLE if self.limits[name] != LIMITS[name])
+        entries |= {f"limit.{name}": str(self.limits[name]) for name in other}
         entries |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return entries | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -97,10 +102,13 @@ class Options:
             ahead=tuple(k.removeprefix("ahead.") for k in provenance if k.startswith("ahead.")),
             apart=provenance.get("apart") == "yes",
             commands={
-                key.removeprefix(COMMANDS).removeprefix("."): way
-                for key, way in provenance.items()
+                key.removeprefix(COMMANDS).removeprefix("."): mode
+                for key, mode in provenance.items()
                 if key.partition(".")[0] == COMMANDS
             },
             walk=provenance.get("walk") == "yes",
+            limits=LIMITS.raised(
+                {n: int(provenance[f"limit.{n}"]) for n in TABLE if f"limit.{n}" in provenance}
+            ),
             defines={name: provenance[f"define.{name}"] for name in names},
         )

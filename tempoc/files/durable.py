@@ -21,21 +21,25 @@ SLOTS = 8
 
 
 def replace_file(
-    path: str | Path, write: Callable[[BinaryIO], object], *, mode: int | None = None
+    path: str | Path,
+    write: Callable[[BinaryIO], object],
+    *,
+    mode: int | None = None,
+    folder: int | None = None,
 ) -> None:
     """Replace a file by what ``write`` writes; durable when this returns.
 
     The new file has the permissions of new files, or ``mode``. A link is replaced; pipes and
     devices are written to. What processes that were killed have left beside the target is removed.
-    Raises ``OSError``, and what ``write`` raises; then the file is as it was, unless only the
-    folder could not be synced.
+    With the handle of a ``folder`` the path is a name in it. Raises ``OSError``, and what ``write``
+    raises; then the file is as it was, unless only the folder could not be synced.
     """
     path = Path(path)
-    if _is_stream(path):
+    if folder is None and _is_stream(path):
         with path.open("wb") as stream:
             write(stream)
         return
-    handle, temporary = _claimed(path)
+    handle, temporary = _claimed(path, folder)
     with os.fdopen(handle, "wb") as file:
         try:
             write(file)
@@ -43,14 +47,17 @@ def replace_file(
             if mode is not None:
                 os.fchmod(handle, mode)
             os.fsync(handle)
-            os.replace(temporary, path)
+            os.replace(temporary, path, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             # While the lock is held, so that it cannot be the file of somebody else.
             with suppress(OSError):
-                os.unlink(temporary)
+                os.unlink(temporary, dir_fd=folder)
             raise
-    sync_folder(path.parent)
-    _remove_left_overs(path)
+    if folder is None:
+        sync_folder(path.parent)
+    else:
+        _sync(folder)
+    _remove_left_overs(path, folder)
 
 
 def replace_text(path: str | Path, text: str) -> None:
@@ -80,13 +87,18 @@ def sync_folder(path: Path) -> None:
     """Make the names in a folder durable. Raises ``OSError``."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        _sync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync(folder: int) -> None:
+    try:
+        os.fsync(folder)
     except OSError as error:
         # Some file systems have no such thing.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
-    finally:
-        os.close(handle)
 
 
 def _is_stream(path: Path) -> bool:
@@ -97,18 +109,18 @@ def _is_stream(path: Path) -> bool:
     return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
-def _claimed(path: Path) -> tuple[int, Path]:
+def _claimed(path: Path, folder: int | None = None) -> tuple[int, Path]:
     for temporary in _temporaries(path):
-        handle = claim(temporary)
+        handle = claim(temporary, folder)
         if handle is not None:
             return handle, temporary
     raise BlockingIOError(errno.EBUSY, "too many processes write it", str(path))
 
 
-def _remove_left_overs(path: Path) -> None:
+def _remove_left_overs(path: Path, folder: int | None) -> None:
     for temporary in _temporaries(path):
         with suppress(OSError):
-            remove_left_over(temporary)
+            remove_left_over(temporary, folder)
 
 
 def _temporaries(path: Path) -> list[Path]:

@@ -72,24 +72,24 @@ def _acquired(path: Path, wait: float) -> int:
         time.sleep(_PAUSE)
 
 
-def claim(path: Path) -> int | None:
+def claim(path: Path, folder: int | None = None) -> int | None:
     """A new empty file, open for writing and locked; ``None`` if a living process writes there.
 
-    What a dead process left there is removed. Its permissions are those of new files. Raises
-    ``OSError``.
+    What a dead process left there is removed. Its permissions are those of new files. ``folder`` is
+    the handle of the one to which the path is relative. Raises ``OSError``.
     """
     while True:
         try:
-            handle = os.open(path, _CLAIM | os.O_EXCL, 0o666)
+            handle = os.open(path, _CLAIM | os.O_EXCL, 0o666, dir_fd=folder)
         except FileExistsError:
-            if not remove_left_over(path):
+            if not remove_left_over(path, folder):
                 return None
             continue
         try:
             # Not at once where somebody looks whether it is left over; then it is gone.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            if is_at(handle, path):
+            if is_at(handle, path, folder):
                 return handle
         except BaseException:
             os.close(handle)
@@ -97,10 +97,11 @@ def claim(path: Path) -> int | None:
         os.close(handle)
 
 
-def remove_left_over(path: Path) -> bool:
+def remove_left_over(path: Path, folder: int | None = None) -> bool:
     """Remove a temporary file whose writer is dead; whether there is none any more."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        handle = os.open(path, flags, dir_fd=folder)
     except FileNotFoundError:
         return True
     except OSError:
@@ -108,17 +109,17 @@ def remove_left_over(path: Path) -> bool:
     try:
         if _try_lock(handle) is not True:
             return False
-        if is_at(handle, path):
-            os.unlink(path)
+        if is_at(handle, path, folder):
+            os.unlink(path, dir_fd=folder)
         return True
     finally:
         os.close(handle)
 
 
-def is_at(handle: int, path: Path) -> bool:
+def is_at(handle: int, path: Path, folder: int | None = None) -> bool:
     """Whether an open file or folder is the one at a path."""
     try:
-        there = os.stat(path)
+        there = os.stat(path, dir_fd=folder)
     except FileNotFoundError:
         return False
     here = os.fstat(handle)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
@@ -13,6 +15,8 @@ from typing import TypeVar
 from tempoc.files.locks import exclusive, is_at, temporary_path
 
 R = TypeVar("R")
+_FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+"""A pipe that nobody writes to is opened, not waited for."""
 TRIES = 20
 """So often a folder is read that is exchanged each time before it is read to its end."""
 
@@ -37,10 +41,12 @@ class OpenFolder:
 
     def _read(self, name: str) -> bytes | None:
         try:
-            handle = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.handle)
+            handle = os.open(name, _FILE, dir_fd=self.handle)
         except (FileNotFoundError, NotADirectoryError):
             return None
         with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError(errno.EINVAL, f"{name} is no file", str(self.path / name))
             return file.read()
 
     def is_outdated(self) -> bool:

@@ -15,6 +15,8 @@ import importlib.util
 import json
 import marshal
 import os
+import signal
+import stat
 import sys
 import time
 from collections.abc import Sequence
@@ -29,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 PYTHON = (3, 11)
 PACKAGE, PROGRAM, KERNELS = "tempoc", "program.json", "kernels.py"
 CHANGED = "undo the change, or compile the program again into another directory"
+INTERRUPTED = 130
 _TRIES, _PAUSE = 20, 0.01
 _CHECKED_HASH = (3).to_bytes(4, "little")
 
@@ -47,22 +50,25 @@ class RunnerFiles:
             text = self.read(PROGRAM).decode()
             start = text.index('"files": ') + len('"files": ')
             listed = dict(json.JSONDecoder().raw_decode(text, start)[0])
-        except (OSError, ValueError, TypeError):
+            names = [name for name in listed if name.endswith(".py") and not name.endswith(KERNELS)]
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             raise DamagedRunner(PROGRAM) from None
-        names = [name for name in listed if name.endswith(".py") and not name.endswith(KERNELS)]
         self.sources = {name: self.checked(name, listed[name]) for name in names}
 
     def read(self, name: str) -> bytes:
         """The bytes of a file. Raises ``OSError``."""
-        handle = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.folder)
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+        handle = os.open(name, flags, dir_fd=self.folder)
         with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError("not a file")
             return file.read()
 
     def checked(self, name: str, digest: str) -> bytes:
         """The bytes of a file with that SHA-256. Raises ``DamagedRunner``."""
         try:
             content = self.read(name)
-        except OSError:
+        except (OSError, ValueError):
             raise DamagedRunner(name) from None
         if sha256(content).hexdigest() != digest:
             raise DamagedRunner(name)
@@ -108,9 +114,9 @@ class RunnerLoader(SourceFileLoader):
         with suppress(OSError, ValueError, EOFError, TypeError):
             bytecode = self.files.read(cached)
             if bytecode.startswith(head):
-                kept = marshal.loads(memoryview(bytecode)[len(head) :])
-                if isinstance(kept, CodeType):
-                    return kept
+                loaded = marshal.loads(memoryview(bytecode)[len(head) :])
+                if isinstance(loaded, CodeType):
+                    return loaded
         code: CodeType = compile(source, self.path, "exec", dont_inherit=True)
         if not sys.dont_write_bytecode:
             with suppress(OSError):
@@ -159,6 +165,8 @@ def _identity() -> tuple[int, int, int] | None:
 
 def start() -> int:
     """Import the runner and run; returns the exit status."""
+    # Who is asked to stop leaves no temporary files either.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if sys.version_info < PYTHON:
         return _cannot_run(f"Python {sys.version.split()[0]} is too old", "use 3.11 or later")
     try:
@@ -179,6 +187,9 @@ def start() -> int:
         runner = importlib.import_module(f"{PACKAGE}.runtime.main")
     except (DamagedRunner, OSError) as error:
         return _failed("RT503", f"{HERE}/{error} is not the file that the compiler wrote", CHANGED)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
     except Exception as error:
         # What is imported was compared, so it is Python, a library or the environment that fails.
         requirements = importlib.import_module(f"{PACKAGE}.diagnostics.requirements")

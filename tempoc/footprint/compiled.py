@@ -111,8 +111,8 @@ def _compiled(
     static = {variable(name): bounds[name] for name in kernel.bounds}
     if isinstance(called, prog.Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(MODEL.reported_steps)
-    wanted = (at, *given), precision_of(loaded.program)
-    inspected = inspection.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
+    call = (at, *given), precision_of(loaded.program)
+    inspected = inspection.inspect_kernel(loaded.functions[number], static, kernel.donated, *call)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):

@@ -141,11 +141,11 @@ class _Walker:
             case prog.Effect(call=call):
                 return self.call(call, live)
             case prog.Host(results=results):
-                return self.with_(live, self.kept(results))
+                return self.with_(live, self.live_cells(results))
             case prog.Free(cells=cells):
                 return self.freed(live, cells)
             case prog.Load(cells=cells, ahead=ahead):
-                names = self.kept(cells, given=True)
+                names = self.live_cells(cells, given=True)
                 return self.with_(live, [_ahead(n) for n in names] if ahead else names)
             case prog.Evict(cells=cells):
                 gone = {self.name(cell) for cell in cells}
@@ -162,7 +162,7 @@ class _Walker:
             case _:
                 assert_never(s)
 
-    def kept(self, cells: Iterable[prog.Cell], *, given: bool = False) -> list[str]:
+    def live_cells(self, cells: Iterable[prog.Cell], *, given: bool = False) -> list[str]:
         """What cells are in that are there at all; the runner drops what it computes of the given.
 
         Within what is one call nothing moves, so of what lives with the host nothing is added.
@@ -189,7 +189,7 @@ class _Walker:
         written = [(c.store, c.key) for c in call.results if c.when is None]
         gone = [call.args[i] for i in self.donated[call.kernel]]
         live = self.freed(live, [c for c in gone if (c.store, c.key) not in written])
-        return self.with_(live, self.kept(call.results))
+        return self.with_(live, self.live_cells(call.results))
 
     def grow(self, needs: tuple[prog.CapacityNeed, ...], live: Live) -> None:
         """While an array grows, the old one is there, too."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from tempoc.base.limits import LIMITS, Limits
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.build_graph import assemble
@@ -40,7 +41,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 
 STACK = 20_000
-"""Python frames: nested expressions and calls are bounded by the parser and by `MAX_CALLS`."""
+"""Python frames: nested expressions and calls are bounded by the parser and by limits."""
 
 MAX_ACTIVE = 200
 """Largest nesting of tensor evaluations in a round; deeper ones are left to the next round."""
@@ -53,12 +54,14 @@ class Elaborated(NamedTuple):
     space: Space
 
 
-def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
+def elaborate(
+    modules: LoadedSources, defines: Mapping[str, str], limits: Limits = LIMITS
+) -> Elaborated:
     """The graph of a program. Raises `DiagnosticError` with all independent errors."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, STACK))
     try:
-        return _elaborate(modules, defines)
+        return _elaborate(modules, defines, limits)
     except DiagnosticError:
         raise
     except Exception:
@@ -69,9 +72,9 @@ def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
         sys.setrecursionlimit(limit)
 
 
-def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
+def _elaborate(modules: LoadedSources, defines: Mapping[str, str], limits: Limits) -> Elaborated:
     language = _Elaborator(places(modules))
-    scopes = Scopes(modules, language, dict(defines))
+    scopes = Scopes(modules, language, dict(defines), limits)
     scopes.errors.extend(modules.errors)
     check_defines(defines, modules.main.tree, scopes.errors)
     scope, tensors = scopes.main()
@@ -87,6 +90,7 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated
         scope=scope,
         errors=scopes.errors,
         universe=universe,
+        limits=limits,
         tensors=tensors,
     )
     round, results = run_rounds(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from tempoc.diagnostics.source import Span
@@ -91,18 +92,26 @@ def _bool(round: Round, frame: Frame, e: ast.Bool) -> val.Value:
 
 
 def _list(round: Round, frame: Frame, e: ast.ListExpr) -> val.Value:
-    return val.Listing(tuple(single(round, frame, item) for item in e.items))
+    return _held(round, val.Listing(tuple(single(round, frame, item) for item in e.items)))
 
 
 def _comprehension(round: Round, frame: Frame, e: ast.ListComp) -> val.Value:
     items = []
     for inner in loop_iterations(round, frame, e.name, e.over):
         items.append(single(round, inner, e.element))
-    return val.Listing(tuple(items))
+    return _held(round, val.Listing(tuple(items)))
+
+
+def _held(round: Round, tree: val.Value) -> val.Value:
+    """A list or a record; its elements may be shared, but what maps over them takes each leaf."""
+    most = round.limits.leaves
+    round.check_limit("leaves", sum(1 for _ in islice(val.leaves(tree), most + 1)))
+    return tree
 
 
 def _record(round: Round, frame: Frame, e: ast.RecordExpr) -> val.Value:
-    return val.RecordValue(tuple((f.name, single(round, frame, f.value)) for f in e.fields))
+    fields = tuple((f.name, single(round, frame, f.value)) for f in e.fields)
+    return _held(round, val.RecordValue(fields))
 
 
 def _group(round: Round, frame: Frame, e: ast.GroupExpr) -> val.Value:

@@ -58,7 +58,7 @@ class _FixpointState:
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     assumed: dict[TensorKey, None] = field(default_factory=dict)
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
-    dropped: dict[TensorKey, None] = field(default_factory=dict)
+    restarted: dict[TensorKey, None] = field(default_factory=dict)
     unshaped: dict[TensorKey, bool] = field(default_factory=dict)
     partial: bool = False
     guessing: bool = False
@@ -66,7 +66,7 @@ class _FixpointState:
 
     def forget(self) -> None:
         """Restart the inference; only `unshaped` is retained."""
-        for table in (self.table, self.seeded, self.assumed, self.spoiled, self.dropped):
+        for table in (self.table, self.seeded, self.assumed, self.spoiled, self.restarted):
             table.clear()
         self.partial = self.guessing = self.final = False
 
@@ -78,10 +78,11 @@ class _FixpointState:
             table=self.table,
             language=program.language,
             plans=self.plans,
+            limits=self.space.frame.limits,
             drawn=self.drawn,
             assumed=self.assumed,
             spoiled=self.spoiled,
-            dropped=self.dropped,
+            restarted=self.restarted,
             unshaped=self.unshaped,
             partial=self.partial,
             guessing=self.guessing,
@@ -99,7 +100,7 @@ class _FixpointState:
 
 def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
     """Iterate to the fixpoint; returns the last round and the outputs."""
-    state = _FixpointState(Space(program.universe))
+    state = _FixpointState(Space(program.universe, limits=program.limits))
     best_size, rounds_left = -1, MAX_ROUNDS
     while True:
         round = state.round(program, eager=best_size < 0)
@@ -127,7 +128,7 @@ def _prepare_next_round(round: Round, state: _FixpointState) -> bool:
     if universe != state.space.universe:
         if universe.bounds != state.space.universe.bounds:
             state.plans.clear()  # plans depend on the dimensions over which lengths vary
-        state.space = Space(universe)
+        state.space = Space(universe, limits=state.space.frame.limits)
         return True
     if round.changed:
         return True
@@ -228,6 +229,8 @@ def top_cell(round: Round, name: TensorName) -> IndexedTensor:
             plan = round.plans[key] = make_plan(round, top, name.name, written)
         except StillUnknown:
             plan = TargetPlan(name=name.name, dims=(), placements=(), broken=True)
+        except Exception as error:
+            raise round.refused(error, written[0][0].span) from None
     for problem in plan.problems:
         round.report(problem)
     cell = IndexedTensor(

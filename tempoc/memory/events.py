@@ -96,8 +96,8 @@ class Events:
                 inside = ix.Relation("<=", e.lo, cell), ix.Relation("<", cell, e.hi)
                 stride = ix.compare("==", ix.mod(ix.sub(cell, e.lo), e.step), ix.ZERO)
                 formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
-        who, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
-        return Event(name=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
+        name, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
+        return Event(name=name, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
 
     # ------------------------------------------------------------------ arrays
 

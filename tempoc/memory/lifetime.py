@@ -103,5 +103,5 @@ def stored_tensor(
             TensorUse(task=s.name, entries=chosen(r), late=r.forwarded)
             for s, r in statements.readers(tensor.name)
         ),
-        kept=tuple(tuple(entries[i] for i in where) for entries in output_reads),
+        outputs=tuple(tuple(entries[i] for i in where) for entries in output_reads),
     )

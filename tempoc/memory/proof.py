@@ -185,7 +185,7 @@ class _TensorProof:
             if exact and not any(isinstance(m, ix.Const) and m.value > 1 for m in self.moduli):
                 return True
             collisions = slot_collisions(read.cells, other.cells, self.moduli, exact=exact)
-            if not any(self.stands_between(read, write, other, way) for way in collisions):
+            if not any(self.stands_between(read, write, other, c) for c in collisions):
                 return False
         return True
 
@@ -261,10 +261,10 @@ class _TensorProof:
                 pairs = zip(read.entries, own, strict=True)
                 side = tuple(ix.ZERO if isinstance(one, ix.Slice) else e for e, one in pairs)
                 taken.append((s.name, side))
-        for who, entries in taken:
+        for name, entries in taken:
             for dim, e in zip(self.tensor.domain.dims, entries, strict=True):
                 if dim in rings and isinstance(e, ix.Slice):
-                    yield f"{who} wants several slots of a ring side by side"
+                    yield f"{name} wants several slots of a ring side by side"
 
     def out_of_bounds(self) -> Iterator[str]:
         """Cells without a slot, values larger than their slot, rows beyond the capacity."""

@@ -32,7 +32,7 @@ class OffloadChoice:
     ahead: tuple[str, ...] = ()
 
     @property
-    def needed(self) -> int:
+    def peak(self) -> int:
         """The peak of bytes on the device."""
         return self.forecast.peak
 
@@ -73,10 +73,10 @@ class _Chooser:
         farthest = depth(self.program.tree) + 1
         best = self.evaluate({})
         everything = self.evaluate(dict.fromkeys(names, NEAR))
-        if everything.needed > self.budget:
-            return min((best, everything), key=lambda choice: choice.needed)
+        if everything.peak > self.budget:
+            return min((best, everything), key=lambda choice: choice.peak)
         for _ in range(EFFORT.offload_moves):
-            if best.needed <= self.budget:
+            if best.peak <= self.budget:
                 return self.prune(best, farthest)
             if self.is_enough():
                 break
@@ -101,7 +101,7 @@ class _Chooser:
 
     def prefetch(self, choice: OffloadChoice) -> OffloadChoice:
         """The same with loads a step ahead, as far as the budget allows."""
-        if choice.needed > self.budget:
+        if choice.peak > self.budget:
             return choice
         singles = ((name,) for name in (*choice.reach,)[: EFFORT.offload_candidates])
         candidates = [(*choice.reach,), *singles]
@@ -127,10 +127,10 @@ class _Chooser:
             if best.reach.get(name, farthest + 1) == NEAR:
                 continue
             nearest = self.evaluate({**best.reach, name: NEAR})
-            if nearest.needed < best.needed:
+            if nearest.peak < best.peak:
                 farther = range(best.reach.get(name, farthest + 1) - 1, NEAR, -1)
                 others = (self.evaluate({**best.reach, name: reach}) for reach in farther)
-                return next((c for c in others if c.needed == nearest.needed), nearest)
+                return next((c for c in others if c.peak == nearest.peak), nearest)
         return None
 
     def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
@@ -142,7 +142,7 @@ class _Chooser:
             least = choice.reach[name]
             kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]
             fits = (self.evaluate(kind) for kind in kinds)
-            choice = next((c for c in fits if c.needed <= self.budget), choice)
+            choice = next((c for c in fits if c.peak <= self.budget), choice)
         return choice
 
     def size(self, choice: OffloadChoice, name: str) -> int:

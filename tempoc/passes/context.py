@@ -48,7 +48,7 @@ class PassContext:
     def declare(self, universe: Universe) -> None:
         """Use these dimensions and bounds from now on."""
         if universe != self.space.universe:
-            self.space = Space(universe)
+            self.space = Space(universe, limits=self.space.frame.limits)
 
 
 class GraphPass:

@@ -6,9 +6,9 @@ from tempoc.diagnostics.diagnostic import DiagnosticError, error
 from tempoc.diagnostics.source import Span
 
 
-def unreadable(span: Span, found: str) -> DiagnosticError:
+def unreadable(span: Span, text: str) -> DiagnosticError:
     """RT320: the text of a pipeline does not follow its grammar."""
-    token = f"`{found}`" if found else "the end"
+    token = f"`{text}`" if text else "the end"
     return DiagnosticError(
         error(
             "RT320",
@@ -31,9 +31,9 @@ def unknown(span: Span, what: str, name: str, known: tuple[str, ...]) -> Diagnos
     )
 
 
-def wrong_value(span: Span, option: str, wanted: str) -> DiagnosticError:
+def wrong_value(span: Span, option: str, expected: str) -> DiagnosticError:
     """RT322: an option's value is of another type."""
-    message = f"`{option}` must be {wanted}"
+    message = f"`{option}` must be {expected}"
     return DiagnosticError(error("RT322", message, span))
 
 

@@ -30,8 +30,8 @@ def parse_pipeline(
     try:
         tree = _grammar().tree(text, "pipeline")
     except Mismatch as error:
-        span = source.span(error.offset, error.offset + len(error.found))
-        raise errors.unreadable(span, error.found) from None
+        span = source.span(error.offset, error.offset + len(error.text))
+        raise errors.unreadable(span, error.text) from None
     steps = tuple(_step(branch, registry, source) for branch in _branches(tree, "step"))
     try:
         check_order(steps, holding)

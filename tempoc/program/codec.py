@@ -15,14 +15,16 @@ from hashlib import sha256
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tempoc.program.expression_json import from_json, to_json
+from tempoc.program.expression_json import INTEGERS, from_json, to_json
 from tempoc.program.nodes import nodes as prog, variants as choices
 from tempoc.program.nodes.errors import (
+    ProgramError,
     bad_fields,
     bad_value,
     broken_seal,
     not_a_program,
     not_json,
+    too_deep,
     wrong_version,
 )  # fmt: skip
 from tempoc.program.nodes.variants import Choices
@@ -30,7 +32,7 @@ from tempoc.symbolic.expr import Expr
 
 SEAL = "seal"
 """The entry of a file that tells whether the file is as it was written."""
-Decoder = Callable[[object, str], Any]
+Decoder = Callable[[object], Any]
 _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
 
 
@@ -63,14 +65,14 @@ def _with_seal(text: str, seal: str, other: str) -> str:
 def load(text: str) -> prog.Program:
     """The program of a JSON text. Raises ``ProgramError``."""
     data = _data(text, "kernels", prog.VERSION)
-    program = _decoder(prog.Program)(data, "program")
+    program = _decoded(prog.Program, data, "program")
     assert isinstance(program, prog.Program)
     return program
 
 
 def load_choices(text: str) -> Choices:
     """The choices of a JSON text. Raises ``ProgramError``."""
-    decoded = _decoder(Choices)(_data(text, "choices", choices.VERSION), "the file")
+    decoded = _decoded(Choices, _data(text, "choices", choices.VERSION), "the file")
     assert isinstance(decoded, Choices)
     return decoded
 
@@ -123,11 +125,28 @@ _SPELLED = json.JSONEncoder().encode
 _TAGGED = {cls.__name__ for cls in (*get_args(prog.ProgramStatement), prog.OutputSpan)}
 
 
+class _BadPart(Exception):
+    """A value of another kind; only then is its path put together, on the way out."""
+
+    def __init__(self, problem: Callable[[str], ProgramError]) -> None:
+        self.problem, self.path = problem, ""
+
+
+def _decoded(hint: Any, data: object, path: str) -> Any:
+    """The node of JSON data. Raises ``ProgramError``, with a path that begins like this."""
+    try:
+        return _decoder(hint)(data)
+    except _BadPart as bad:
+        raise bad.problem(path + bad.path) from None
+    except RecursionError:
+        raise too_deep(path) from None
+
+
 @cache
 def _decoder(hint: Any) -> Decoder:
     """The decoder of a type hint."""
     if hint in (int, str, bool):
-        return _scalar(hint)
+        return _integer if hint is int else _scalar(hint)
     if hint is Expr:
         return _union((hint,))
     if is_dataclass(hint):
@@ -139,47 +158,74 @@ def _decoder(hint: Any) -> Decoder:
     raise TypeError(f"no JSON form for {hint!r}")
 
 
+def _refuse(expected: str, data: object) -> _BadPart:
+    return _BadPart(lambda path: bad_value(path, expected, data))
+
+
 def _scalar(cls: type) -> Decoder:
-    def decode(data: object, path: str) -> object:
+    def decode(data: object) -> object:
         if type(data) is not cls:
-            raise bad_value(path, _SCALARS[cls], data)
+            raise _refuse(_SCALARS[cls], data)
         return data
 
     return decode
 
 
+def _integer(data: object) -> int:
+    if type(data) is not int:
+        raise _refuse(_SCALARS[int], data)
+    if not -INTEGERS <= data < INTEGERS:
+        raise _refuse("an integer of 64 bits", data)
+    return data
+
+
 def _node(cls: Any) -> Decoder:
-    def decode(data: object, path: str) -> object:
+    decoders: dict[str, Decoder] = {}
+
+    def decode(data: object) -> object:
         if not isinstance(data, dict):
-            raise bad_value(path, f"an object ({cls.__name__})", data)
-        hints = _hints(cls)
-        values = {key: value for key, value in data.items() if key != "node"}
-        missing = [name for name in hints if name not in values]
-        unknown = [name for name in values if name not in hints]
-        if missing or unknown:
-            raise bad_fields(path, missing, unknown)
-        return cls(**{n: _decoder(h)(values[n], f"{path}.{n}") for n, h in hints.items()})
+            raise _refuse(f"an object ({cls.__name__})", data)
+        if not decoders:  # late, because statements refer to themselves
+            decoders.update({n: _decoder(h) for n, h in get_type_hints(cls).items()})
+        values = dict(data)
+        values.pop("node", None)
+        if values.keys() != decoders.keys():
+            missing = [name for name in decoders if name not in values]
+            unknown = [name for name in values if name not in decoders]
+            raise _BadPart(lambda path: bad_fields(path, missing, unknown))
+        name = ""
+        try:
+            for name, part in decoders.items():
+                values[name] = part(values[name])
+        except _BadPart as bad:
+            bad.path = f".{name}{bad.path}"
+            raise
+        return cls(**values)
 
     return decode
 
 
-@cache
-def _hints(cls: Any) -> dict[str, Any]:
-    """The fields of a class and their types; resolved late, because Statement refers to itself."""
-    return get_type_hints(cls)
-
-
 def _sequence(items: tuple[Any, ...]) -> Decoder:
     repeated = len(items) == 2 and items[1] is Ellipsis
+    decoders: list[Decoder] = []
 
-    def decode(data: object, path: str) -> tuple[object, ...]:
+    def decode(data: object) -> tuple[object, ...]:
         if not isinstance(data, list):
-            raise bad_value(path, "a list", data)
-        hints = (items[0],) * len(data) if repeated else items
-        if len(hints) != len(data):
-            raise bad_value(path, f"a list of {len(hints)}", data)
-        pairs = enumerate(zip(hints, data, strict=True))
-        return tuple(_decoder(hint)(item, f"{path}[{i}]") for i, (hint, item) in pairs)
+            raise _refuse("a list", data)
+        if not decoders:
+            decoders.extend(map(_decoder, items[:1] if repeated else items))
+        if not repeated and len(items) != len(data):
+            raise _refuse(f"a list of {len(items)}", data)
+        values: list[object] = []
+        try:
+            for part, item in zip(
+                decoders * len(data) if repeated else decoders, data, strict=True
+            ):
+                values.append(part(item))
+        except _BadPart as bad:
+            bad.path = f"[{len(values)}]{bad.path}"
+            raise
+        return tuple(values)
 
     return decode
 
@@ -187,20 +233,19 @@ def _sequence(items: tuple[Any, ...]) -> Decoder:
 def _union(members: tuple[Any, ...]) -> Decoder:
     tagged = {m.__name__: m for m in members if getattr(m, "__name__", "") in _TAGGED}
     alternatives = ["an expression"] * (Expr in members) + [f"a {name}" for name in tagged]
+    optional, expression = NoneType in members, Expr in members
 
-    def decode(data: object, path: str) -> object:
-        if data is None and NoneType in members:
+    def decode(data: object) -> object:
+        if data is None and optional:
             return None
         tag = data.get("node") if isinstance(data, dict) else None
         if isinstance(tag, str) and tag in tagged:
-            return _decoder(tagged[tag])(data, path)
+            return _decoder(tagged[tag])(data)
         try:
-            return from_json(data) if Expr in members else _refuse(data)
+            if expression:
+                return from_json(data)
         except ValueError:
-            raise bad_value(path, " or ".join(alternatives), data) from None
+            pass
+        raise _refuse(" or ".join(alternatives), data)
 
     return decode
-
-
-def _refuse(data: object) -> Expr:
-    raise ValueError(repr(data))

@@ -8,20 +8,25 @@ Grammar::
        | not                       one argument
        | at                        a bound, then the point whose length is meant
 
-A name is a bound or a loop variable. ``and`` of nothing is true, ``or`` of nothing is false.
+A name is a bound or a loop variable. ``and`` of nothing is true, ``or`` of nothing is false. An
+integer has 64 bits. What is deeper or larger than any program has is no expression: it might take
+forever to bring into canonical form.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.expr import Expr
 
 _MANY: Mapping[str, Callable[..., Expr]] = {
-    "*": lambda *args: ix.product(args), "min": ix.minimum, "max": ix.maximum,
-    "and": ix.conjunction, "or": ix.disjunction,
+    "min": ix.minimum, "max": ix.maximum, "and": ix.conjunction, "or": ix.disjunction,
 }  # fmt: skip
+INTEGERS = 2**63
+"""Integers are below this, and at least its negative."""
+_DEEPEST, _LARGEST, _TERMS = 50, 4000, 1000
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -67,34 +72,57 @@ def _scaled(factor: int, e: Expr) -> list[object]:
 
 def from_json(data: object) -> Expr:
     """The expression of a JSON form. ``ValueError`` if it is none."""
+    if isinstance(data, list) and _size(data, _DEEPEST) > _LARGEST:
+        raise ValueError("it is too large")
+    return _expression(data)
+
+
+def _size(data: list[object], depth: int) -> int:
+    """The number of parts. ``ValueError`` if they are nested deeper than that."""
+    if not depth:
+        raise ValueError("it is nested too deeply")
+    return 1 + sum([_size(part, depth - 1) if isinstance(part, list) else 1 for part in data])
+
+
+def _expression(data: object) -> Expr:
     match data:
         case bool():
             pass
-        case int():
+        case int() if -INTEGERS <= data < INTEGERS:
             return ix.Const(data)
         case str() if data.isidentifier():
             return ix.Sym(data)
         case ["+", *args]:
             return ix.linear(map(_term, args), 0)
         case ["-", left, right]:
-            return ix.linear(((1, from_json(left)), (-1, from_json(right))), 0)
+            return ix.linear(((1, _expression(left)), (-1, _expression(right))), 0)
+        case ["*", *args]:
+            return _product(args)
         case [str() as op, *args] if op in _MANY and (args or op not in ("min", "max")):
-            return _MANY[op](*map(from_json, args))
-        case ["//" | "%" as op, arg, int() as k] if type(k) is int:
-            return (ix.floordiv if op == "//" else ix.mod)(from_json(arg), k)
+            return _MANY[op](*map(_expression, args))
+        case ["//" | "%" as op, arg, int() as k] if type(k) is int and 0 < k < INTEGERS:
+            return (ix.floordiv if op == "//" else ix.mod)(_expression(arg), k)
         case [str() as op, left, right] if op in _COMPARISONS:
-            return ix.compare(op, from_json(left), from_json(right))  # type: ignore[arg-type]
+            return ix.compare(op, _expression(left), _expression(right))  # type: ignore[arg-type]
         case ["not", arg]:
-            return ix.negation(from_json(arg))
+            return ix.negation(_expression(arg))
         case ["at", str() as bound, *point] if point and bound.isidentifier():
-            return ix.LengthAt(bound, tuple(map(from_json, point)))
+            return ix.LengthAt(bound, tuple(map(_expression, point)))
     raise ValueError(f"not an expression: {data!r}")
+
+
+def _product(args: list[object]) -> Expr:
+    """The product, which is expanded: of sums it has as many terms as theirs together."""
+    factors = [*map(_expression, args)]
+    if math.prod([len(f.terms) + 1 for f in factors if isinstance(f, ix.IndexSum)]) > _TERMS:
+        raise ValueError("it has too many terms")
+    return ix.product(factors)
 
 
 def _term(data: object) -> tuple[int, Expr]:
     """The coefficient and the rest of a term."""
     match data:
-        case ["*", int() as k, *factors] if type(k) is int:
-            return k, ix.product(map(from_json, factors))
+        case ["*", int() as k, *factors] if type(k) is int and -INTEGERS <= k < INTEGERS:
+            return k, _product(factors)
         case _:
-            return 1, from_json(data)
+            return 1, _expression(data)

@@ -51,7 +51,9 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         watch=progress_bar if sys.stderr.isatty() else None,
         show=effect_sink(options),
         record=options.record,
-        keep=checkpoint_options(options.checkpoint, options.every, options.resume),
+        keep=checkpoint_options(
+            options.checkpoint, options.every, options.resume, options.resume_anyway
+        ),
     )
     listening = backend.compilations(curve.compiled) if curve else nullcontext()
     with streams_kept(), suspend_on_interrupt(settings.keep), listening:
@@ -142,8 +144,9 @@ def deliver(
 ) -> None:
     """Write the outputs where the options say, or print a table, and what lengths there were."""
     if options.output_dir is not None:
+        folder = files.OutputFolder(options.output_dir)
         for name, array in outputs.items():
-            files.write_array(Path(options.output_dir) / f"{name}.npy", array)
+            folder.write(f"{name}.npy", array)
     if options.output is not None:
         files.write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:

@@ -1,23 +1,27 @@
 """The command line of compiled programs: ``python out/ --bounds T=64 --input x=x.npy``.
 
-Exit status: 0 fine, 1 what was given is wrong, 2 wrong command line, 130 interrupted.
+Exit status: 0 fine, 1 what was given is wrong, 2 wrong command line, 70 a bug, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from tempoc.diagnostics.diagnostic import RunError
-from tempoc.diagnostics.render import colored, render, render_all
+from tempoc.diagnostics.diagnostic import Diagnostic, RunError
+from tempoc.diagnostics.render import colored, render_all
 from tempoc.runtime.execute import execute
-from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages import failures
 from tempoc.runtime.options import DECLARED, RunOption, run_options
 from tempoc.runtime.report.streams import abandon_output, is_terminal, prepare_streams
 
-INTERRUPTED = 130
+WRONG_PROGRAM, BUG, INTERRUPTED = 1, 70, 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,22 +59,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = run_options(given.pop("directory"), given, p.error)
     except SystemExit as stop:
         return int(stop.code or 0)
+    return reported(lambda: execute(options))
+
+
+def reported(run: Callable[[], object]) -> int:
+    """The exit status of a run, whose errors are reported: `tempoc run` has the same ones."""
     try:
-        execute(options)
+        run()
+        sys.stdout.flush()
         return 0
     except RunError as error:
-        text = render_all(error.diagnostics)
-        sys.stderr.write(colored(text) if is_terminal(sys.stderr) else text)
-        return 1
+        _show(*error.diagnostics)
+        return WRONG_PROGRAM
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong.
         abandon_output()
         return 0
     except OSError as error:
         abandon_output()
-        problem = errors.unwritable(error.filename or "the output", error.strerror or str(error))
-        sys.stderr.write(render(problem))
-        return 1
+        _show(failures.system_refuses(error.filename or "the output", error.strerror or str(error)))
+        return WRONG_PROGRAM
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
+    except MemoryError:
+        _show(failures.out_of_memory())
+        return WRONG_PROGRAM
+    except Exception as error:
+        command = shlex.join(["python", *sys.argv])
+        _show(failures.bug(error, command))
+        if os.environ.get("TEMPOC_TRACEBACK"):
+            traceback.print_exception(error)
+        return BUG
+
+
+def _show(*diagnostics: Diagnostic) -> None:
+    text = render_all(diagnostics)
+    with suppress(OSError):  # nobody may be listening
+        sys.stderr.write(colored(text) if is_terminal(sys.stderr) else text)
+        sys.stderr.flush()

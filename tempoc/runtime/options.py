@@ -76,6 +76,9 @@ class RunOptions:
         what="time, such as 60s or 5min",
     )
     resume: str | None = _option("Go on from the checkpoint in DIR.", "DIR")
+    resume_anyway: bool = _option(
+        "Go on even on another device, with another JAX or other XLA flags."
+    )
     precision: str | None = _option(
         "Products on GPUs and TPUs: highest (float32 means float32), high or default (faster).",
         "HOW",
@@ -104,6 +107,8 @@ def run_options(directory: str, given: Mapping[str, Any], refuse: Refuse) -> Run
     options = RunOptions(directory=directory, bounds=bounds, **values)
     if options.every is not None and options.checkpoint is None:
         refuse("--every says how often --checkpoint DIR writes: name the directory")
+    if options.resume_anyway and options.resume is None:
+        refuse("--resume-anyway belongs to --resume DIR: name the directory")
     return options
 
 

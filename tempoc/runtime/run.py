@@ -117,6 +117,7 @@ def run(
     checkpoint: str | Path | None = None,
     every: float | None = None,
     resume: str | Path | None = None,
+    resume_anyway: bool = False,
     output_dir: str | Path | None = None,
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
@@ -126,8 +127,9 @@ def run(
     whose stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a
     directory into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at
     each step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments
-    and ``resume``, such a directory, a run goes on from there. Where the directory holds several
-    variants of a program, the result says which one ran.
+    and ``resume``, such a directory, a run goes on from there, with ``resume_anyway`` also where
+    numbers may come out differently. Where the directory holds several variants of a program, the
+    result says which one ran.
     """
     if every is not None and checkpoint is None:
         raise ValueError("every says how often a checkpoint is written: name the directory")
@@ -138,7 +140,7 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    keep = suspend.checkpoint_options(checkpoint, every, resume)
+    keep = suspend.checkpoint_options(checkpoint, every, resume, resume_anyway)
     show = EffectSink(output_dir or ".")
     settings = Settings(precision=precision, budget=memory_budget, keep=keep, show=show)
     with suspend_on_interrupt(keep):

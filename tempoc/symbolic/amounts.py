@@ -22,7 +22,7 @@ THOUSANDS = (("T", 10**12), ("G", 10**9), ("M", 10**6))
 """Units of counts; smaller numbers are written as they are."""
 
 
-class Term(NamedTuple):
+class FormulaTerm(NamedTuple):
     """A term of a formula as text, its factors without the coefficient, and how many these are."""
 
     text: str
@@ -39,10 +39,10 @@ def bytes_text(e: ix.Expr) -> str:
     if isinstance(e, ix.Const):
         return size(Fraction(e.value))
     written = [_term(k, x) for k, x in terms]
-    return sum_text([*written, Term(size(Fraction(const)), "", 0)] if const else written)
+    return sum_text([*written, FormulaTerm(size(Fraction(const)), "", 0)] if const else written)
 
 
-def sum_text(terms: Iterable[Term]) -> str:
+def sum_text(terms: Iterable[FormulaTerm]) -> str:
     """The terms in order; a term with a minus is subtracted."""
     text = ""
     for term in sorted(terms, key=lambda t: (-t.degree, t.factors)):
@@ -96,15 +96,15 @@ def _decimals(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else f"{float(value):.2f}".rstrip("0").rstrip(".")
 
 
-def _term(k: int, x: ix.Expr) -> Term:
+def _term(k: int, x: ix.Expr) -> FormulaTerm:
     """A term of a sum; a `min` or `max` without a coefficient is one of numbers of bytes."""
     if k == 1 and isinstance(x, ix.IndexMin | ix.IndexMax):
         word = "min" if isinstance(x, ix.IndexMin) else "max"
         text = f"{word}({', '.join(map(bytes_text, x.args))})"
-        return Term(text, text, 1)
+        return FormulaTerm(text, text, 1)
     factors = Counter(_factor(f) for f in (x.factors if isinstance(x, ix.IndexProduct) else (x,)))
     text = "*".join(power_text(f, n) for f, n in sorted(factors.items()))
-    return Term(bytes_term(Fraction(k), text), text, sum(factors.values()))
+    return FormulaTerm(bytes_term(Fraction(k), text), text, sum(factors.values()))
 
 
 def _factor(e: ix.Expr) -> str:

@@ -131,7 +131,7 @@ def _sum_text(expanded: Polynomial, written: Callable[[Fraction, str], str]) -> 
         coefficient, rest = term.as_coeff_Mul()
         factors = "" if rest == 1 else _factors_text(rest)
         text = written(Fraction(int(coefficient.p), int(coefficient.q)), factors)
-        terms.append(amounts.Term(text, factors, _degree(rest)))
+        terms.append(amounts.FormulaTerm(text, factors, _degree(rest)))
     return amounts.sum_text(terms)
 
 

@@ -71,6 +71,13 @@ def symbols(e: ix.Entry) -> tuple[str, ...]:
 
 
 @lru_cache(MEMORY)
+def divisions(e: ix.Expr) -> frozenset[ix.Expr]:
+    """The quotients and remainders in an expression."""
+    inner = frozenset[ix.Expr]().union(*map(divisions, children(e)))
+    return inner | {e} if isinstance(e, (ix.FloorDiv, ix.Mod)) else inner
+
+
+@lru_cache(MEMORY)
 def written_integers(e: ix.Expr) -> tuple[int, ...]:
     """The integer literals of an expression: constants, coefficients, divisors."""
     match e:

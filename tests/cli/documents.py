@@ -4,7 +4,8 @@ The language of a code block says what a test does with it:
 
 - ``rt NAME.rt``: written to that file, which `tempoc check` must accept;
 - ``console``: each line ``$ COMMAND`` is run and must answer what stands below it, where ``...``
-  stands for any text; an answer that begins with ``error[`` means exit status 1, ``Usage:`` 2;
+  stands for any text; an answer with ``error[`` means exit status 1, or 3 for a failed check; one
+  that begins with ``Usage:`` 2;
 - ``python``: executed, after the blocks before it, in one namespace for a page;
 - ``python FILE OPTIONS``: an excerpt of what `explain FILE OPTIONS --dump-kernels` shows;
 - ``sh`` and no language: shown only (long, other devices, drawings); its options must exist.
@@ -47,6 +48,10 @@ class Block:
         return self.words[0] if self.words else ""
 
 
+FAILED_CHECKS = ("RT316", "RT317", "RT910")
+"""What `run --check` and `run --verify` say."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command line, and what a terminal shows after it."""
@@ -57,8 +62,8 @@ class Command:
     @property
     def status(self) -> int:
         """The exit status that the answer speaks of."""
-        if re.search(r"^error\[", self.answer, re.MULTILINE):
-            return 1
+        if code := re.search(r"^error\[(\w+)", self.answer, re.MULTILINE):
+            return 3 if code[1] in FAILED_CHECKS else 1
         return 2 if self.answer.startswith("Usage:") else 0
 
 

@@ -172,7 +172,8 @@ def test_nothing_of_a_hostile_program_is_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["at", "matvec", "range", "__debug__", "carry"])
-def test_hostile_names_run(tmp_path: Path, name: str) -> None:
+def test_hostile_names_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)  # the program saves a file
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(4, 3)).astype(np.float32), np.eye(3, dtype=np.float32)
     results = []
@@ -188,7 +189,7 @@ def test_a_name_that_is_not_utf8_compiles_into_files_that_are(tmp_path: Path) ->
     file = sources(tmp_path, os.fsdecode(b"a\xffb.rt"), LIBRARY=os.fsdecode(b"l.rt"))
     Compilation.from_path(str(file), Options()).write(str(tmp_path / "out"), durable=False)
     data = json.loads((tmp_path / "out" / "program.json").read_text(encoding="utf-8"))
-    assert data["name"] == "a\udcffb"
+    assert ascii(data["name"].encode(errors="replace")) == ascii(b"a\xef\xbf\xbdb")
     (tmp_path / "out" / "kernels.py").read_text(encoding="utf-8")
     assert Compilation.from_directory(str(tmp_path / "out")).graph.outputs
 

@@ -1,7 +1,8 @@
 """`python -m tests.files.campaign --count N --seed S`: whole commands, ended at random operations.
 
 `tempoc compile`, `tempoc run` and all scenarios; then two processes that compile to one directory
-while others read and run it.
+while others read and run it. After these, in a process of their own (``--only changed``), as many
+changed programs and forged checkpoints.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.cli.main import status
+from tests.files import artifacts, forged
 from tests.files.race import race, start_writer
 from tests.files.scenarios import SCENARIOS, Scenario, attack, check_program, compile_to
 
@@ -100,8 +102,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.files.campaign", description=__doc__)
     parser.add_argument("-n", "--count", type=int, default=1000, help="how many commands")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=("killed", "changed"), help="this part")
     args = parser.parse_args()
     os.environ["JAX_PLATFORMS"] = "cpu"
+    if args.only != "changed":
+        kill(args)
+    if args.only is None:
+        # The first part forks, so it must not use JAX, whose threads would be lost.
+        command = [sys.executable, "-m", "tests.files.campaign", "--only=changed"]
+        subprocess.run([*command, f"--count={args.count}", f"--seed={args.seed}"], check=True)
+    if args.only == "changed":
+        sys.exit(change(args))
+
+
+def change(args: argparse.Namespace) -> int:
+    """Changed programs and forged checkpoints; the exit status."""
+    with tempfile.TemporaryDirectory(prefix="tempoc-") as place:
+        problems = artifacts.campaign([*artifacts.SUBJECTS], args.count, args.seed, Path(place))
+        problems += forged.campaign(args.count, args.seed, Path(place))
+    for problem in problems:
+        print(problem, flush=True)
+    print(f"{args.count} programs, {args.count} checkpoints: {len(problems)} faults", flush=True)
+    return bool(problems)
+
+
+def kill(args: argparse.Namespace) -> None:
+    """Commands that end at random operations."""
     rng = random.Random(args.seed)
     scenarios = {**REAL, **SCENARIOS}
     with tempfile.TemporaryDirectory(prefix="tempoc-") as place:

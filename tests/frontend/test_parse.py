@@ -193,6 +193,30 @@ def test_line_breaks_after_operators_and_before_words() -> None:
     assert program(extern) == program(turned.replace("\n", ""))
 
 
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("gap", ["    ", "\t", " \t  "])
+def test_indentation_means_nothing(path: Path, gap: str) -> None:
+    """Nor does its absence; only what strings hold stands as it is."""
+    text = path.read_text()
+    head, quotes, rest = text.partition('"""') if '"""' in text else ("", "", text)
+    documentation, end, body = rest.partition('"""') if quotes else ("", "", rest)
+    if '"""' in body:
+        pytest.skip("documentation inside of functions keeps its lines")
+    lines = body.splitlines(keepends=True)
+    for changed in ([gap + line for line in lines], [line.lstrip(" \t") for line in lines]):
+        same = program(head + quotes + documentation + end + "".join(changed))
+        assert same == program(text)
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "**", "=="])
+def test_no_line_begins_with_an_operator(operator: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        program(f"x = y\n    {operator} z")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RT001"
+    assert f"end the line before with `{operator}`" in (diagnostic.help or "")
+
+
 def test_braces_of_records_and_of_bodies() -> None:
     text = "def f(x, r = {a: 1}) {\n y = {a:\n x,\n b: 2}\n return y }\nz = {\n a: 1\n}"
     module = program(text)

@@ -52,7 +52,7 @@ def test_nothing_goes_where_all_fits() -> None:
     program, bounds, given = of(IMAGES, K=50)
     natural = forecast(program, bounds, given).peak
     found = choose(program, bounds, given, natural)
-    assert (found.reach, found.program, found.needed) == ({}, program, natural)
+    assert (found.reach, found.program, found.peak) == ({}, program, natural)
     assert copied_bytes(found, bounds, given) == 0
 
 
@@ -61,7 +61,7 @@ def test_what_is_large_and_idle_goes() -> None:
     natural = forecast(program, bounds, given).peak
     found = choose(program, bounds, given, natural // 8)
     assert list(found.reach) == ["x"]
-    assert found.needed <= natural // 8
+    assert found.peak <= natural // 8
     # Each batch is read once, and the host has it already.
     assert copied_bytes(found, bounds, given) == 50 * 8 * 64 * 4
 
@@ -75,8 +75,8 @@ def test_no_further_than_it_has_to_be() -> None:
     costs = []
     for part in (2, 4, 8):
         found = choose(program, bounds, given, natural // part)
-        assert found.needed <= before
-        before = found.needed
+        assert found.peak <= before
+        before = found.peak
         costs.append(copied_bytes(found, bounds, given))
     assert costs == sorted(costs)
 
@@ -99,11 +99,11 @@ def test_the_largest_bound_is_named_where_cells_move() -> None:
 def test_what_takes_least_where_nothing_fits() -> None:
     program, bounds, given = of(DEEP, L=6, M=3)
     found = choose(program, bounds, given, 1)
-    assert found.needed > 1
-    again = choose(program, bounds, given, found.needed)
-    assert again.needed == found.needed
+    assert found.peak > 1
+    again = choose(program, bounds, given, found.peak)
+    assert again.peak == found.peak
     nearest = forecast(all_away(program, NEAR), bounds, given).peak
-    assert found.needed <= nearest
+    assert found.peak <= nearest
 
 
 @pytest.mark.parametrize("reach", [NEAR, 1, FAR])

@@ -38,7 +38,7 @@ def test_a_sixteenth_of_the_memory_is_enough() -> None:
     budget = natural.peak_bytes // PARTS
     values = dict(natural.bounds)
     nothing = frozenset[str]()
-    assert choose(whole.program, values, nothing, budget).needed > budget
+    assert choose(whole.program, values, nothing, budget).peak > budget
     compilation, walked = loaded(ACTING, **how, walk=True, sizes=BOUNDS)
     said = [r.message for r in compilation.remarks if r.step in ("walk", "accumulate")]
     assert any("step by step in t" in message for message in said)
@@ -46,6 +46,6 @@ def test_a_sixteenth_of_the_memory_is_enough() -> None:
     choice = choose(walked.program, values, nothing, budget)
     program = offloaded(walked.program, choice.reach, choice.ahead)
     found = run_given(LoadedProgram(program=program, functions=walked.functions), given, COUNTED)
-    assert found.peak_bytes == choice.needed <= budget
+    assert found.peak_bytes == choice.peak <= budget
     for name, wanted in natural.outputs.items():
         np.testing.assert_allclose(found.outputs[name], wanted, rtol=1e-5)

@@ -19,5 +19,5 @@ def op(name: str, *args: object) -> Expr:
 def lifted(node: Node) -> Node:
     """A node of a program with expressions where it has numbers and names."""
     data = codec._encode(node)
-    built: Node = codec._decoder(type(node))(data, "program")
+    built: Node = codec._decoded(type(node), data, "program")
     return built

@@ -50,6 +50,13 @@ def edited(path, value):
         (["outputs", 0, "entries", 0], None, "an expression or a OutputSpan"),
         (["dims", 0], ["t"], "program.dims[0] should be a list of 2"),
         (["tree", "step"], 1.5, "an integer, not 1.5"),
+        (["tree", "step"], float("nan"), "an integer, not nan"),
+        (["tree", "step"], 2**63, "an integer of 64 bits"),
+        (["tree", "upper"], ["//", "N", 0], "program.tree.upper should be an expression"),
+        (["tree", "upper"], ["%", "N", -1], "program.tree.upper should be an expression"),
+        (["tree", "upper"], ["*", *[["+", "N", "B"]] * 40], "should be an expression"),
+        (["tree", "upper"], ["+", *["N"] * 5000], "should be an expression"),
+        (["name"], ["x"] * 10**6, "program.name should be a string, not ['x', 'x'"),
     ],
 )
 def test_damage_is_named(path, value, words):
@@ -96,9 +103,53 @@ def test_other_text_is_no_program(text):
         (["dims", 0, 1], "Q", "there is no bound Q"),
         (["bounds", 0, "value"], ["+", "N", 1], "circle"),
         (["bounds", 0, "name"], "B", "declared twice"),
+        (["bounds", 0, "name"], "a b", "is no name"),
+        (["dims"], [["t", "N"], ["t", "N"]], "declared twice"),
+        (["kernels", 0, "donated"], [0, 0], "declared twice"),
+        (["kernels", 0, "donated"], [-1], "gives away what it does not have"),
+        (["kernels", 0, "dims"], ["q"], "there is no dimension q"),
+        (["outputs", 0, "name"], "../x", "has no file's name"),
+        (["outputs", 0, "name"], "x\0", "has no file's name"),
+        (["outputs", 0, "name"], "x" * 300, "has no file's name"),
+        (["outputs", 0, "entries", 0, "step"], 0, "step 0 of a slice"),
+        (["inputs", 0, "shape"], [3], "another rank"),
+        (["files"], [["../x.py", ""]], "is not below the program"),
+        (["files"], [["/x.py", ""]], "is not below the program"),
+        (["variants"], [{"name": "../x", "about": "", "upto": []}], "this program is none of them"),
+        (["seed"], "q", "is no store for it"),
     ],
 )
 def test_contradictions_are_named(path, value, words):
     with pytest.raises(ProgramError) as error:
         verify(load(edited(path, value)))
     assert words in str(error.value)
+
+
+def nested(depth):
+    tree = {"node": "Sequence", "items": []}
+    for _ in range(depth):
+        tree = {"node": "Guard", "condition": ["and"], "body": tree}
+    return edited(["tree"], tree)
+
+
+@pytest.mark.parametrize("depth", [63, 64, 150])
+def test_statements_are_not_nested_too_deeply(depth):
+    program = load(nested(depth))
+    if depth < 64:
+        verify(program)
+    else:
+        with pytest.raises(ProgramError, match="nested too deeply"):
+            verify(program)
+
+
+@pytest.mark.parametrize("depth", [20, 30, 100])
+def test_expressions_are_not_nested_too_deeply(depth):
+    upper = "N"
+    for k in range(depth):
+        upper = ["//", ["+", upper, 1], 2 + k]
+    text = edited(["tree", "upper"], upper)
+    if depth < 50 // 2:
+        load(text)
+    else:
+        with pytest.raises(ProgramError, match="should be an expression"):
+            load(text)

@@ -51,7 +51,7 @@ def test_bfloat16(tmp_path):
     files.write_arrays(tmp_path / "x.safetensors", {"b": array})
     assert files.open_bundle(tmp_path / "x.safetensors")["b"].read().dtype == NUMPY["bf16"]
     # numpy's own format has no such type: it becomes float32, and nameless pairs of bytes are read.
-    files.write_array(tmp_path / "x.npy", array)
+    files.OutputFolder(tmp_path).write("x.npy", array)
     assert np.load(tmp_path / "x.npy").dtype == np.float32
     np.save(tmp_path / "y.npy", array)
     assert files.open_tensor("y", tmp_path / "y.npy").read().tolist() == [1.5, -2]

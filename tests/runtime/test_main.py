@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tempoc.cli.main import status
 from tempoc.runtime.data.files import open_bundle
 from tempoc.runtime.main import main
 from tests.runtime.programs import RNN, RNN_KERNELS, write
@@ -82,3 +83,32 @@ def test_interrupt(rnn, capsys, monkeypatch):
     monkeypatch.setattr("tempoc.runtime.execute.run_given", stop)
     assert main(arguments(rnn)) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize("called", [main, lambda argv: status(["run", *argv])])
+@pytest.mark.parametrize(
+    ("raised", "ended", "words"),
+    [
+        (MemoryError(), 1, "error[RT902]"),
+        (OSError(28, "No space left on device"), 1, "error[RT901]: the output cannot be used"),
+        (BrokenPipeError(), 0, ""),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (
+            ZeroDivisionError("by nothing"),
+            70,
+            "tempoc itself failed: ZeroDivisionError: by nothing",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_both_command_lines_end_alike(rnn, capfd, monkeypatch, called, raised, ended, words):
+    def fail(*_):
+        raise raised
+
+    monkeypatch.setattr("tempoc.runtime.execute.load", fail)
+    monkeypatch.setattr("tempoc.runtime.main.abandon_output", lambda: None)
+    monkeypatch.setattr("tempoc.cli.main.abandon_output", lambda: None)
+    assert called(arguments(rnn)) == ended
+    err = capfd.readouterr().err
+    assert words in err and "Traceback" not in err
+    assert err.count("error[") == (ended in (1, 70))

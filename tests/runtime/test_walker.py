@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.bounds import ProgramBound
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.program.nodes.nodes import (
@@ -174,8 +175,9 @@ def test_a_loop_that_fails_is_at_the_call_and_the_step(tmp_path, calls):
     kernels = [lambda at: (1,), add if calls == 2 else fails_at_five, fails_at_five]
     code = prepared.assemble(frozenset(), RunHooks(), kernels)
     machine = Machine(prepared, code, {}, EffectSink())
-    with pytest.raises(Wrong):
+    with pytest.raises(RunError, match=r"the kernel (add|again) failed: Wrong") as error:
         machine.run()
+    assert isinstance(error.value.__cause__, Wrong)
     assert code.calls[machine.position].kernel == ("add", "again")[calls - 1]
     assert machine.variables["t"] == 5
 

@@ -37,14 +37,14 @@ def in_batches(point, size, in_axes=0, out_axes=0):
             return every(*arrays)
         batch = -(-count // batches)
 
-        def step(k, found):
+        def step(k, buffers):
             first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
             parts = [
                 x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
                 for x, a in zip(arrays, axes)
             ]
             put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
-            return jax.tree.map(put, found, every(*parts), places)
+            return jax.tree.map(put, buffers, every(*parts), places)
 
         shapes = jax.eval_shape(every, *arrays)
         several = isinstance(out_axes, tuple)

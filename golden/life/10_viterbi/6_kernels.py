@@ -12,16 +12,16 @@ from jax import lax
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -87,9 +87,9 @@ def path_1(at, back, path):
     return path, first_wrong(wrong_value(path_next, (path_next >= -3) & (path_next < 3)))
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -103,8 +103,8 @@ def loop_t(at, path, back2, *, steps=None, T):
         (path, fault) = carry
         t = at[0] - i
         if T >= 2:
-            path, found = path_1((t,), back2, path)
-            fault = first_fault(fault, 3, found, (t,))
+            path, code = path_1((t,), back2, path)
+            fault = first_fault(fault, 3, code, (t,))
         return (path, fault)
     (path, fault) = lax.fori_loop(0, count, step_t, (path, fault))
     return (path, fault)
@@ -117,20 +117,20 @@ def block(at, emit, seen, start, move, *, T):
     path = jnp.zeros((T,), jnp.int32)
     back2 = jnp.zeros((T, 3), jnp.int32)
     if T >= 2:
-        score_getitem2_2, found = score_getitem2((), emit, seen, score_getitem2_2, T=T)
-        fault = first_fault(fault, 1, found, ())
-    score_rows, path, likelihood2, found = likelihood(
+        score_getitem2_2, code = score_getitem2((), emit, seen, score_getitem2_2, T=T)
+        fault = first_fault(fault, 1, code, ())
+    score_rows, path, likelihood2, code = likelihood(
         (), emit, seen, start, score_getitem2_2, move, path, T=T,
     )
-    fault = first_fault(fault, 0, found, ())
+    fault = first_fault(fault, 0, code, ())
     if T >= 2:
         (back2,) = back((), move, score_rows, back2, T=T)
     def step_t(i, carry):
         (path, fault) = carry
         t = (T - 2) - i
         if T >= 2:
-            path, found = path_1((t,), back2, path)
-            fault = first_fault(fault, 3, found, (t,))
+            path, code = path_1((t,), back2, path)
+            fault = first_fault(fault, 3, code, (t,))
         return (path, fault)
     (path, fault) = lax.fori_loop(0, T - 1, step_t, (path, fault))
     return (path, likelihood2, fault)

@@ -25,16 +25,16 @@ def matvec(matrix, vector, points):
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -196,9 +196,9 @@ def r_0(at, scale, q_at):
     return (r_0,)
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -257,8 +257,8 @@ def loop_i(
         (enough2,) = enough(
             (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss, N=N, K=K,
         )
-        size2, found = size((i,), enough2, length2, K=K)
-        fault = first_fault(fault, 5, found, (i,))
+        size2, code = size((i,), enough2, length2, K=K)
+        fault = first_fault(fault, 5, code, (i,))
         def taken2(carry):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
@@ -319,8 +319,8 @@ def block(at, label, x, *, N, I, J, K):
         (enough2,) = enough(
             (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss, N=N, K=K,
         )
-        size2, found = size((i,), enough2, length2, K=K)
-        fault = first_fault(fault, 5, found, (i,))
+        size2, code = size((i,), enough2, length2, K=K)
+        fault = first_fault(fault, 5, code, (i,))
         def taken2(carry):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)

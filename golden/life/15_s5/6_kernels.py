@@ -23,9 +23,9 @@ def linear_rows(row, first, count, reverse=False):
         def put(x, y, k):
             return lax.dynamic_update_index_in_dim(x, y, k, 0, allow_negative_indices=False)
 
-        def step(n, found):
+        def step(n, buffers):
             k = count - 1 - n if reverse else n
-            rows, before = found
+            rows, before = buffers
             at = lax.convert_element_type(k, jnp.uint32)  # nobody asks whether that is negative
             new = row(at, *([take(rows[0], k + back)] if alone else before))
             made = tuple(put(x, y, k + ahead) for x, y in zip(rows, new))
@@ -69,16 +69,16 @@ def matvec(matrix, vector, points):
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -501,9 +501,9 @@ def cost_d_x_at2(at, d_re_rows, d_rows_out1, d_push_re, d_push_im, *, T):
     return d_push_re2, d_push_im2
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -537,12 +537,12 @@ def block(
         x_re_rows, x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3,
         cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
         cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4_2,
-        found,
+        code,
     ) = cost_scan_d_states_associative_scan_take4(
         (), push_re, push_im, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, stretch_keep_re,
         stretch_keep_im, T=T,
     )
-    fault = first_fault(fault, 2, found, ())
+    fault = first_fault(fault, 2, code, ())
     (
         y, y_scan2, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
         cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_getitem, cost_scan_d_y_scan_getitem2,

@@ -91,16 +91,16 @@ def transposed_matmul(x, y):
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -734,9 +734,9 @@ def save_net(at, net_letters, cell_w, cell_u, cell_b, cell_c, out_w, out_b):
     return net_letters, cell_w, cell_u, cell_b, cell_c, out_w, out_b
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -753,12 +753,12 @@ def block(
     (
         letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
         state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
-        loss_d_cost_log_softmax_logsumexp, found,
+        loss_d_cost_log_softmax_logsumexp, code,
     ) = letter(
         (i,), at_add2, text, net_letters, net_cell_w, net_cell_b,
         loss_d_cost_take_along_expand_dims_expand_dims, T=T, N=N,
     )
-    fault = first_fault(fault, 8, found, (i,))
+    fault = first_fault(fault, 8, code, (i,))
     return (
         letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
         state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
@@ -784,13 +784,13 @@ def block2(
         state_gru_cell_r_split2_out2, state_gru_cell_z_sigmoid, state_gru_cell_sub,
         state_gru_cell_r_sigmoid, state, cost2, loss_d_logits, loss_d_logits_linear_matmul_einsum,
         loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
-        loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_r_sigmoid_mul, found,
+        loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_r_sigmoid_mul, code,
     ) = cost(
         (i,), h, net_cell_u, net_cell_c, state_gru_cell_r_split_out1, state_gru_cell_r_split,
         state_gru_cell_r_split_out2, net_out_w, net_out_b, cost_expand_dims,
         loss_d_cost_log_softmax_logsumexp, loss_d_cost_take_along_sum,
     )
-    fault = first_fault(fault, 9, found, (i,))
+    fault = first_fault(fault, 9, code, (i,))
     loss2, loss_d_state_rows = loss(
         (i,), cost2, loss_d_logits_linear_matmul_einsum, state_gru_cell_z_sigmoid,
         loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
@@ -822,12 +822,12 @@ def block3(
     fault = jnp.zeros(4, jnp.int32)
     (
         loss_d_state_gru_cell_a_add, loss_d_state_getitem_scatter_add,
-        loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2, found,
+        loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2, code,
     ) = loss_d_logits_sum(
         (i,), loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
         net_cell_w, letter2, loss_d_state_gru_cell_g_add, loss_d_logits,
     )
-    fault = first_fault(fault, 15, found, (i,))
+    fault = first_fault(fault, 15, code, (i,))
     (
         loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
         loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,

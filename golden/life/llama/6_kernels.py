@@ -25,16 +25,16 @@ def matvec(matrix, vector, points):
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -300,9 +300,9 @@ def best_late(at, y_at, norm, embed, *, B):
     return (jax.vmap(point)(y_at),)
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -312,8 +312,8 @@ def block(at, prompt, embed, *, B, S, T):
     """What stands between two tasks of the host: x_0_early, q_rope_angle_power, q_rope_early."""
     fault = jnp.zeros(3, jnp.int32)
     tok = jnp.zeros((B, T), jnp.int32)
-    tok, x_early, found = x_0_early((), prompt, embed, tok, S=S, T=T)
-    fault = first_fault(fault, 1, found, ())
+    tok, x_early, code = x_0_early((), prompt, embed, tok, S=S, T=T)
+    fault = first_fault(fault, 1, code, ())
     (q_rope_angle_power2,) = q_rope_angle_power(())
     q_rope_cos_early, q_rope_sin_early = q_rope_early((), q_rope_angle_power2, S=S, T=T)
     return (tok, x_early, q_rope_angle_power2, q_rope_cos_early, q_rope_sin_early, fault)
@@ -341,8 +341,8 @@ def block3(at, tok, length, prompt, best, q_rope_angle_power2, embed):
     fault = jnp.zeros(4, jnp.int32)
     (tok,) = tok_1((t,), length, prompt, best, tok)
     q_rope_cos_late, q_rope_sin_late = q_rope_late((t,), q_rope_angle_power2)
-    x_late, found = x_0_late((t,), embed, tok)
-    fault = first_fault(fault, 10, found, (t,))
+    x_late, code = x_0_late((t,), embed, tok)
+    fault = first_fault(fault, 10, code, (t,))
     return (tok, q_rope_cos_late, q_rope_sin_late, x_late, fault)
 
 
@@ -368,8 +368,8 @@ def block5(at, tok, best, q_rope_angle_power2, embed):
     fault = jnp.zeros(4, jnp.int32)
     (tok,) = tok_2((t,), best, tok)
     q_rope_cos_late, q_rope_sin_late = q_rope_late((t,), q_rope_angle_power2)
-    x_late, found = x_0_late((t,), embed, tok)
-    fault = first_fault(fault, 10, found, (t,))
+    x_late, code = x_0_late((t,), embed, tok)
+    fault = first_fault(fault, 10, code, (t,))
     return (tok, q_rope_cos_late, q_rope_sin_late, x_late, fault)
 
 

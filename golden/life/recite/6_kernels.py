@@ -100,16 +100,16 @@ def random_gumbel(key, positions):
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -513,9 +513,9 @@ def written(at, letter):
     return (written,)
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -547,7 +547,7 @@ def loop_t(
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, found,
+            drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
             net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
@@ -562,7 +562,7 @@ def loop_t(
             net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
             net_last_scale, net_last_bias, random_seed, T=T,
         )
-        fault = first_fault(fault, 16, found, (t,))
+        fault = first_fault(fault, 16, code, (t,))
         return (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
@@ -612,7 +612,7 @@ def loop_t2(
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, found,
+            drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
             net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
@@ -627,7 +627,7 @@ def loop_t2(
             net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
             net_last_scale, net_last_bias, random_seed, T=T,
         )
-        fault = first_fault(fault, 16, found, (t,))
+        fault = first_fault(fault, 16, code, (t,))
         return (
             letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
@@ -681,7 +681,7 @@ def block(
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, found,
+            drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
             net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
@@ -696,7 +696,7 @@ def block(
             net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
             net_last_scale, net_last_bias, random_seed, T=T,
         )
-        fault = first_fault(fault, 16, found, (t,))
+        fault = first_fault(fault, 16, code, (t,))
         return (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
@@ -722,7 +722,7 @@ def block(
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, found,
+            drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
             net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
@@ -737,7 +737,7 @@ def block(
             net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
             net_last_scale, net_last_bias, random_seed, T=T,
         )
-        fault = first_fault(fault, 16, found, (t,))
+        fault = first_fault(fault, 16, code, (t,))
         return (
             letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,

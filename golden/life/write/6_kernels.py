@@ -89,16 +89,16 @@ def matvec(matrix, vector, points):
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, found), initial=0)
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 
 
 def first_wrong(*wrong):
     """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
     turns, fault = len(wrong) + 1, jnp.int32(0)
     for number in range(len(wrong), 0, -1):
-        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(found == 0, fault, number + turns * found)
+        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
 
 
@@ -183,9 +183,9 @@ def state_0(at, *, B):
     return (jax.vmap(point)(jnp.arange(B, dtype=jnp.int32)),)
 
 
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
@@ -223,12 +223,12 @@ def loop_t(
         (state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
         (
-            state, drawn_temperature_categorical, found,
+            state, drawn_temperature_categorical, code,
         ) = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
-        fault = first_fault(fault, 0, found, (t,))
+        fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
     (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, count, step_t, carry)
@@ -247,12 +247,12 @@ def loop_t2(
         t = at[0] + i
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
         (
-            state, drawn_temperature_categorical, found,
+            state, drawn_temperature_categorical, code,
         ) = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
-        fault = first_fault(fault, 0, found, (t,))
+        fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
     (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0,))
@@ -272,12 +272,12 @@ def block(
     def step_t(t, carry):
         (state, drawn_temperature_categorical, fault) = carry
         (
-            state, drawn_temperature_categorical, found,
+            state, drawn_temperature_categorical, code,
         ) = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
-        fault = first_fault(fault, 0, found, (t,))
+        fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
     (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, P, step_t, carry)
@@ -285,12 +285,12 @@ def block(
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
         (
-            state, drawn_temperature_categorical, found,
+            state, drawn_temperature_categorical, code,
         ) = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
-        fault = first_fault(fault, 0, found, (t,))
+        fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
     (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0,))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from tempoc.cli.options.compile_options import parse_defines
-from tempoc.cli.options.options import FileName, define_option, error_format_option
+from tempoc.cli.options.compile_options import parse_defines, parse_limits
+from tempoc.cli.options.options import FileName, define_option, error_format_option, limit_option
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.render import printed
@@ -20,15 +20,18 @@ from tempoc.driver.options import Options
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, type=FileName(), metavar="FILE...")
 @define_option
+@limit_option
 @error_format_option
-def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
+def command(
+    files: tuple[str, ...], defines: tuple[str, ...], limits: tuple[str, ...], error_format: str
+) -> None:
     """Check programs without compiling them; `-` reads standard input.
 
     Of a directory that `tempoc compile` made, every file is compared with what was written. The
     Python functions that a run would call are listed, not imported.
     """
     errors = Collector()
-    options = Options(defines=parse_defines(defines))
+    options = Options(defines=parse_defines(defines), limits=parse_limits(limits))
     for file in files:
         with errors.catching():
             if Path(file).is_dir():

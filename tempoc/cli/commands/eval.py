@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tempoc.cli.options import options
-from tempoc.cli.options.compile_options import parse_defines
+from tempoc.cli.options.compile_options import parse_defines, parse_limits
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
@@ -18,19 +18,26 @@ from tempoc.runtime.report.streams import streams_kept
 @click.argument("file", type=options.FileName())
 @options.declared(*options.RUN_DATA)
 @options.define_option
+@options.limit_option
 @click.option("--float64", is_flag=True, help="Compute as if every float were f64.")
 @options.error_format_option
 def command(
-    file: str, defines: tuple[str, ...], float64: bool, error_format: str, **given: Any
+    file: str,
+    defines: tuple[str, ...],
+    limits: tuple[str, ...],
+    float64: bool,
+    error_format: str,
+    **given: Any,
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
-    wanted = run_options(file, given, options.refuse)
-    compilation = Compilation.from_path(file, Options(defines=parse_defines(defines)))
+    request = run_options(file, given, options.refuse)
+    chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
+    compilation = Compilation.from_path(file, chosen)
     graph = compilation.graph
-    data = open_inputs(wanted)
-    check_targets(wanted, saves(graph))
-    paths = wanted.extern_path, compilation.loaded.beside
-    show = effect_sink(wanted)
+    data = open_inputs(request)
+    check_targets(request, saves(graph))
+    paths = request.extern_path, compilation.loaded.beside
+    show = effect_sink(request)
     with streams_kept():
         outputs = evaluate_given(graph, data, *paths, float64=float64, show=show)
-    deliver(wanted, outputs)
+    deliver(request, outputs)

@@ -93,7 +93,7 @@ def command(
             compilation.emitted  # noqa: B018 - the reports need it, and print as they go
     echo_stages(texts)
     if is_compiled and (usual or variants):
-        echo_variants(file, wanted=variants, after=bool(chosen))
+        echo_variants(file, always=variants, after=bool(chosen))
     if (chosen or variants) and reports:
         echo()
     if memory:

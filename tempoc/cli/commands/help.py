@@ -100,4 +100,4 @@ def _page_list() -> str:
 def _no_such_page(page: str) -> str:
     near = difflib.get_close_matches(page, PAGES, n=1, cutoff=0.5)
     question = f" Did you mean '{near[0]}'?" if near else ""
-    return f"the manual has no page '{page}'.{question} Its pages are:\n{_page_list()}"
+    return f"the manual has no page '{page}'.{question} `tempoc help` lists all pages."

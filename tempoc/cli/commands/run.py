@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tempoc.cli.options import options
-from tempoc.cli.options.compile_options import parse_defines, refuse_if_compiled
+from tempoc.cli.options.compile_options import parse_defines, parse_limits, refuse_if_compiled
 from tempoc.cli.reports.terminal import waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
@@ -23,10 +23,11 @@ from tempoc.runtime.options import RunOptions, run_options
 @click.argument("program", type=options.FileName())
 @options.declared(*options.RUN_DATA)
 @options.define_option
+@options.limit_option
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
 )
-@options.declared("precision", "profile")
+@options.declared("resume_anyway", "precision", "profile")
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
@@ -46,6 +47,7 @@ from tempoc.runtime.options import RunOptions, run_options
 def command(
     program: str,
     defines: tuple[str, ...],
+    limits: tuple[str, ...],
     verify: bool,
     checks: str,
     tune: bool,
@@ -57,29 +59,30 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    wanted = replace(run_options(program, given, options.refuse), record=verify or bool(checks))
+    request = replace(run_options(program, given, options.refuse), record=verify or bool(checks))
     again = Reevaluation(verify=verify, checks=parse_checks(checks))
     if tune:
-        check_tuning(wanted)
+        check_tuning(request)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
         if tune:
-            tune_run(wanted, kept=True)
-        return _run(wanted, None, again)
-    compilation = Compilation.from_path(program, Options(defines=parse_defines(defines)))
-    if wanted.memory_budget is not None:
+            tune_run(request, is_recorded=True)
+        return _run(request, None, again)
+    chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
+    compilation = Compilation.from_path(program, chosen)
+    if request.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 
         with waiting(f"compiling {program}", compilation.progress):
-            compilation = within_budget_of_run(compilation, wanted, wanted.memory_budget)
+            compilation = within_budget_of_run(compilation, request, request.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         with waiting(f"compiling {program}", compilation.progress):
             compilation.write(directory, durable=False)
-        wanted = replace(wanted, directory=directory)
+        request = replace(request, directory=directory)
         if tune:
-            tune_run(wanted, kept=False)
-        return _run(wanted, compilation, again)
+            tune_run(request, is_recorded=False)
+        return _run(request, compilation, again)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,18 +102,18 @@ def parse_checks(text: str) -> tuple[str, ...]:
     return tuple(check for check in CHECKS if check in words)
 
 
-def _run(wanted: RunOptions, compilation: Compilation | None, again: Reevaluation) -> int:
+def _run(request: RunOptions, compilation: Compilation | None, again: Reevaluation) -> int:
     evaluated = again.verify or bool(again.checks)
     if evaluated and compilation is None:
-        compilation = Compilation.from_directory(wanted.directory)
-    given, result = execute(wanted)
+        compilation = Compilation.from_directory(request.directory)
+    given, result = execute(request)
     if not evaluated or compilation is None:
         return 0
     return compare_with_reference(
         compilation,
         given,
         result,
-        wanted.extern_path,
+        request.extern_path,
         verify=again.verify,
         checks=again.checks,
     )

@@ -1,5 +1,6 @@
 """The options of a compilation, and of what is printed about it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -10,11 +11,13 @@ import click
 from click.core import ParameterSource
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.limits import LIMITS, TABLE, Limits, flag_name
 from tempoc.cli.options.options import (
     FileName,
     declared,
     define_option,
     error_format_option,
+    limit_option,
     refuse,
     stack,
 )
@@ -45,6 +48,22 @@ def parse_defines(items: tuple[str, ...]) -> dict[str, str]:
             refuse(f"-D gives {name} twice: {defines[name]} and {value}")
         defines[name] = value
     return defines
+
+
+def parse_limits(items: tuple[str, ...]) -> Limits:
+    """`--limit NAME=VALUE`: the limits of the compilation."""
+    known = {flag_name(name): name for name in TABLE}
+    values: dict[str, int] = {}
+    for item in items:
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not re.fullmatch("[0-9]{1,12}", value):
+            refuse(f"--limit wants NAME=VALUE with a whole number, not '{item}'")
+        if name not in known:
+            refuse(f"there is no limit '{name}', only {', '.join(known)}")
+        if values.get(known[name], int(value)) != int(value):
+            refuse(f"--limit gives {name} twice: {values[known[name]]} and {value}")
+        values[known[name]] = int(value)
+    return LIMITS.raised(values)
 
 
 _COMPILE_OPTIONS = stack(
@@ -92,6 +111,7 @@ _COMPILE_OPTIONS = stack(
         is_flag=True,
         help="Prove every stage again, independently; evaluate small bounds after each pass.",
     ),
+    limit_option,
     click.option("--timing", is_flag=True, help="How long each stage took."),
     click.option(
         "--remarks", is_flag=True, help="What passes did to each equation, or did not and why."
@@ -119,6 +139,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         *,
         defines: tuple[str, ...],
         level: str,
+        limits: tuple[str, ...],
         passes: str | None,
         precision: str | None,
         recompute: str | None,
@@ -141,6 +162,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             recompute=recompute,
             precision=precision or PRECISIONS[0],
             defines=parse_defines(defines),
+            limits=parse_limits(limits),
             verify_each=verify_each,
             verify_values=verify_each,
         )
@@ -153,7 +175,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_if_compiled(path: str, *more: str) -> None:
     """A compiled program keeps the options with which it was compiled; `more` are such, too."""
     context = click.get_current_context()
-    flags = {"defines": "-D", "level": "-O"}
+    flags = {"defines": "-D", "level": "-O", "limits": "--limit"}
     options = ("passes", "tile", "recompute", "regions", "bucket", *more)
     flags |= {name: f"--{name}" for name in options}
     for name, flag in flags.items():

@@ -88,6 +88,13 @@ define_option = click.option(
     metavar="NAME=VALUE",
     help="Another value for a const or a fixed bound.",
 )
+limit_option = click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Raise a limit of the compiler: see `tempoc help limits`.",
+)
 error_format_option = click.option(
     "--error-format",
     type=click.Choice(["text", "json"]),

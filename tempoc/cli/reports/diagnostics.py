@@ -12,12 +12,14 @@ from types import ModuleType
 
 import click
 
+from tempoc import __version__
 from tempoc.cli.reports import errors
 from tempoc.cli.reports.diagnostics_json import render_json
 from tempoc.cli.reports.requirements import unmet_requirements
 from tempoc.cli.reports.terminal import draw_diagnostics, echo
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.render import render_all
+from tempoc.runtime.messages import failures
 from tempoc.runtime.report.streams import is_terminal
 
 WRONG_PROGRAM = 1
@@ -63,7 +65,7 @@ def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
 def report_system(error: OSError, argv: Sequence[str]) -> int:
     """A full disk, a missing temporary directory: not what was expected, but no bug either."""
     what = str(error.filename) if error.filename is not None else _unnamed()
-    return report_diagnostics([errors.system_refuses(what, error.strerror or str(error))], argv)
+    return report_diagnostics([failures.system_refuses(what, error.strerror or str(error))], argv)
 
 
 def _unnamed() -> str:
@@ -102,7 +104,7 @@ def _is_importing(error: BaseException) -> bool:
 
 def report_bug(error: BaseException, argv: Sequence[str]) -> int:
     """Say that this is our fault, and how to report it; the traceback only on request."""
-    report_diagnostics([errors.bug(error, shlex.join(["tempoc", *argv]))], argv)
+    report_diagnostics([failures.bug(error, shlex.join(["tempoc", *argv]), __version__)], argv)
     if os.environ.get("TEMPOC_TRACEBACK"):
         traceback.print_exception(error)
     return BUG

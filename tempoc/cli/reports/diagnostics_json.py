@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label
-from tempoc.driver.report.equations_text import span_json
+from tempoc.driver.report.spans import span_json
 
 
 def render_json(diagnostics: Sequence[Diagnostic]) -> str:

@@ -42,15 +42,15 @@ def echo_stages(texts: Sequence[tuple[str, str]]) -> None:
         show(text, python=stage == "kernels")
 
 
-def echo_variants(directory: str, *, wanted: bool, after: bool) -> None:
-    """Which programs of a directory compute the same, if there are several or that is `wanted`.
+def echo_variants(directory: str, *, always: bool, after: bool) -> None:
+    """Which programs of a directory compute the same, if there are several or that is `always`.
 
     `after` other stages it has a heading.
     """
     from tempoc.driver.report.variants import variants_text
 
     text = variants_text(directory)
-    if text or wanted:
+    if text or always:
         show(("\n# variants\n" if after else "") + (text or "this one alone\n"))
 
 

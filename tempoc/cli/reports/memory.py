@@ -83,10 +83,10 @@ def _announce_family(variants: Family) -> dict[Variant, Compilation]:
     return {**variants.members}
 
 
-def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: int) -> Compilation:
+def within_budget_of_run(compilation: Compilation, request: RunOptions, budget: int) -> Compilation:
     """The same with the bounds and data of a run. Raises `RunError`."""
     program = compilation.emitted.program
-    bindings = bind(program, open_inputs(wanted))
+    bindings = bind(program, open_inputs(request))
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
     return _announce_fit(
         fit_budget(

@@ -81,8 +81,8 @@ def draw_diagnostics(text: str, stream: TextIO) -> None:
     for k, line in enumerate(lines):
         gutter = _GUTTER.match(line)
         if gutter and k and gutter[2] and _MARKS.match(gutter[2]):
-            room = screen.width - gutter.end(1)
-            above, marks = narrow.excerpt(lines[k - 1][gutter.end(1) :], gutter[2], room)
+            columns = screen.width - gutter.end(1)
+            above, marks = narrow.excerpt(lines[k - 1][gutter.end(1) :], gutter[2], columns)
             lines[k - 1 : k + 1] = [lines[k - 1][: gutter.end(1)] + above, gutter[1] + marks]
     for line in lines:
         piece = diagnostic_line(line)

@@ -12,31 +12,31 @@ from tempoc.runtime.options import RunOptions
 from tempoc.runtime.run import Settings
 
 
-def check_tuning(wanted: RunOptions) -> None:
+def check_tuning(request: RunOptions) -> None:
     """What is measured are whole runs, of which nothing is kept."""
     for name in ("checkpoint", "resume"):
-        if getattr(wanted, name) is not None:
+        if getattr(request, name) is not None:
             refuse(f"--tune measures whole runs: --{name} belongs to a run of its own")
 
 
-def tune_run(wanted: RunOptions, *, kept: bool) -> None:
+def tune_run(request: RunOptions, *, is_recorded: bool) -> None:
     """Measure a run of a compiled program, and record beside it what is the fastest.
 
-    `kept`: who runs the program again will find it. Raises `RunError`.
+    `is_recorded`: who runs the program again will find it. Raises `RunError`.
     """
-    loaded = load(wanted.directory, wanted.extern_path)
-    check_writable(wanted.directory, create=False)
-    given = open_inputs(wanted)
-    check_targets(wanted, saves(loaded.program.tree))
-    settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
+    loaded = load(request.directory, request.extern_path)
+    check_writable(request.directory, create=False)
+    given = open_inputs(request)
+    check_targets(request, saves(loaded.program.tree))
+    settings = Settings(budget=request.memory_budget, precision=request.precision)
     progress = Progress()
     with waiting("tuning", progress):
-        tuned = tune_and_record(wanted.directory, loaded, given, settings, _tell, progress)
+        tuned = tune_and_record(request.directory, loaded, given, settings, _tell, progress)
     if not tuned.candidate.name:
         _tell("nothing is faster than the program as it is")
         return
     times = f"{tuned.seconds * 1e3:.2f} ms instead of {tuned.before * 1e3:.2f} ms"
-    _tell(f"{tuned.candidate.about}: {times}, {'recorded' if kept else 'for this run'}")
+    _tell(f"{tuned.candidate.about}: {times}, {'recorded' if is_recorded else 'for this run'}")
 
 
 def _tell(line: str) -> None:

@@ -32,7 +32,7 @@ def compare_with_reference(
 
     Host functions are not called again: they give what they gave in the run.
     """
-    made = ReplayedCalls(result.made)
+    replayed = ReplayedCalls(result.made)
     beside = compilation.loaded.beside
     try:
         expected = evaluate_given(
@@ -40,7 +40,7 @@ def compare_with_reference(
             given,
             paths,
             beside,
-            made=made,
+            made=replayed,
             checks=checks,
         )
     except Diverged as error:
@@ -51,7 +51,8 @@ def compare_with_reference(
         echo(f"check: {' and '.join(checks)}: nothing found", err=True)
     if not verify:
         return 0
-    if found := [*made.found[:MOST], *made.unmade(), *differences(result.outputs, expected)]:
-        raise CheckFailed(outputs_differ(found))
+    calls = [*replayed.differing[:MOST], *replayed.unmade()]
+    if lines := [*calls, *differences(result.outputs, expected)]:
+        raise CheckFailed(outputs_differ(lines))
     echo("verify: all outputs agree with the reference evaluator", err=True)
     return 0

@@ -66,10 +66,10 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
         if batches <= 1:
             return part(jnp.int32(0))
 
-        def step(k, found):
+        def step(k, buffers):
             n = jnp.minimum(k * block, count - block)  # the last part may begin a bit earlier
             put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
-            return jax.tree.map(put, found, part(n), outs)
+            return jax.tree.map(put, buffers, part(n), outs)
 
         shapes = jax.eval_shape(part, jnp.int32(0))
         outs = out_axes if isinstance(out_axes, tuple) else jax.tree.map(lambda _: out_axes, shapes)

@@ -76,8 +76,8 @@ def host(
     types = operand_types(stages.graph, node)
 
     def store(name: str, type_: TensorType) -> Buffer:
-        room = (stages.pad(statement, e) for e in type_.shape)
-        return Buffer(name=name, dtype=type_.dtype.value, shape=tuple(room))
+        shape = (stages.pad(statement, e) for e in type_.shape)
+        return Buffer(name=name, dtype=type_.dtype.value, shape=tuple(shape))
 
     universe = stages.graph.universe
     point: dict[str, ix.Expr] = {d: ix.Sym(d) for d in statement.domain.dims}

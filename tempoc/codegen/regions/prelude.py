@@ -95,9 +95,9 @@ def taken_if(condition, step, carry):
 """Stands in front of regions in which something is done only sometimes."""
 
 FIRST_FAULT = '''\
-def first_fault(fault, kernel, found, point):
+def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)

@@ -50,7 +50,7 @@ class RegionWriter(RegionNames):
         own = map(variable, (*self.context.bounds, *self.outer, *variables(s)))
         taken = [*RESERVED, *own, *self.context.kernels, "steps", "count", "carry"]
         self.locals = Names(taken, spaced=True)
-        for var in (FAULT, "found"):
+        for var in (FAULT, "code"):
             self.locals.take(var)
         self.index = self.locals.fresh("i")
         for store in self.cells:
@@ -332,7 +332,7 @@ class RegionWriter(RegionNames):
             end = self.end_names[ended_length(ending)]
             after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
         if kernel.checks:
-            targets.append("found")
+            targets.append("code")
         if not targets:
             return
         at = [self.coordinate(e) for e in call.point] if kernel.dims else []
@@ -350,7 +350,7 @@ class RegionWriter(RegionNames):
         if kernel.checks:
             number = list(self.context.kernels).index(kernel.name)
             point = tupled([self.coordinate(e) for e in call.point])
-            self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, found, {point})")
+            self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, code, {point})")
 
     # ------------------------------------------------------------ effects of statements
 

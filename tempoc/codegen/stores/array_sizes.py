@@ -68,17 +68,17 @@ def with_dynamic_sizes(
 
 
 def _sized(store: KernelBuffer, sizes: tuple[DynamicSize, ...]) -> KernelBuffer:
-    room = next((r for r in sizes if store.growing and r.is_of(store.growing)), None)
-    if room is None:
+    dynamic = next((r for r in sizes if store.growing and r.is_of(store.growing)), None)
+    if dynamic is None:
         return store
-    now, sure = ix.Sym(room.name), room.least
+    now, sure = ix.Sym(dynamic.name), dynamic.least
     axes = (replace(a, size=now, sure=sure) if a.grows else a for a in store.axes)
     return replace(store, axes=tuple(axes))
 
 
-def size_axis(store: Buffer, room: DynamicSize) -> int | None:
+def size_axis(store: Buffer, dynamic: DynamicSize) -> int | None:
     """The axis of a store's array that has this size; ``None`` if none has it."""
-    number = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
+    number = next((k for k, axis in enumerate(store.axes) if dynamic.is_of(axis)), None)
     return None if number is None else store.order.index(number)
 
 
@@ -89,13 +89,13 @@ def size_lines(
 ) -> list[str]:
     """``T_room = k.shape[0]`` for each size that the kernel names."""
     written = []
-    for room in sizes:
-        if room.name not in used:
+    for dynamic in sizes:
+        if dynamic.name not in used:
             continue
         axis, name = next(
             (axis, name)
             for name, store in arguments.items()
-            if (axis := size_axis(store, room)) is not None
+            if (axis := size_axis(store, dynamic)) is not None
         )
-        written.append(f"{room.name} = {name}.shape[{axis}]")
+        written.append(f"{dynamic.name} = {name}.shape[{axis}]")
     return written

@@ -1,9 +1,10 @@
 """Whether the padding of a ragged slice is known to be zeros.
 
-A slice of varying length is read at its largest length; the elements beyond its end are garbage,
-which consumers mask, since zero times NaN is NaN. The padding of ``k[0:t+1]`` is zeros if ``k`` is
-written row by row in rising ``t`` into a block that starts as zeros, so that no later row has been
-written yet. A contraction then masks only the other operand (the weights), not the store.
+A slice of varying length is read at its largest length; the elements beyond its end are
+unspecified, which consumers mask, since zero times NaN is NaN. The padding of ``k[0:t+1]`` is
+zeros if ``k`` is written row by row in rising ``t`` into a block that starts as zeros, so that no
+later row has been written yet. A contraction then masks only the other
+operand (the weights), not the store.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def caches_text(compilation: Compilation) -> str:
         pattern = " plus ".join(patterns)
         outer = tuple(d for d in graph.nodes[tensor].domain.dims if d != dim)
         name = tensor + (f" for each {', '.join(outer)}" if outer else "")
-        buffer = ["-"] * 4 if store is None else _kept(store, dim, plan)
+        buffer = ["-"] * 4 if store is None else _buffer(store, dim, plan)
         rows.append((outer, (name, dim, pattern, *buffer)))
     rows.sort(key=lambda row: row[0])
     return table(HEAD, [row for _, row in rows]) if rows else ""
@@ -87,7 +87,7 @@ def _is_cut(e: ix.Expr) -> bool:
     return isinstance(e, ix.FloorDiv | ix.Mod) or any(_is_cut(c) for c in children(e))
 
 
-def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
+def _buffer(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     """Kind, slots, bytes for a point with all that is kept beside it, and until when."""
     sizes = dict(zip(store.dims, slot_counts(store, plan.extents), strict=True))
     grows = any(a.dim == dim and a.grows for a in store.axes)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tempoc.diagnostics.source import Span
 from tempoc.driver.report.equations import Chapter, EquationKernel
+from tempoc.driver.report.spans import span_json
 
 MOST = 6
 """Kernels of one statement that are listed; a function may be called very often."""
@@ -64,16 +64,3 @@ def story_json(chapters: Sequence[Chapter]) -> str:
         for c in chapters
     ]
     return json.dumps(chapters_json, indent=2, ensure_ascii=False) + "\n"
-
-
-def span_json(span: Span) -> dict[str, object]:
-    """Where a span begins and ends, by lines and columns."""
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "path": span.source.path,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-    }

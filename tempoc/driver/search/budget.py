@@ -268,7 +268,7 @@ class _BudgetSearch:
         choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
             return self.unchanged(compilation)
-        fits = choice.needed <= self.budget
+        fits = choice.peak <= self.budget
         moved = copied_bytes(choice, values, filled) if fits else 0
         variant = self.measure(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []

@@ -21,7 +21,6 @@ from tempoc.ops.tensor.source import Arange, Eye, Full
 from tempoc.symbolic import expr as ix
 
 BuiltinRule = Callable[[Round, Frame, str, BoundArguments], val.Value]
-MAX_RANGE = 4096
 
 
 def _operand(round: Round, frame: Frame, bound: BoundArguments, name: str = "x") -> val.Ref:
@@ -289,8 +288,9 @@ def _range(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.
     if step == 0:
         raise Failure(type_errors.spatial_step(bound.span))
     numbers = range(low, high, step)
-    if len(numbers) > MAX_RANGE:
-        raise Failure(type_errors.too_long(bound.span, len(numbers)))
+    most = round.limits.range_length
+    if high - low > most * abs(step) or low - high > most * abs(step):
+        raise Failure(type_errors.too_long(bound.span, len(numbers), most))
     return val.Listing(tuple(val.ConstantNumber(k) for k in numbers))
 
 

@@ -13,7 +13,7 @@ from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan
-from tempoc.frontend.environment.round import MAX_CALLS, Arguments, Frame, Round
+from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
@@ -56,8 +56,8 @@ def _closure(
     for site in frame.origin.calls:
         if site.definition == definition.span:
             raise Failure(type_errors.recursion(span, name))
-    if len(frame.origin.calls) >= MAX_CALLS:
-        raise Failure(type_errors.too_deep(span))
+    round.check_limit("call_depth", len(frame.origin.calls) + 1)
+    round.expand()
     scope = Scope("body", parent=function.scope, owner=name)
     site = CallSite(name, span, definition.span)
     inner = Frame(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.limits import LIMITS, Limits
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.frontend.calls import externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
@@ -34,6 +35,7 @@ class SourceProgram:
     scope: Scope
     errors: Collector
     universe: Universe = field(default_factory=Universe)
+    limits: Limits = LIMITS
     tensors: dict[str, TensorName] = field(default_factory=dict)
 
 
@@ -44,6 +46,7 @@ class Scopes:
     loaded: LoadedSources
     language: Language
     defines: dict[str, str]
+    limits: Limits = LIMITS
     errors: Collector = field(default_factory=Collector)
     modules: dict[str, Scope] = field(default_factory=dict)
     scratch: Round | None = None
@@ -200,7 +203,8 @@ class Scopes:
         if self.scratch is None:
             self.scratch = Round(
                 universe=self.universe,
-                space=Space(self.universe),
+                space=Space(self.universe, limits=self.limits),
+                limits=self.limits,
                 table={},
                 language=self.language,
                 plans={},

@@ -39,10 +39,10 @@ def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
     first = (d for s in starts for d in ([s] if s.role != "root" else _operands(s)))
     for group in reversed(strongly_connected_components(reachable(first, _operands), _operands)):
         demand.settle(group)
-    needed = dict.fromkeys(roots)
-    needed.update(dict.fromkeys(d for d in demand.demanded if d.where != ix.FALSE))
-    replace_empty_slices(round, needed)
-    return [d for d in round.drafts if d in needed]
+    live = dict.fromkeys(roots)
+    live.update(dict.fromkeys(d for d in demand.demanded if d.where != ix.FALSE))
+    replace_empty_slices(round, live)
+    return [d for d in round.drafts if d in live]
 
 
 def _operands(draft: Draft) -> list[Draft]:

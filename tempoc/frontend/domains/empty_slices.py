@@ -13,13 +13,13 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
-def replace_empty_slices(round: Round, needed: dict[Draft, None]) -> None:
+def replace_empty_slices(round: Round, live: dict[Draft, None]) -> None:
     """Replace operands that are not needed, so that operands of needed nodes are needed."""
-    for draft in list(needed):
+    for draft in list(live):
         for k, wire in enumerate(draft.inputs):
-            if wire.source not in needed:
+            if wire.source not in live:
                 draft.inputs[k] = _empty_operand(round, draft, wire)
-                needed[round.add(draft.inputs[k].source)] = None
+                live[round.add(draft.inputs[k].source)] = None
 
 
 def _empty_operand(round: Round, sink: Draft, wire: Wire) -> Wire:

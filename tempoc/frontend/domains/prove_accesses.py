@@ -37,25 +37,10 @@ def prove_accesses(
 ) -> None:
     """Prove all accesses, and report those that fail."""
     for draft in drafts:
-        sites = call_sites(draft.origin.calls)
-        for wire in draft.inputs:
-            if _is_obvious(wire):
-                continue
-            if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
-                continue  # it reads the loss where there is one
-            sink = sink_of(round, draft, wire)
-            if not isinstance(wire.source.op, Input | Param):
-                defined = _defined(wire.source)
-                bound = outside_elsewhere(round.space, sink, wire.entries, defined)
-                if bound:
-                    errors.report(_elsewhere(round, wire, bound), sites)
-                    continue
-            violation = round.space.outside(sink, wire.entries, _defined(wire.source))
-            if violation is not None and isinstance(draft.op, Until):
-                errors.report(_never_ends(round, draft.op, wire, violation))
-            elif violation is not None:
-                errors.report(_explain(round, draft, wire, sink, violation), sites)
-                _forget_covering(round, draft, violation, errors)
+        try:
+            _prove_reads(round, draft, errors)
+        except Exception as error:
+            raise round.refused(error, draft.origin.span) from None
     for result in results:
         source = result.ref.draft
         bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
@@ -69,6 +54,29 @@ def prove_accesses(
         violation = round.space.outside(Domain(()), result.entries, _defined(source))
         if violation is not None:
             errors.report(_output(round, result, violation))
+
+
+def _prove_reads(round: Round, draft: Draft, errors: Collector) -> None:
+    """Prove the accesses of one node."""
+    sites = call_sites(draft.origin.calls)
+    for wire in draft.inputs:
+        if _is_obvious(wire):
+            continue
+        if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
+            continue  # it reads the loss where there is one
+        sink = sink_of(round, draft, wire)
+        if not isinstance(wire.source.op, Input | Param):
+            defined = _defined(wire.source)
+            bound = outside_elsewhere(round.space, sink, wire.entries, defined)
+            if bound:
+                errors.report(_elsewhere(round, wire, bound), sites)
+                continue
+        violation = round.space.outside(sink, wire.entries, _defined(wire.source))
+        if violation is not None and isinstance(draft.op, Until):
+            errors.report(_never_ends(round, draft.op, wire, violation))
+        elif violation is not None:
+            errors.report(_explain(round, draft, wire, sink, violation), sites)
+            _forget_covering(round, draft, violation, errors)
 
 
 def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:

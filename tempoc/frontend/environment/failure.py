@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tempoc.base.limits import LimitReached
 from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 
 
@@ -13,6 +15,15 @@ class Failure(Exception):
         """Carry a diagnostic."""
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+
+class LimitReachedAt(LimitReached):
+    """A limit is reached, and where."""
+
+    def __init__(self, limit: LimitReached, span: Span) -> None:
+        """Carry the limit and the span."""
+        super().__init__(limit.name, limit.most)
+        self.span = span
 
 
 class StillUnknown(Exception):

@@ -26,7 +26,7 @@ class Placement:
 
     `entries`: for each written dimension the point written, in the equation's own `dims`.
     `used`: the condition over the tensor's points under which this equation applies (first match).
-    `needed`: the same in the equation's dimensions. `claimed`: the same without the equations above
+    `local`: the same in the equation's dimensions. `claimed`: the same without the equations above
     it.
     """
 
@@ -37,7 +37,7 @@ class Placement:
     dims: tuple[str, ...]
     used: ix.Expr
     claimed: ix.Expr
-    needed: ix.Expr
+    local: ix.Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

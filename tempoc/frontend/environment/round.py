@@ -11,15 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.base.names import Names
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, Label
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
-from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.failure import Failure, LimitReachedAt, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import ERROR, LATER, Unknown, Value
 from tempoc.frontend.syntax import ast
+from tempoc.poly.relations.sets import limit_of
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
@@ -27,9 +29,6 @@ from tempoc.symbolic.walk import is_affine, symbols
 
 MAX_SITES = 4
 """Largest number of call sites in a diagnostic: the outermost and the innermost ones."""
-
-MAX_CALLS = 64
-"""Largest nesting of calls: far above what people write, far below Python's recursion limit."""
 
 
 def call_sites(calls: tuple[CallSite, ...]) -> tuple[Label, ...]:
@@ -122,7 +121,7 @@ class Round:
     reported. `doubted` counts the reads of tensors with doubt.
 
     `outer` has the dimensions over which lengths vary; `drawn` the domains of draws for unindexed
-    targets (by offset), as far as known; `draws` counts the draws so far.
+    targets (by offset), as far as known; `draws` and `calls` count draws and expansions so far.
     """
 
     universe: Universe
@@ -130,6 +129,8 @@ class Round:
     table: dict[TensorKey, InferredTensor]
     language: Language
     plans: dict[TensorKey, TargetPlan]
+    limits: Limits = LIMITS
+    calls: int = 0
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     draws: int = 0
     seed: Draft | None = None
@@ -152,7 +153,7 @@ class Round:
     final: bool = False
     assumed: dict[TensorKey, None] = field(default_factory=dict)
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
-    dropped: dict[TensorKey, None] = field(default_factory=dict)
+    restarted: dict[TensorKey, None] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
     unshaped: dict[TensorKey, bool] = field(default_factory=dict)
     top: Frame | None = None
@@ -182,10 +183,31 @@ class Round:
         except StillUnknown as unknown:
             self.deferred = self.deferred or LATER in unknown.value.causes
             return unknown.value
+        except Exception as error:
+            raise self.refused(error, frame.origin.span) from None
+
+    def refused(self, error: Exception, span: Span) -> Exception:
+        """An exception, with the span if it means that a limit is reached.
+
+        It ends the elaboration: the next equation would reach the limit again.
+        """
+        limit = None if isinstance(error, LimitReachedAt) else limit_of(error, self.limits)
+        return error if limit is None else LimitReachedAt(limit, span)
+
+    def expand(self) -> None:
+        """Count the expansion of a call or an iteration. Raises `LimitReached`."""
+        self.calls += 1
+        self.check_limit("calls", self.calls)
+
+    def check_limit(self, name: str, count: int) -> None:
+        """Raises `LimitReached` if something is more than a limit allows."""
+        if count > self.limits[name]:
+            raise LimitReached(name, self.limits[name])
 
     def add(self, draft: Draft) -> Draft:
         """Add a draft node."""
         self.drafts.append(draft)
+        self.check_limit("operators", len(self.drafts))
         return draft
 
     def domain(self, where: ix.Expr, *others: ix.Expr) -> Domain:

@@ -89,7 +89,7 @@ def _where(round: Round, frame: Frame, eq: ast.Equation) -> ix.Expr:
         placed = placement(round, frame, eq, target)
         if placed is None:
             return frame.where
-        parts.append(placed[1].needed)
+        parts.append(placed[1].local)
     return ix.disjunction(*parts)
 
 

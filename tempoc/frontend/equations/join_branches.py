@@ -67,9 +67,9 @@ def _previous(round: Round, cell: IndexedTensor) -> InferredTensor | None:
     """
     known = round.table.get(cell.key)
     stale = known is not None and doubt_of(known.tree) is Doubt.SHAPE
-    if not stale or cell.key in round.dropped:
+    if not stale or cell.key in round.restarted:
         return known
-    round.dropped[cell.key] = None
+    round.restarted[cell.key] = None
     del round.table[cell.key]
     round.changed = True
     return None

@@ -118,7 +118,7 @@ def _define(
         if isinstance(value, (val.Unknown, val.Typed)) or branch.placement.used == ix.FALSE:
             continue
         place = branch.placement
-        inner = frame.within(place.needed)
+        inner = frame.within(place.local)
         source = source_type(place, type)
         if not cell.plan.merges:
             _try_conform(round, inner, branch, value, draft)

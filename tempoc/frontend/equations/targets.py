@@ -50,6 +50,7 @@ def make_plan(
         return TargetPlan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
     placements: list[Placement] = []
     covered: ix.Expr = ix.FALSE
+    box = Domain(dims)
     broken = bool(problems)
     for number, target in enumerate(targets):
         try:
@@ -66,8 +67,8 @@ def make_plan(
             problems.append(wrong_lengths)
             broken = True
         placements.append(placement)
-        covered = ix.disjunction(covered, claimed)
-    box = Domain(dims)
+        # Short as it goes: the conditions of all equations before would make it cubic.
+        covered = round.space.symbolic.simplify(ix.disjunction(covered, claimed), box)
     first = targets[0]
     positions = zip(first.names or dims, first.entries, strict=True)
     plain = len(targets) == 1 and all(e == ix.Sym(d) for d, e in positions)
@@ -75,7 +76,7 @@ def make_plan(
         name=name,
         dims=dims,
         placements=tuple(placements),
-        where=round.space.symbolic.simplify(covered, box),
+        where=covered,
         merges=not plain,
         broken=broken,
         problems=tuple(problems),
@@ -205,10 +206,10 @@ def _place(
     used = claimed
     if not round.space.symbolic.implies(Domain(dims, claimed), uncovered):
         used = round.space.symbolic.simplify(ix.conjunction(claimed, uncovered), box)
-    needed = round.space.symbolic.simplify(substitute(used, entries), Domain(own))
+    local = round.space.symbolic.simplify(substitute(used, entries), Domain(own))
     if any(entries[d] != ix.Sym(d) for d in dims):
         inside = [_inside(round, d, entries[d]) for d in dims]
-        needed = round.space.symbolic.simplify(
+        local = round.space.symbolic.simplify(
             ix.conjunction(substitute(used, entries), *inside), Domain(own)
         )
     placement = Placement(
@@ -219,7 +220,7 @@ def _place(
         dims=own,
         used=used,
         claimed=claimed,
-        needed=needed,
+        local=local,
     )
     return placement, claimed
 

@@ -121,7 +121,7 @@ def target_clash(span: Span, name: str, first: str, other: str, place: Span) -> 
 
 
 def target_order(
-    span: Span, name: str, dims: tuple[str, ...], wanted: tuple[str, ...]
+    span: Span, name: str, dims: tuple[str, ...], expected: tuple[str, ...]
 ) -> Diagnostic:
     """Positional entries out of declaration order, or a dimension twice."""
     twice = next((d for k, d in enumerate(dims) if d in dims[:k]), None)
@@ -137,7 +137,7 @@ def target_order(
         "RT133",
         f"the entries of `{name}` must follow the order in which the dimensions are declared",
         span,
-        f"write `{name}[{', '.join(wanted)}]`",
+        f"write `{name}[{', '.join(expected)}]`",
         notes=(f"found the order {', '.join(dims)}",),
     )
 

@@ -17,12 +17,12 @@ bad_place = ErrorRow(
 )
 
 
-def not_a_record(span: Span, wanted: val.RecordValue, found: val.Value) -> Diagnostic:
+def not_a_record(span: Span, expected: val.RecordValue, actual: val.Value) -> Diagnostic:
     """RT151: something else than the record that is declared."""
-    fields = f"a record with the fields {listed(wanted.names)}"
-    if isinstance(found, val.RecordValue):
-        return error("RT151", f"expected {fields}, found {listed(found.names)}", span)
-    return error("RT151", f"expected {fields}, found {val.describe(found)}", span)
+    fields = f"a record with the fields {listed(expected.names)}"
+    if isinstance(actual, val.RecordValue):
+        return error("RT151", f"expected {fields}, found {listed(actual.names)}", span)
+    return error("RT151", f"expected {fields}, found {val.describe(actual)}", span)
 
 
 over_jax = ErrorRow(
@@ -54,9 +54,9 @@ def not_a_tensor(span: Span, value: val.Value) -> Diagnostic:
     return error("RT155", message, span, help)
 
 
-def operand(span: Span, found: TensorType, wanted: TensorType) -> Diagnostic:
+def operand(span: Span, actual: TensorType, expected: TensorType) -> Diagnostic:
     """RT156: an operand of another type."""
-    return error("RT156", f"expected {type_text(wanted)}, found {type_text(found)}", span)
+    return error("RT156", f"expected {type_text(expected)}, found {type_text(actual)}", span)
 
 
 dim_extent = ErrorRow(

@@ -55,30 +55,30 @@ varies_with_itself = ErrorRow(
 
 
 def target_without(
-    span: Span, name: str, dim: str, outer: tuple[str, ...], wanted: str
+    span: Span, name: str, dim: str, outer: tuple[str, ...], target: str
 ) -> Diagnostic:
     """A tensor over a dimension whose length varies, without what it varies with."""
     return error(
         "RT279",
         f"the length of `{dim}` varies with {listed(outer)}, so `{name}` does too",
         span,
-        f"write `{wanted}`",
+        f"write `{target}`",
     )
 
 
 def other_length(
-    span: Span, text: str, bound: str, dim: str, wanted: str | None = None
+    span: Span, text: str, bound: str, dim: str, target: str | None = None
 ) -> Diagnostic:
     """A read or write at a point with another length, of which nothing is known.
 
-    `wanted`: a target that writes the same with this length.
+    `target`: a target that writes the same with this length.
     """
     return error(
         "RT280",
         f"`{text}` is at another point of `{dim}`, where `{bound}` may be another length",
         span,
-        f"write `{wanted}`"
-        if wanted
+        f"write `{target}`"
+        if target
         else f"give what is wanted a name in an equation that varies with `{dim}` alone, "
         f"and read that at the other point",
     )

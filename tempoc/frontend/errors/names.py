@@ -98,9 +98,9 @@ define_run_time = ErrorRow(
 )
 
 
-def define_kind(name: str, text: str, wanted: str, span: Span) -> Diagnostic:
+def define_kind(name: str, text: str, expected: str, span: Span) -> Diagnostic:
     """A `-D` value is of another kind than what it overrides."""
-    return error("RT032", f"-D {name}={text}: `{name}` is {wanted}", span, label="declared here")
+    return error("RT032", f"-D {name}={text}: `{name}` is {expected}", span, label="declared here")
 
 
 def define_derived(name: str, span: Span) -> Diagnostic:
@@ -130,13 +130,13 @@ default_dims = ErrorRow(
 default_cycle = ErrorRow("RT042", "the value of `{name}` without a file would need `{name}` itself")
 
 
-def dims_order(span: Span, name: str, wanted: tuple[str, ...]) -> Diagnostic:
+def dims_order(span: Span, name: str, expected: tuple[str, ...]) -> Diagnostic:
     """A declaration names its dimensions out of order."""
     return error(
         "RT038",
         f"the dimensions of `{name}` must stand in the order in which they are declared",
         span,
-        f"write `{name}[{', '.join(wanted)}]`",
+        f"write `{name}[{', '.join(expected)}]`",
     )
 
 

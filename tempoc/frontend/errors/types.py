@@ -117,10 +117,10 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
 
 
-def wrong_count(span: Span, name: str, wanted: str, given: int) -> Diagnostic:
+def wrong_count(span: Span, name: str, expected: str, given: int) -> Diagnostic:
     """A function got too many or too few arguments."""
-    plural = "argument" if wanted == "1" else "arguments"
-    return error("RT071", f"`{name}` takes {wanted} {plural}, not {given}", span)
+    plural = "argument" if expected == "1" else "arguments"
+    return error("RT071", f"`{name}` takes {expected} {plural}, not {given}", span)
 
 
 missing_argument = ErrorRow(
@@ -151,14 +151,13 @@ recursion = ErrorRow(
     "recursion: `{name}` calls itself, directly or through another function",
     "functions are expanded where they are called: write a recurrence over a dimension",
 )
-too_deep = ErrorRow("RT077", "calls are nested too deeply")
 
 
-def wrong_results(span: Span, wanted: int, value: val.Value) -> Diagnostic:
+def wrong_results(span: Span, expected: int, value: val.Value) -> Diagnostic:
     """An equation has more or fewer targets than there are results."""
     given = len(value.items) if hasattr(value, "items") else 1
     plural = "result" if given == 1 else "results"
-    targets = "1 target" if wanted == 1 else f"{wanted} targets"
+    targets = "1 target" if expected == 1 else f"{expected} targets"
     help = f"nothing comes back, so write `_ = {span.text}`" if given == 0 else None
     return error("RT078", f"{targets} for {given} {plural}", span, help)
 
@@ -176,10 +175,10 @@ def several_results(span: Span, value: val.Value) -> Diagnostic:
     )
 
 
-def annotation(span: Span, found: TensorType, declared: TensorType | str) -> Diagnostic:
+def annotation(span: Span, actual: TensorType, declared: TensorType | str) -> Diagnostic:
     """A type annotation that cannot be right."""
     says = declared if isinstance(declared, str) else type_text(declared)
-    return error(ANNOTATION, f"this is {type_text(found)}, the annotation says {says}", span)
+    return error(ANNOTATION, f"this is {type_text(actual)}, the annotation says {says}", span)
 
 
 def branch_types(
@@ -319,7 +318,9 @@ def needs_list(span: Span, name: str, value: val.Value) -> Diagnostic:
 
 
 too_long = ErrorRow(
-    "RT097", "a range of {count} elements is too long to be unrolled", "use a temporal dimension"
+    "RT097",
+    "a range of {count} elements is too long to be unrolled: the limit `range-length` is {most}",
+    "use a temporal dimension, or raise it: `--limit range-length={count}`",
 )
 
 

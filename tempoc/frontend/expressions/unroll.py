@@ -27,6 +27,7 @@ def loop_iterations(
         raise Failure(name_errors.for_over(over.span, val.describe(values)))
     loop_place = round.language.place(over.span)
     for k, value in enumerate(values.items):
+        round.expand()
         scope = Scope("loop", parent=frame.scope)
         scope.bind(name.name, value, name.span)
         yield replace(

@@ -12,21 +12,21 @@ from tempoc.diagnostics.source import Span
 # RT001: a word that does not fit
 
 
-def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
+def unexpected(span: Span, actual: str, expected: str | None) -> Diagnostic:
     """Something stands where nothing like it can."""
     suffix = f", expected {expected}" if expected else ""
-    return error("RT001", f"unexpected {found.removeprefix('the ')}{suffix}", span)
+    return error("RT001", f"unexpected {actual.removeprefix('the ')}{suffix}", span)
 
 
-missing_operand = ErrorRow("RT001", "expected an expression after `{after}`, found {found}")
+missing_operand = ErrorRow("RT001", "expected an expression after `{after}`, found {actual}")
 
 
-def missing_separator(span: Span, before: str, found: str, *, inside: str) -> Diagnostic:
+def missing_separator(span: Span, before: str, actual: str, *, inside: str) -> Diagnostic:
     """Two values in a row."""
     if inside:
-        message = f"expected an operator, `,` or `{inside}` between `{before}` and {found}"
+        message = f"expected an operator, `,` or `{inside}` between `{before}` and {actual}"
         return error("RT001", message, span)
-    message = f"expected an operator or the end of the statement after `{before}`, found {found}"
+    message = f"expected an operator or the end of the statement after `{before}`, found {actual}"
     return error("RT001", message, span, "statements end at a line break or `;`")
 
 
@@ -51,17 +51,17 @@ def unclosed_bracket(opener: Span, closing: str, until: Span | None) -> Diagnost
     )
 
 
-def wrong_bracket(span: Span, found: str, opener: Span, closing: str) -> Diagnostic:
+def wrong_bracket(span: Span, actual: str, opener: Span, closing: str) -> Diagnostic:
     """A closing bracket of another kind than the open one."""
     return error(
         "RT002",
-        f"missing `{closing}` before `{found}`",
+        f"missing `{closing}` before `{actual}`",
         span,
         secondary=(Label(opener, "the bracket that is open"),),
     )
 
 
-stray_bracket = ErrorRow("RT002", "`{found}` closes nothing")
+stray_bracket = ErrorRow("RT002", "`{actual}` closes nothing")
 
 
 # RT003: strings

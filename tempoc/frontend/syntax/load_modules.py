@@ -210,7 +210,8 @@ class _Loader:
         if item.module is not None:
             return self.standard(item.module, item)
         assert item.path is not None
-        path = Path(item.path)
+        # The file that has this name in UTF-8, whatever the locale.
+        path = Path(os.fsdecode(item.path.encode()))
         if folder is None and not path.is_absolute():
             self.errors.add(syntax_errors.unreadable(item.path, "no such file", item.span))
             return None

@@ -6,6 +6,8 @@ from tempoc.diagnostics.diagnostic import Diagnostic, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 
+_BINARY = frozenset(("+", "-", "*", "/", "%", "**", "==", "!=", "<=", ">=", "<", ">"))
+"""Operators that cannot start an expression, or whose line would be a statement without effect."""
 _STARTS = {
     "if": "an equation for some points only is written `y[t] = ... when t >= 1`",
     "from": "write `import nn`, then `nn.softmax(x)`",
@@ -37,7 +39,10 @@ def foreign(span: Span, word: str) -> Diagnostic | None:
 def bad_start(span: Span, word: str) -> Diagnostic:
     """A word with which no statement starts."""
     message = f"a statement cannot start with `{word}`"
-    return error("RT001", message, span, _STARTS.get(word))
+    help = _STARTS.get(word)
+    if help is None and word in _BINARY:
+        help = f"end the line before with `{word}`, or put the expression in brackets"
+    return error("RT001", message, span, help)
 
 
 def one_value(span: Span, word: str, name: str) -> Diagnostic:

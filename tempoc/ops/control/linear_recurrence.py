@@ -65,9 +65,9 @@ def linear_rows(row, first, count, reverse=False):
         def put(x, y, k):
             return lax.dynamic_update_index_in_dim(x, y, k, 0, allow_negative_indices=False)
 
-        def step(n, found):
+        def step(n, buffers):
             k = count - 1 - n if reverse else n
-            rows, before = found
+            rows, before = buffers
             at = lax.convert_element_type(k, jnp.uint32)  # nobody asks whether that is negative
             new = row(at, *([take(rows[0], k + back)] if alone else before))
             made = tuple(put(x, y, k + ahead) for x, y in zip(rows, new))

@@ -58,12 +58,12 @@ def extremum(op: Max, c: Calculus, args: Terms, results: Terms, cots: Terms) -> 
     if not axes:
         return (c.fit(g, x),)
     equal = c.op(binary.Equal(), x, _back(op, c, x, results[0]))
-    chosen = c.op(binary.Or(), equal, _found(op, c, x, axes))
+    chosen = c.op(binary.Or(), equal, _is_first_extreme(op, c, x, axes))
     count = c.sum(c.cast(chosen, g.type.dtype), axes, keepdims=True)
     return (c.fit(c.masked(chosen, c.div(_back(op, c, x, g), count)), x),)
 
 
-def _found(op: Max, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
+def _is_first_extreme(op: Max, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
     """Whether an element is the first extreme one, axis by axis."""
     search, reduce = (ArgMin, Min) if isinstance(op, Min) else (ArgMax, Max)
     met: list[Term] = []

@@ -76,8 +76,8 @@ def contracted(
     Where all points read the operand from one array and ``other`` brings the zeros, the array need
     not be masked for each point as long as all of it is finite, and so one product serves all.
     """
-    needed = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and v.finite is not True
-    finite = out.finite(v) if needed and other is not None else ""
+    is_padded = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and v.finite is not True
+    finite = out.finite(v) if is_padded and other is not None else ""
     if not finite:
         return spell(clean(v, axes, other, dtype, out).text)
     masked = out.masking(v, axes, scalar(0, dtype))

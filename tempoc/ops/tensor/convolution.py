@@ -152,23 +152,23 @@ class Conv(Op):
                 before, after = self.around(x.type.shape[axis], w.type.shape[k])
                 pads.append(f"({out.static(before)}, {out.static(after)})")
                 continue
-            room = ix.add(ix.mul(ix.sub(wide[axis], ix.ONE), ix.Const(self.stride)), w.padded[k])
-            text = self.shifted(text, x, axis, w.type.shape[k], room, sizes, zero, out)
+            slots = ix.add(ix.mul(ix.sub(wide[axis], ix.ONE), ix.Const(self.stride)), w.padded[k])
+            text = self.shifted(text, x, axis, w.type.shape[k], slots, sizes, zero, out)
             pads.append("(0, 0)")
         return (self.call(text, kernel, sizes[:lead], sizes[lead:], pads, wide, out),)
 
     def shifted(
-        self, text: str, x: EmittedValue, axis: int, kernel: ix.Expr, room: ix.Expr,
+        self, text: str, x: EmittedValue, axis: int, kernel: ix.Expr, slots: ix.Expr,
         sizes: list[ix.Expr], zero: str, out: Emitter,
     ) -> str:  # fmt: skip
-        """An axis of true extent ``n`` laid into ``room`` slots with its zeros around it."""
+        """An axis of true extent ``n`` laid into ``slots`` slots with its zeros around it."""
         n = x.type.shape[axis]
         before, _ = self.around(n, kernel)
         place = out.bind(
-            "place", f"jnp.arange({out.static(room)}, dtype=jnp.int32) - {atom(out.index(before))}"
+            "place", f"jnp.arange({out.static(slots)}, dtype=jnp.int32) - {atom(out.index(before))}"
         )
         inside = along(f"(({place} >= 0) & ({place} < {out.index(n)}))", axis, x.type.ndim)
-        sizes[axis] = room
+        sizes[axis] = slots
         return out.bind("laid", f"jnp.where({inside}, {take_text(text, place, axis)}, {zero})")
 
     def call(

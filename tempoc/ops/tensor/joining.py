@@ -76,12 +76,12 @@ class Concat(Op):
         for v in args:
             goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(shape))
             parts.append(pads.converted(out.align(v, goal), result.dtype, out))
-        room = tuple(
+        padded = tuple(
             ix.add(*(p.padded[axis] for p in parts)) if k == axis else e
             for k, e in enumerate(shape)
         )
         if any(p.is_ragged(axis) for p in parts[:-1]):
-            text, start = out.align(parts[0], room).text, parts[0].type.shape[axis]
+            text, start = out.align(parts[0], padded).text, parts[0].type.shape[axis]
             for p in parts[1:]:
                 call = (
                     f"lax.dynamic_update_slice_in_dim({text}, {p.text}, {out.index(start)}, {axis})"
@@ -89,8 +89,8 @@ class Concat(Op):
                 text, start = out.bind("joined", call), ix.add(start, p.type.shape[axis])
         else:
             text = f"jnp.concatenate([{', '.join(p.text for p in parts)}], axis={axis})"
-            text = text if room == shape else out.bind("joined", text)
-        return (out.align(EmittedValue(text, result, room), shape).text,)
+            text = text if padded == shape else out.bind("joined", text)
+        return (out.align(EmittedValue(text, result, padded), shape).text,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,13 +40,13 @@ class DependenceCycles:
         in dependence order win. By default the order is that of ``dims``, all forward.
         """
         nests = [
-            tuple(DirectedLoop(d, w) for d, w in zip(order, ways, strict=True))
+            tuple(DirectedLoop(d, w) for d, w in zip(order, directions, strict=True))
             for order in permutations(dims)
-            for ways in choices((True, False), repeat=len(order))
+            for directions in choices((True, False), repeat=len(order))
         ]
-        needed = reachable([node.name], lambda name: self.sources.get(name, ()))
+        ancestors = reachable([node.name], lambda name: self.sources.get(name, ()))
         for cycle in reversed(self.inside(node.domain.dims)):
-            if cycle[0].sink in needed:
+            if cycle[0].sink in ancestors:
                 nests = [
                     nest for nest in nests if all(_is_respected(d, nest) for d in cycle)
                 ] or nests

@@ -154,7 +154,9 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     without = replace(graph, nodes={**graph.nodes, **cut})
     outward = [n.name for n in graph.nodes.values() if not n.op.pure]
     ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
-    needed = {"": ancestors(without, [*(o.source for o in graph.outputs), *outward, *ends])}
-    needed |= {p.name: ancestors(without, p.sources) for p in params}
-    purposes_of = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
+    ancestors_of = {"": ancestors(without, [*(o.source for o in graph.outputs), *outward, *ends])}
+    ancestors_of |= {p.name: ancestors(without, p.sources) for p in params}
+    purposes_of = {
+        n: tuple(k for k, nodes in ancestors_of.items() if n in nodes) for n in graph.nodes
+    }
     return purposes_of | {name: (f"turn {name}",) for name in outward}

@@ -259,9 +259,9 @@ def _held_to_avoid_work(
             roots = {r for r in _roots(sequence, name, held) if r in ops and ops[r].heavy}
             if more := roots - at_work - {*held}:
                 root_sets[name] = more
-    needed = {n for more in root_sets.values() for n in more}
-    sizes = (sum(sequence.bytes[n] for n in names) for names in (needed, root_sets))
-    return at_work | (needed if next(sizes) < next(sizes) else {*root_sets})
+    segment = {n for more in root_sets.values() for n in more}
+    sizes = (sum(sequence.bytes[n] for n in names) for names in (segment, root_sets))
+    return at_work | (segment if next(sizes) < next(sizes) else {*root_sets})
 
 
 def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]:

@@ -124,7 +124,7 @@ class PeelHead(GraphPass):
         entry, where = read.entry, _read_domain(read, space)
         low, high = (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry, entry)
         distances = ix.sub(ix.Sym(dim), low), ix.sub(high, ix.Sym(dim))
-        return all(self.is_few(space.upper_bound(way, where), space) for way in distances)
+        return all(self.is_few(space.upper_bound(distance, where), space) for distance in distances)
 
 
 def _may_copy(node: Node) -> bool:

@@ -61,10 +61,10 @@ def _value_classes(graph: Graph) -> dict[str, int]:
     finite automaton, 1971, without the choice of the smaller part).
     """
     classes = _numbered({name: _initial_key(node) for name, node in graph.nodes.items()})
-    needed = branch_conditions(graph)
+    conditions = branch_conditions(graph)
     uses: dict[str, list[str]] = {name: [] for name in graph.nodes}
     for name, node in graph.nodes.items():
-        for source in dict.fromkeys(_sources(node, needed[name])):
+        for source in dict.fromkeys(_sources(node, conditions[name])):
             uses[source].append(name)
     members: dict[int, list[str]] = {}
     for name, number in classes.items():
@@ -79,7 +79,7 @@ def _value_classes(graph: Graph) -> dict[str, int]:
         if name in places:
             operands = tuple(sorted(zip(operands, places[name], strict=True)))
         return operands, tuple(
-            (classes[n.condition.source], _condition_key(n)) for n in needed[name]
+            (classes[n.condition.source], _condition_key(n)) for n in conditions[name]
         )
 
     worklist = dict.fromkeys(members)
@@ -101,8 +101,8 @@ def _value_classes(graph: Graph) -> dict[str, int]:
     return classes
 
 
-def _sources(node: Node, needed: Sequence[BranchCondition]) -> list[str]:
-    return [*node.sources, *(n.condition.source for n in needed)]
+def _sources(node: Node, conditions: Sequence[BranchCondition]) -> list[str]:
+    return [*node.sources, *(n.condition.source for n in conditions)]
 
 
 def _condition_key(need: BranchCondition) -> ValueKey:

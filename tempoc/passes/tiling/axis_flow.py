@@ -217,9 +217,9 @@ class AxisFlows:
             link = next((k for k in candidates if k.results[edge.out] == result_axis), None)
             return None if link is None else AxisAt(edge.source, link)
         dim = self.sliced(edge, axis)
-        star = VectorDim(dim)
-        is_full = self.is_whole(edge, dim) and star in self.through(edge.source)
-        return AxisAt(edge.source, star) if is_full else None
+        vector_dim = VectorDim(dim)
+        is_full = self.is_whole(edge, dim) and vector_dim in self.through(edge.source)
+        return AxisAt(edge.source, vector_dim) if is_full else None
 
     def readers(self, at: AxisAt) -> tuple[AxisAt | None, ...]:
         """The axis in each consumer that a node's axis becomes; ``None`` where it ends."""

@@ -179,8 +179,8 @@ class RunningEndFinder:
             return None
         factors = []
         for k, (before, step) in enumerate(pairwise(steps), 2):
-            needed = (self.phases[s] + later for s, later in self.other_operands(step, before))
-            if max(needed, default=0) > self.phases[top.name]:
+            phases = (self.phases[s] + later for s, later in self.other_operands(step, before))
+            if max(phases, default=0) > self.phases[top.name]:
                 factor = self.factor(step, steps[k:])
                 if factor is None:
                     return None

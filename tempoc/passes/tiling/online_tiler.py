@@ -169,10 +169,10 @@ class OnlineTiler(Tiler):
         rank = len(node.types[0].shape)
         if all(p in (None, k) for k, p in enumerate(axes, rank - len(axes))) and len(axes) <= rank:
             return edge
-        dropped = tuple(k for k, place in enumerate(axes) if place is None)
+        squeezed = tuple(k for k, place in enumerate(axes) if place is None)
         places = [place for place in axes if place is not None]
-        if dropped:
-            edge = self.changed(node, Squeeze(axes=dropped), edge, domain)
+        if squeezed:
+            edge = self.changed(node, Squeeze(axes=squeezed), edge, domain)
         if places != sorted(places):
             order = tuple(sorted(range(len(places)), key=places.__getitem__))
             edge = self.changed(node, Transpose(axes=order), edge, domain)

@@ -289,8 +289,8 @@ class _TensorSearch:
         for name, flow in {**region.carriers, **region.ends}.items():
             node = self.graph.nodes[name]
             for edge in node.inputs if not isinstance(flow, VectorDim) else ():
-                star = region.carriers.get(edge.source)
-                if isinstance(star, VectorDim) and star.dim in node.domain.dims:
+                carrier = region.carriers.get(edge.source)
+                if isinstance(carrier, VectorDim) and carrier.dim in node.domain.dims:
                     return name
         return ""
 
@@ -308,11 +308,11 @@ class _TensorSearch:
             for edge, axis in zip(
                 self.graph.nodes[name].inputs, self.flows.places(at), strict=True
             ):
-                star = isinstance(flow, VectorDim) and any(
+                is_vector = isinstance(flow, VectorDim) and any(
                     flow.dim in symbols(e) for e in edge.entries
                 )
                 inside = region.carriers.get(edge.source) is not None
-                if (axis is not None or star) and not inside and self.is_large(edge.source):
+                if (axis is not None or is_vector) and not inside and self.is_large(edge.source):
                     yield edge.source
 
     def remark_missed(self, name: str, why: str, first: bool) -> None:

@@ -35,12 +35,12 @@ class Tiling(TileNodeBuilder):
         stop = ix.minimum(ix.add(self.start, ix.Const(self.size)), self.flows.length(at))
         return AxisPart(self.start, extent(ix.Slice(self.start, stop)))
 
-    def domain(self, at: AxisAt, dims: tuple[str, ...], needed: ix.Expr = ix.TRUE) -> Domain:
+    def domain(self, at: AxisAt, dims: tuple[str, ...], condition: ix.Expr = ix.TRUE) -> Domain:
         """The domain of a node's tiles, over ``dims`` and the dimension of tiles.
 
-        ``needed`` is a further condition.
+        ``condition`` is a further condition.
         """
-        where = ix.conjunction(self.old.nodes[at.node].domain.where, needed)
+        where = ix.conjunction(self.old.nodes[at.node].domain.where, condition)
         if self.partial:
             begun = ix.compare("<", self.start, self.flows.length(at))
             where = ix.conjunction(

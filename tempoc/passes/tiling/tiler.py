@@ -127,14 +127,13 @@ class Tiler(Tiling):
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
         is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
-        needed = ix.conjunction(reader.where, node.domain.where)
-        is_stated = {*symbols(needed)} <= {*dims, *self.bounds}
-        if not is_pointwise or not is_stated or needed == domain.where:
+        condition = ix.conjunction(reader.where, node.domain.where)
+        is_stated = {*symbols(condition)} <= {*dims, *self.bounds}
+        if not is_pointwise or not is_stated or condition == domain.where:
             return ix.TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
-        return (
-            ix.TRUE if vector_ranges(Domain(dims, needed), vector, self.space) is None else needed
-        )
+        ranges = vector_ranges(Domain(dims, condition), vector, self.space)
+        return ix.TRUE if ranges is None else condition
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -158,19 +157,19 @@ class Tiler(Tiling):
         return self.nodes[self.memo[key]]
 
     def vector_tile(
-        self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain
+        self, node: Node, vector_dim: VectorDim, inputs: Iterable[Edge], domain: Domain
     ) -> Node:
         """A node at the rows of a tile; rows beyond the last point repeat the last point."""
-        positions = self.tile_positions(star)
+        positions = self.tile_positions(vector_dim)
         loop_dims = domain.dims
         dims = self.space.universe.ordered((*loop_dims, self.row))
-        vector = tuple(self.row if d == star.dim else d for d in node.vector)
+        vector = tuple(self.row if d == vector_dim.dim else d for d in node.vector)
         types = tuple(
             replace(t, shape=tuple(substitute(e, positions) for e in t.shape)) for t in node.types
         )
         op, read = substitute_in_op(node.op, positions), column(node)
         turn = None if read is None else self.flows.axis_to_dim(node.inputs[0].source)
-        if read is not None and turn is not None and turn.dim == star.dim:
+        if read is not None and turn is not None and turn.dim == vector_dim.dim:
             assert isinstance(op, SpatialIndex)
             columns = (ix.Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
             op = replace(op, entries=tuple(columns))
@@ -185,10 +184,10 @@ class Tiler(Tiling):
         )
         return self.add(node, tile)
 
-    def tile_positions(self, star: VectorDim) -> dict[str, ix.Expr]:
+    def tile_positions(self, vector_dim: VectorDim) -> dict[str, ix.Expr]:
         """The point of the cut dimension for the row of a tile."""
-        last = ix.sub(ix.Sym(self.space.universe.dim(star.dim).bound), ix.ONE)
-        return {star.dim: ix.minimum(ix.add(self.start, ix.Sym(self.row)), last)}
+        last = ix.sub(ix.Sym(self.space.universe.dim(vector_dim.dim).bound), ix.ONE)
+        return {vector_dim.dim: ix.minimum(ix.add(self.start, ix.Sym(self.row)), last)}
 
     def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""

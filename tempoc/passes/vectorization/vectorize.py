@@ -101,11 +101,11 @@ def _vectorize_along(
         stars = _schedulable(graph, dim, stars, cycles, context)
     if len(stars) < len(with_dim):
         affordable = affordable_nodes(graph, dim, stars, context.space)
-        dropped = [s for s in stars if s not in affordable]
+        too_large = [s for s in stars if s not in affordable]
         _remark_missed(
             graph,
             dim,
-            dropped,
+            too_large,
             "what they share with these would be stored at full extent",
             context,
         )

@@ -236,16 +236,16 @@ def _progressions(line: isl.Map) -> Iterator[tuple[isl.Set, ix.Expr, ix.Expr, in
 
 def _without_special(cases: list[Part]) -> list[Part]:
     """Cases joined where the polynomial of one is right in the other as well."""
-    kept: list[Part] = []
+    merged: list[Part] = []
     for where, value in sorted(cases, key=lambda case: len(_fixed(case[0]))):
         fixed = _fixed(where)
-        for k, (other, general) in enumerate(kept):
+        for k, (other, general) in enumerate(merged):
             if simplify.with_values(value - general, fixed) == 0:
-                kept[k] = other.union(where).coalesce(), general
+                merged[k] = other.union(where).coalesce(), general
                 break
         else:
-            kept.append((where, simplify.with_values(value, {})))
-    return kept
+            merged.append((where, simplify.with_values(value, {})))
+    return merged
 
 
 def _at_numbers(value: simplify.Polynomial, where: isl.Set) -> simplify.Polynomial:

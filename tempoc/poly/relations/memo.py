@@ -20,6 +20,6 @@ class Memo:
             self._answers[key] = make()
         return cast(R, self._answers[key])
 
-    def number(self, thing: Hashable) -> int:
+    def number(self, value: Hashable) -> int:
         """A small number for a value, the same for equal values."""
-        return self.once(("number", thing), lambda: len(self._answers))
+        return self.once(("number", value), lambda: len(self._answers))

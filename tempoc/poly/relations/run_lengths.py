@@ -116,7 +116,8 @@ def outside_elsewhere(
                     *universe.assumptions,
                     *(substitute(a, lengths) for a in universe.assumptions),
                 ),
-            )
+            ),
+            limits=space.frame.limits,
         )
         for dim, entry in at.items():
             limit = lengths.get(universe.dim(dim).bound)

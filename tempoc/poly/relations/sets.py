@@ -15,7 +15,9 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
+from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import divisions
 
 R = TypeVar("R")
 
@@ -32,8 +34,10 @@ class Coordinates:
 class IslFrame:
     """One isl context with a fixed tuple of parameters; makes spaces, values and sets."""
 
-    def __init__(self, params: tuple[str, ...]) -> None:
+    def __init__(self, params: tuple[str, ...], limits: Limits = LIMITS) -> None:
         self.context = isl.Context()
+        self.limits = limits
+        self._allow(limits.isl_steps)
         self.params = params
         space = isl.Space.params_alloc(self.context, len(params))
         for k, name in enumerate(params):
@@ -61,16 +65,23 @@ class IslFrame:
         if self._is_limited:
             return answer()
         self._is_limited = True
-        self.context.set_max_operations(steps)
-        self.context.reset_operations()
+        self._allow(steps)
         try:
             return answer()
-        except isl.Error:
+        except (isl.Error, LimitReached):
             return None
         finally:
             self._is_limited = False
-            self.context.set_max_operations(0)
-            self.context.reset_operations()
+            self._allow(self.limits.isl_steps)
+
+    def _allow(self, steps: int) -> None:
+        """Let isl take so many steps from now on; it fails in the middle of what takes more."""
+        self.context.set_max_operations(steps)
+        self.context.reset_operations()
+
+    def _check_divisions(self, e: ix.Expr) -> None:
+        if len(divisions(e)) > self.limits.divisions:
+            raise LimitReached("divisions", self.limits.divisions)
 
     def within_patience(self, answer: Callable[[], R]) -> R | None:
         """The result of isl within a limit of steps, or `None`; each failure halves the limit."""
@@ -117,8 +128,10 @@ class IslFrame:
                     total = term if total is None else total.add(term)
                 return total
             case ix.FloorDiv(arg=a, divisor=k):
+                self._check_divisions(e)
                 return self.value(a, at).scale_down_val(self.val(k)).floor()
             case ix.Mod(arg=a, divisor=k):
+                self._check_divisions(e)
                 return self.value(a, at).mod_val(self.val(k))
             case ix.IndexMin(args=args) | ix.IndexMax(args=args):
                 parts = [self.value(a, at) for a in args]
@@ -129,27 +142,63 @@ class IslFrame:
             case _:
                 raise ValueError(f"not a quasi-affine expression: {e!r}")
 
-    def condition(self, c: ix.Expr, at: Coordinates) -> isl.Set:
-        """The points of a tuple at which a condition holds."""
+    def condition(self, c: ix.Expr, at: Coordinates, within: isl.Set | None = None) -> isl.Set:
+        """The points of a tuple, or of a set `within` it, at which a condition holds.
+
+        What is convex comes first: then most combinations of alternatives turn out to be empty.
+        """
+        if within is not None and _excludes(c):
+            return within.subtract(self.condition(ix.negation(c), at))
         match c:
             case ix.Truth(value=v):
-                return isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
+                points = isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
             case ix.Relation(op=op, left=left, right=right):
-                return _RELATIONS[op](self.value(left, at), self.value(right, at))
+                points = _RELATIONS[op](self.value(left, at), self.value(right, at))
             case ix.Conjunction(args=args):
-                result = self.condition(args[0], at)
-                for a in args[1:]:
-                    result = result.intersect(self.condition(a, at))
-                return result
+                self._check_divisions(c)
+                return self._all(args, at, within)
             case ix.Disjunction(args=args):
-                result = self.condition(args[0], at)
+                self._check_divisions(c)
+                result = self.condition(args[0], at, within)
                 for a in args[1:]:
-                    result = result.union(self.condition(a, at))
+                    result = result.union(self.condition(a, at, within))
                 return result.coalesce()
             case ix.Negation(arg=a):
-                return self.condition(a, at).complement()
+                points = self.condition(a, at).complement()
             case _:
                 raise ValueError(f"not a condition: {c!r}")
+        return points if within is None else within.intersect(points)
+
+    def _all(self, args: tuple[ix.Expr, ...], at: Coordinates, within: isl.Set | None) -> isl.Set:
+        for a in sorted(args, key=_alternatives):
+            before = 1 if within is None else within.n_basic_set()
+            within = self.condition(a, at, within)
+            if within.n_basic_set() > before:
+                within = within.coalesce()
+        assert within is not None
+        return within
+
+
+def _excludes(c: ix.Expr) -> bool:
+    """Whether a condition is the complement of a convex one: the other pieces stay whole then."""
+    parts = c.args if isinstance(c, ix.Disjunction) else (c,)
+    hard = any(isinstance(p, ix.Relation) and p.op == "!=" for p in parts)
+    return (hard or len(parts) > 1) and all(
+        isinstance(p, ix.Relation) and p.op != "==" for p in parts
+    )
+
+
+def _alternatives(c: ix.Expr) -> int:
+    """How many convex sets a condition is, about."""
+    match c:
+        case ix.Relation(op=op):
+            return 1 + (op == "!=")
+        case ix.Conjunction(args=args):
+            return max(map(_alternatives, args))
+        case ix.Disjunction(args=args):
+            return sum(map(_alternatives, args))
+        case _:
+            return 1
 
 
 _RELATIONS = {
@@ -160,6 +209,13 @@ _RELATIONS = {
     "==": isl.PwAff.eq_set,
     "!=": isl.PwAff.ne_set,
 }
+
+
+def limit_of(error: BaseException, limits: Limits = LIMITS) -> LimitReached | None:
+    """The limit that an exception is about, be it isl's or ours; `None` if it is another error."""
+    if isinstance(error, isl.Error) and "maximal number of operations" in str(error):
+        return LimitReached("isl_steps", limits.isl_steps)
+    return error if isinstance(error, LimitReached) else None
 
 
 def basic_sets(s: isl.Set) -> tuple[isl.BasicSet, ...]:

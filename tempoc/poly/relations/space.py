@@ -13,12 +13,14 @@ from functools import cached_property
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
+from tempoc.base.limits import LIMITS, Limits
 from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.sets import IslFrame, least_point
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.walk import is_affine, is_condition, symbols
+from tempoc.symbolic.walk import divisions, is_affine, is_condition, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +38,11 @@ class OutsideRead:
 class Space:
     """Domains, conditions and accesses of one universe; one isl context, everything cached."""
 
-    def __init__(self, universe: Universe, frame: IslFrame | None = None) -> None:
+    def __init__(
+        self, universe: Universe, frame: IslFrame | None = None, limits: Limits = LIMITS
+    ) -> None:
         self.universe = universe
-        self.frame = frame or IslFrame(tuple(b.name for b in universe.bounds))
+        self.frame = frame or IslFrame(tuple(b.name for b in universe.bounds), limits)
         self.known = Memo()
         self._proofs: dict[tuple[Domain, ix.Expr], bool] = {}
         self._maps: dict[tuple[Domain, tuple[ix.Entry, ...], Domain], isl.Map] = {}
@@ -76,8 +80,8 @@ class Space:
 
     def _set(self, domain: Domain) -> isl.Set:
         if domain.where != ix.TRUE:
-            box = self.set(Domain(domain.dims))
-            return box.intersect(self.points(domain.where, domain.dims)).coalesce()
+            at, box = self.frame.coordinates(domain.dims), self.set(Domain(domain.dims))
+            return self.frame.condition(domain.where, at, box).coalesce()
         at = self.frame.coordinates(domain.dims)
         result = isl.Set.universe(at.space).intersect_params(self.context)
         for k, name in enumerate(domain.dims):
@@ -132,6 +136,8 @@ class Space:
     def _proved(self, domain: Domain, condition: ix.Expr) -> bool:
         if not is_affine(condition):
             return False
+        if isinstance(condition, ix.Conjunction):
+            return all(self.implies(domain, part) for part in condition.args)
         return bool(self.set(domain).is_subset(self.points(condition, domain.dims)))
 
     def equal(self, a: ix.Expr, b: ix.Expr, domain: Domain) -> bool:
@@ -188,6 +194,8 @@ class Space:
         if self.disjoint(condition, ix.TRUE, given):
             return ix.FALSE
         short = self._pruned(condition, given)
+        if len(divisions(short)) > EFFORT.simplified_divisions:
+            return short
         symbolic = self.symbolic
         holds = symbolic.points(condition, given.dims)
         other = self._pruned(recover.condition(holds, symbolic.set(given)), given)
@@ -364,6 +372,10 @@ class Space:
     ) -> OutsideRead | None:
         if fast.inside(sink, entries, source, self.universe):
             return None
+        if source.where == ix.TRUE and len(entries) > 1:
+            each = zip(source.dims, entries, strict=True)
+            if all(self._is_inside(sink, dim, entry) for dim, entry in each):
+                return None
         bad = self.access_map(sink, entries, source, clip=False).subtract_range(self.set(source))
         least = None if bad.is_empty() else least_point(_flat(bad), self.frame.params)
         if least is None:
@@ -374,6 +386,17 @@ class Space:
         leaves = zip(source.dims, index, limits, strict=True)
         dim = next((d for d, i, limit in leaves if not 0 <= i < limit), None)
         return OutsideRead(point=point, index=index, dim=dim)
+
+    def _is_inside(self, sink: Domain, dim: str, entry: ix.Entry) -> bool:
+        """Whether an entry alone never leaves the range of its dimension.
+
+        The cases of all entries together are their product.
+        """
+        own = Domain((dim,))
+        if fast.inside(sink, (entry,), own, self.universe):
+            return True
+        read = self.access_map(sink, (entry,), own, clip=False)
+        return bool(read.subtract_range(self.set(own)).is_empty())
 
     def signs(
         self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain

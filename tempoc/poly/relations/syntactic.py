@@ -21,8 +21,8 @@ def _same_hole(sink: Domain, entries: tuple[ix.Entry, ...], source: Domain) -> b
     if any(e != ix.Sym(d) for d, e in zip(source.dims, entries, strict=True)):
         return False
     conjuncts = sink.where.args if isinstance(sink.where, ix.Conjunction) else (sink.where,)
-    needed = source.where.args if isinstance(source.where, ix.Conjunction) else (source.where,)
-    return all(c in conjuncts for c in needed)
+    conditions = source.where.args if isinstance(source.where, ix.Conjunction) else (source.where,)
+    return all(c in conjuncts for c in conditions)
 
 
 def _in_range(entry: ix.Entry, bound: ix.Sym, sink: Domain, universe: Universe) -> bool:

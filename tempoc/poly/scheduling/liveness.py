@@ -2,7 +2,7 @@
 
 Usage (all in index expressions, no isl)::
 
-    life = Liveness(scheduled.timeline, {"h": Stored(domain, writes, reads, kept)})
+    life = Liveness(scheduled.timeline, {"h": Stored(domain, writes, reads, outputs)})
     life.windows("h")              slots needed along each dimension, modulo storage
     life.releases("h")             the cells that die right after each statement
     life.last_use("h", "s", at)    where a read by `s` of the cell `at` is the cell's last use
@@ -10,7 +10,7 @@ Usage (all in index expressions, no isl)::
 Time is the position in the schedule. Inside one statement instance reads come before writes, so
 that a value whose last use is in the instance that writes another one may share its slot; *late*
 reads (of values that the instance itself writes) come after its writes. Values that outputs read
-(`kept`) are live after the last statement. Values that are never read are dead once written.
+(`outputs`) are live after the last statement. Values that are never read are dead once written.
 
 Entries with many divisions can take isl hours. Queries are limited in steps: if one is given up,
 the tensor gets a slot for each point, or its values live until the end.
@@ -53,7 +53,7 @@ class StoredTensor:
     domain: Domain
     writes: tuple[TensorUse, ...]
     reads: tuple[TensorUse, ...] = ()
-    kept: tuple[tuple[ix.Entry, ...], ...] = ()
+    outputs: tuple[tuple[ix.Entry, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class _Life:
     domain: Domain
     writes: tuple[_Touch, ...]
     reads: tuple[_Touch, ...]
-    kept: tuple[tuple[ix.Entry, ...], ...]
+    outputs: tuple[tuple[ix.Entry, ...], ...]
 
     def distinct(self) -> _Life:
         """The same without duplicate uses."""
@@ -132,7 +132,7 @@ class Liveness:
         """The distances between cells that are live at the same time."""
         if not life.writes:
             return None
-        writes = replace(life, reads=(), kept=())
+        writes = replace(life, reads=(), outputs=())
         gaps = [self._clash(writes, use) for use in life.reads]
         if (outputs := self._output_cells(life)) is not None:
             gaps.append(self._since(writes).intersect_domain(outputs).deltas())
@@ -209,7 +209,7 @@ class Liveness:
         touched = self._touch(life, writer)
         later = isl.Set.empty(space.set(domain).get_space())
         for use in life.reads:
-            later = later.union(self._again(replace(life, reads=(), kept=()), use))
+            later = later.union(self._again(replace(life, reads=(), outputs=()), use))
         if (outputs := self._output_cells(life)) is not None:
             later = later.union(touched.intersect_range(outputs).domain())
         dead = space.set(domain).subtract(later)
@@ -248,7 +248,7 @@ class Liveness:
             )
             for uses in (stored.writes, stored.reads)
         )
-        return _Life(domain=stored.domain, writes=writes, reads=reads, kept=stored.kept)
+        return _Life(domain=stored.domain, writes=writes, reads=reads, outputs=stored.outputs)
 
     def _points(self, use: _Touch) -> Domain:
         return self.timeline.tasks[use.moments.like]
@@ -273,7 +273,7 @@ class Liveness:
 
     def _output_cells(self, life: _Life) -> isl.Set | None:
         space = self.timeline.space
-        sets = [space.access_map(Domain(()), e, life.domain).range() for e in life.kept]
+        sets = [space.access_map(Domain(()), e, life.domain).range() for e in life.outputs]
         total = None
         for s in sets:
             total = s if total is None else total.union(s)

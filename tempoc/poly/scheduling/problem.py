@@ -86,15 +86,15 @@ class SchedulingProblem:
     def _relation(self, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         space = self.space
         if isinstance(space, OpenRun):
-            needed = self._linked(space, flow, entries)
+            relation = self._linked(space, flow, entries)
         else:
-            needed = self._needed(space, flow, entries)
+            relation = self._plain(space, flow, entries)
         if flow.forwarded and flow.reader == flow.writer:
-            needed = needed.subtract(isl.Map.identity(needed.get_space()))
-        named = maps.named(needed, self.labels[flow.reader], self.labels[flow.writer])
+            relation = relation.subtract(isl.Map.identity(relation.get_space()))
+        named = maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
         return named.coalesce()
 
-    def _needed(self, space: Space, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
+    def _plain(self, space: Space, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         writer = self.tasks[flow.writer]
         reads = space.access_map(self.tasks[flow.reader], entries, flow.tensor)
         at = Domain(writer.dims, ix.conjunction(writer.where, flow.where))

@@ -101,8 +101,8 @@ class Timeline:
         """
         anchor_tasks = {*anchors}
         places = [(task, o.time) for task in tasks for o in self.places[task]]
-        ways = [(k, time, task in anchor_tasks) for k, (task, time) in enumerate(places)]
-        least = dict(_ranked(ways, ()))
+        paths = [(k, time, task in anchor_tasks) for k, (task, time) in enumerate(places)]
+        least = dict(_ranked(paths, ()))
         length = max(map(len, least.values()), default=0)
         vectors: dict[str, list[tuple[ix.Expr, ...]]] = {task: [] for task in tasks}
         for k, (task, _) in enumerate(places):
@@ -115,17 +115,17 @@ _TreePath = tuple[int, tuple[ix.Expr, ...], bool]
 
 
 def _ranked(
-    ways: Sequence[_TreePath], before: tuple[ix.Expr, ...]
+    paths: Sequence[_TreePath], before: tuple[ix.Expr, ...]
 ) -> Iterator[tuple[int, tuple[ix.Expr, ...]]]:
     """The shortest times that distinguish the paths that start at one place."""
-    if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
-        yield from ((number, before) for number, *_ in ways)
+    if not any(is_anchor for *_, is_anchor in paths) or not any(time for _, time, _ in paths):
+        yield from ((number, before) for number, *_ in paths)
         return
-    heads = [time[0] if time else ix.ZERO for _, time, _ in ways]
-    among = {h.value for h, w in zip(heads, ways, strict=True) if w[2] and isinstance(h, ix.Const)}
+    heads = [time[0] if time else ix.ZERO for _, time, _ in paths]
+    among = {h.value for h, w in zip(heads, paths, strict=True) if w[2] and isinstance(h, ix.Const)}
     order = sorted(among)
     parts: dict[ix.Expr, list[_TreePath]] = {}
-    for head, (number, time, is_anchor) in zip(heads, ways, strict=True):
+    for head, (number, time, is_anchor) in zip(heads, paths, strict=True):
         rank = head
         if isinstance(head, ix.Const):
             rank = ix.Const(2 * bisect_left(order, head.value) + (head.value in among))

@@ -37,6 +37,11 @@ def bad_value(path: str, expected: str, value: object) -> ProgramError:
     return ProgramError(f"{path} should be {expected}, not {shown}")
 
 
+def too_deep(path: str) -> ProgramError:
+    """Data in data in data."""
+    return ProgramError(f"{path} is nested too deeply")
+
+
 def bad_fields(path: str, missing: list[str], unknown: list[str]) -> ProgramError:
     """Fields are missing or too many."""
     parts = [f"lacks {', '.join(missing)}"] if missing else []

@@ -13,7 +13,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.files.durable import replace_file, replace_text
@@ -24,6 +25,7 @@ from tempoc.runtime.messages.memory import (
     broken_checkpoint,
     checkpoint_exists,
     no_checkpoint,
+    other_machine,
     other_run,
 )
 
@@ -31,8 +33,11 @@ STATE = "state.safetensors"
 PRINTED = "printed"
 VARIANT = "the variant"
 """The kind in an identity that holds the folder of the variant that ran."""
-FORMAT = 3
+MACHINE = "the machine:"
+"""The kind in an identity that holds on what numbers depend beside program and data."""
+FORMAT = 4
 _WIDTH = 20
+_INTEGERS = 2**63
 
 SavedLoop = tuple[str, int, int, int, bool]
 SavedCell = tuple[str, list[int] | None, str, str]
@@ -48,7 +53,7 @@ class State:
     ``variables`` are those of loops, ``loops`` the stack: variable, remaining steps as a range, and
     whether calls of a region divide them. ``cells`` has for each store and key the name of an
     array, "given" or "none", and the place of the cell: "device", "host" or "both". ``lengths`` are
-    those known so far, by bound; ``rooms`` the capacities of growing stores. ``printed`` counts
+    those known so far, by bound; ``capacities`` those of growing stores. ``printed`` counts
     lines, ``saved`` are the paths of files. ``tops`` are the peaks of the ledger on device and
     host, with the bytes by store; ``copied`` the bytes moved.
     """
@@ -60,7 +65,7 @@ class State:
     cells: list[SavedCell]
     bounds: dict[str, int]
     lengths: dict[str, list[tuple[list[int], int]]]
-    rooms: list[int]
+    capacities: list[int]
     done: int
     printed: int
     saved: list[str]
@@ -95,8 +100,11 @@ def write_state(directory: Path, state: State, arrays: Mapping[str, HostArray]) 
         raise RunError(errors.unwritable(str(path), error.strerror or str(error))) from None
 
 
-def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
-    """Read a checkpoint; its identity must be that of this run. Raises ``RunError``."""
+def read_state(directory: Path, identity: Identity, *, anyway: bool = False) -> RestoredCheckpoint:
+    """Read a checkpoint; its identity must be that of this run. Raises ``RunError``.
+
+    ``anyway``: the machine, on which numbers depend, may be another one.
+    """
     path = directory / STATE
     if not path.is_file():
         raise RunError(no_checkpoint(str(directory), directory.is_dir()))
@@ -108,15 +116,16 @@ def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
         contents = _array_bytes({name: read() for name, read in arrays.items()})
         if metadata.get("digest") != _digest(metadata["state"], contents):
             raise ValueError("its bytes have changed since it was written")
-        missing = [c for c in state.cells if c[2] not in ("none", "given", *arrays)]
-        if missing:
-            raise ValueError(f"it lacks the tensor {missing[0][2]}")
         printed = _printed(directory, state.printed)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise RunError(broken_checkpoint(str(path), reason or str(error))) from None
-    if differing := [*_differences(state.identity, identity)]:
+    kinds = dict.fromkeys((*state.identity, *identity))
+    same_run = [kind for kind in kinds if kind != MACHINE]
+    if differing := [*_differences(state.identity, identity, same_run)]:
         raise RunError(other_run(str(directory), differing))
+    if not anyway and (differing := [*_differences(state.identity, identity, [MACHINE])]):
+        raise RunError(other_machine(str(directory), differing))
     return RestoredCheckpoint(state=state, arrays=arrays, printed=printed)
 
 
@@ -142,17 +151,36 @@ def _state(text: str) -> State:
         raise ValueError("another version of tempoc wrote it")
     if data.keys() != {f.name for f in fields(State)}:
         raise ValueError("what it says about the run is not complete")
+    for name, hint in get_type_hints(State).items():
+        if not _is_a(data[name], hint):
+            raise ValueError(f"what it says about {name} is of another type")
     return State(**data)
 
 
-def _differences(held: Identity, now: Identity) -> Iterator[str]:
-    """The differences between two identities, as texts."""
-    for kind in dict.fromkeys((*held, *now)):
+def _is_a(value: object, hint: Any) -> bool:
+    """Whether a value of JSON is of a type; tuples are lists there."""
+    parts, origin = get_args(hint), get_origin(hint)
+    if origin is UnionType:
+        return any(_is_a(value, part) for part in parts)
+    if origin is dict and isinstance(value, dict):
+        return all(_is_a(item, parts[1]) for item in value.values())
+    if origin is list and isinstance(value, list):
+        return all(_is_a(item, parts[0]) for item in value)
+    if origin is tuple and isinstance(value, list):
+        return len(value) == len(parts) and all(map(_is_a, value, parts))
+    if hint is int:
+        return type(value) is int and abs(value) < _INTEGERS
+    return type(value) is hint or (value is None and hint is NoneType)
+
+
+def _differences(held: Identity, now: Identity, kinds: list[str]) -> Iterator[str]:
+    """The differences between two identities of these kinds, as texts."""
+    for kind in kinds:
         old, new = held.get(kind, {}), now.get(kind, {})
         for name in dict.fromkeys((*old, *new)):
             if old.get(name) != new.get(name):
-                values = old.get(name, "none"), new.get(name, "none")
-                short = max(map(len, values)) < _WIDTH
+                values = old.get(name) or "none", new.get(name) or "none"
+                short = kind == MACHINE or max(map(len, values)) < _WIDTH
                 yield f"{kind} {name}".rstrip() + (
                     " was {}, is {}".format(*values) if short else ""
                 )
@@ -182,6 +210,8 @@ def _digest(text: str, parts: Iterator[bytes]) -> str:
 def _printed(directory: Path, least: int) -> int:
     """The number of lines printed until the run ended, at least ``least`` (at the checkpoint)."""
     path = directory / PRINTED
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{PRINTED} beside it is no file")
     text = path.read_text(encoding="ascii").strip() if path.exists() else str(least)
     if not text.isdigit():
         raise ValueError(f"{PRINTED} beside it holds no number")

@@ -13,6 +13,7 @@ import inspect
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence as Many
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -21,10 +22,14 @@ from typing import Any
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.files.locks import exclusive
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.codec import dump
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.checkpoint.restorable import BOTH, ON_DEVICE, ON_HOST, check_restored
 from tempoc.runtime.checkpoint.state import (
+    MACHINE,
+    STATE,
     VARIANT,
     Counter,
     Identity,
@@ -48,20 +53,20 @@ from tempoc.runtime.host.effects import Show, Shown
 from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.memory import host_functions
+from tempoc.runtime.messages.memory import broken_checkpoint, busy_checkpoint, host_functions
+from tempoc.runtime.walk.code import HostCode
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.values import Variables
 
 EVERY = 60.0
 """Seconds between two checkpoints."""
-ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
-"""Where a cell is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointOptions:
     """Where and how often (in seconds) to write checkpoints, and the checkpoint to resume from.
 
+    ``anyway``: resume on another device, with another JAX, under other flags of XLA as well.
     ``stop`` requests a checkpoint at the next suspend point and the end of the run
     (`RunSuspended`).
     """
@@ -69,11 +74,15 @@ class CheckpointOptions:
     directory: Path | None = None
     every: float = EVERY
     resume: Path | None = None
+    anyway: bool = False
     stop: Event = field(default_factory=Event)
 
 
 def checkpoint_options(
-    checkpoint: str | Path | None, every: float | None, resume: str | Path | None
+    checkpoint: str | Path | None,
+    every: float | None,
+    resume: str | Path | None,
+    anyway: bool = False,
 ) -> CheckpointOptions | None:
     """The options for these arguments of a run; ``None`` without checkpoints."""
     if checkpoint is None and resume is None:
@@ -82,6 +91,7 @@ def checkpoint_options(
         directory=None if checkpoint is None else Path(checkpoint),
         every=EVERY if every is None else every,
         resume=None if resume is None else Path(resume),
+        anyway=anyway,
     )
 
 
@@ -101,12 +111,25 @@ class Suspender:
         self.saved: list[str] = []
         self.counter: Counter | None = None
         self.written_at = time.monotonic()
+        self.held = ExitStack()
+        try:
+            self._open(keep)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, keep: CheckpointOptions) -> None:
+        if keep.directory is not None:
+            check_writable(keep.directory, create=True)
+            try:
+                self.held.enter_context(exclusive(keep.directory / STATE, 0.0))
+            except TimeoutError:
+                raise RunError(busy_checkpoint(str(keep.directory))) from None
         if keep.resume is not None:
-            self.restored = read_state(keep.resume, identity)
+            self.restored = read_state(keep.resume, self.identity, anyway=keep.anyway)
             self.printed, self.shown = self.restored.state.printed, self.restored.printed
             self.saved = [*self.restored.state.saved]
         if keep.directory is not None:
-            check_writable(keep.directory, create=True)
             if keep.resume is None or keep.resume.resolve() != keep.directory.resolve():
                 check_free(keep.directory)
             self.counter = Counter(keep.directory, self.shown)
@@ -131,23 +154,26 @@ class Suspender:
             self.counter.put(self.shown)
 
     def close(self) -> None:
-        """Close the counter of lines."""
+        """Close the counter of lines, and let other runs write to the directory."""
         if self.counter is not None:
             self.counter.close()
+        self.held.close()
 
     # -------------------------------------------------------------- snapshots
 
-    def attach(self, frame: RunFrame, given: Mapping[str, CellArrays], resume: Many[int]) -> None:
-        """Take the frame of the run; one that resumes is restored.
-
-        ``resume`` are the instructions after suspend points.
-        """
+    def attach(self, frame: RunFrame, given: Mapping[str, CellArrays], code: HostCode) -> None:
+        """Take the frame of the run; one that resumes is restored. Raises ``RunError``."""
         self.frame = frame
         self.given = {name: {bare_key(k): c for k, c in cs.items()} for name, cs in given.items()}
         self.numbers = {store.name: i for i, store in enumerate(frame.layouts)}
         if self.restored is not None:
+            try:
+                check_restored(self.restored, frame, self.given, code)
+            except ValueError as error:
+                path = str(self.options.resume / STATE) if self.options.resume else ""
+                raise RunError(broken_checkpoint(path, str(error))) from None
             self._restore(self.restored)
-            frame.position = resume[self.restored.state.position]
+            frame.position = code.resume[self.restored.state.position]
             self.restored = None
 
     def is_due(self) -> bool:
@@ -174,7 +200,7 @@ class Suspender:
                 bound: [([*map(int, point)], int(n)) for point, n in ends.items()]
                 for bound, ends in frame.ends.items()
             },
-            rooms=[*frame.capacities.now],
+            capacities=[*frame.capacities.now],
             done=frame.done[0],
             printed=self.printed,
             saved=self.saved,
@@ -216,7 +242,7 @@ class Suspender:
         frame, state = self.frame, restored.state
         ledger = frame.ledger
         ledger.restart(state.tops)
-        frame.capacities.now[:] = state.rooms
+        frame.capacities.now[:] = state.capacities
         frame.bounds.update(state.bounds)
         frame.done[0] = state.done
         for bound, lengths in state.lengths.items():
@@ -298,13 +324,14 @@ def called_hosts(program: prog.Program, given: frozenset[str]) -> list[str]:
 def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:
     """The identity of a run, which its resumption must share."""
     # The runner and the sources, which are listed as well, may differ.
-    kept = tuple(f for f in loaded.program.files if f[0].endswith(KERNELS))
-    text = dump(replace(loaded.program, provenance=(), files=kept))
+    kernels = tuple(f for f in loaded.program.files if f[0].endswith(KERNELS))
+    text = dump(replace(loaded.program, provenance=(), files=kernels))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
     return {
         VARIANT: {"": loaded.variant} if loaded.variant else {},
         "the program": {"": _digest(text.encode())},
         "the precision": {"": precision},
+        MACHINE: backend.numerics(),
         "the Python module": modules,
         "the bound": {name: str(value) for name, value in bindings.bounds.items()},
         "the seed": {"": str(bindings.seed)} if loaded.program.seed else {},

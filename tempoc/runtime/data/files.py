@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.files.below import FileIdentity, existing_below, replace_below
 from tempoc.files.durable import make_folder, probe, replace_file
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.npy import open_npy, open_npz
@@ -22,6 +23,7 @@ from tempoc.runtime.data.safetensors import open_data, write_safetensors
 from tempoc.runtime.data.source import DataFile, TensorSource
 from tempoc.runtime.messages import run as errors
 
+FileWriter = Callable[[BinaryIO], object]
 SUFFIXES = (".npy", ".npz", ".safetensors")
 BUNDLES = (".npz", ".safetensors")
 _READERS: dict[str, Callable[[DataFile], dict[str, TensorSource]]] = {
@@ -105,23 +107,44 @@ def check_file(path: str | Path) -> None:
 
 def write_arrays(path: str | Path, arrays: Mapping[str, HostArray]) -> None:
     """Write all arrays to an ``.npz`` or ``.safetensors`` file."""
-    path = Path(path)
-    if path.suffix not in BUNDLES:
+    _replace(Path(path), _bundle_writer(path, arrays))
+
+
+def _bundle_writer(path: str | Path, arrays: Mapping[str, HostArray]) -> FileWriter:
+    suffix = Path(path).suffix
+    if suffix not in BUNDLES:
         raise RunError(errors.unknown_suffix(str(path), BUNDLES))
-    writer = _write_npz if path.suffix == ".npz" else write_safetensors
-    _replace(path, lambda file: writer(file, arrays))
+    write = _write_npz if suffix == ".npz" else write_safetensors
+    return lambda file: write(file, arrays)
 
 
-def write_below(directory: Path, path: str, arrays: Mapping[str, HostArray]) -> None:
-    """Write arrays to a file below a directory, making directories on the way."""
-    target = directory / path
-    check_writable(target.parent, create=True)
-    write_arrays(target, arrays)
+class OutputFolder:
+    """A directory into which a run writes each file once, and nothing outside of it."""
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+        self.made: dict[FileIdentity, str] = {}
+
+    def write(self, path: str, arrays: Mapping[str, HostArray] | HostArray) -> None:
+        """Write arrays by name, or a single one, making folders on the way. Raises ``RunError``."""
+        writer = (
+            _bundle_writer(path, arrays) if isinstance(arrays, Mapping) else _array_writer(arrays)
+        )
+        try:
+            make_folder(self.directory)
+            # Names that differ by case may be one file.
+            there = existing_below(self.directory, path)
+            if there in self.made:
+                raise RunError(errors.saved_twice(f"{path} (or {self.made[there]})"))
+            self.made[replace_below(self.directory, path, writer)] = path
+        except (OSError, ValueError) as error:
+            where = str(self.directory / path)
+            raise RunError(errors.unwritable(where, _reason(error))) from None
 
 
-def write_array(path: str | Path, array: HostArray) -> None:
-    """Write one array to an ``.npy`` file; bfloat16, which the format lacks, becomes float32."""
-    _replace(Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False))
+def _array_writer(array: HostArray) -> FileWriter:
+    """Writes one array as ``.npy``; bfloat16, which the format lacks, becomes float32."""
+    return lambda file: npy.write_array(file, _storable(array), allow_pickle=False)
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
@@ -141,7 +164,7 @@ def _write_npz(file: BinaryIO, arrays: Mapping[str, HostArray]) -> None:
                 npy.write_array(member, _storable(array), allow_pickle=False)
 
 
-def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def _replace(path: Path, write: FileWriter) -> None:
     try:
         replace_file(path, write)
     except (OSError, ValueError) as error:

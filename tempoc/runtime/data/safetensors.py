@@ -144,6 +144,8 @@ def write_safetensors(
 
     Raises ``ValueError`` for a dtype the format lacks.
     """
+    if "__metadata__" in tensors:
+        raise ValueError("no tensor in a safetensors file may be called __metadata__")
     header: dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
     offset = 0
     for name, array in tensors.items():

@@ -17,9 +17,9 @@ def aligned(array: HostArray, dtype: np.dtype[Any] | None = None) -> HostArray:
     """An aligned copy of an array, whose memory a CPU device shares."""
     target = dtype or array.dtype
     nbytes = array.size * target.itemsize
-    room = np.empty(nbytes + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + nbytes].view(target).reshape(array.shape)
+    padded = np.empty(nbytes + _ALIGNMENT, np.uint8)
+    start = -padded.ctypes.data % _ALIGNMENT
+    copy = padded[start : start + nbytes].view(target).reshape(array.shape)
     copy[...] = array
     return copy
 
@@ -32,6 +32,6 @@ def unaligned(
     Only arrays that XLA owns can be updated in place; aligned host memory it would merely share.
     """
     nbytes = math.prod(shape) * dtype.itemsize
-    room = make(nbytes + 2 * _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT + dtype.itemsize
-    return room[start : start + nbytes].view(dtype).reshape(shape)
+    padded = make(nbytes + 2 * _ALIGNMENT, np.uint8)
+    start = -padded.ctypes.data % _ALIGNMENT + dtype.itemsize
+    return padded[start : start + nbytes].view(dtype).reshape(shape)

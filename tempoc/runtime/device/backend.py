@@ -33,6 +33,8 @@ for package in (jax, np):
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
+_DUMPS = "--xla_dump"
+"""Flags of XLA that change no numbers begin like this."""
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
@@ -59,6 +61,14 @@ def device_text() -> str:
     if device.platform != "cpu":
         return str(device.device_kind)
     return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
+
+
+def numerics() -> dict[str, str]:
+    """On what the numbers of a program depend beside itself and its data."""
+    device = jax.devices()[0]
+    flags = [f for f in os.environ.get("XLA_FLAGS", "").split() if not f.startswith(_DUMPS)]
+    kind = f"{device.device_kind} {platform.machine()}"
+    return {"device": kind, "JAX": VERSION, "XLA flags": " ".join(sorted(flags))}
 
 
 def has_x64(x64: bool) -> bool:
@@ -109,7 +119,7 @@ def _use_cache() -> None:
     except OSError:
         return
     jax.config.update("jax_compilation_cache_dir", str(directory))
-    # By default small kernels are not kept; ours are many and small.
+    # By default small kernels are not float_results; ours are many and small.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
@@ -311,8 +321,8 @@ def _lengthened_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
 def _lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
-    room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
-    return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
+    grown = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+    return jax.lax.dynamic_update_slice(grown, array, (0,) * array.ndim)
 
 
 def host(array: DeviceArray) -> HostArray:

@@ -50,13 +50,13 @@ def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]
         args = given[:count]
         floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
 
-        def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
+        def float_results(*some: DeviceArray) -> tuple[DeviceArray, ...]:
             replaced = dict(zip(floats, some, strict=True))
             result = function(*(replaced.get(k, a) for k, a in enumerate(args)))
             several = result if isinstance(result, tuple) else (result,)
             return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
 
-        pull = jax.vjp(kept, *(args[k] for k in floats))[1]
+        pull = jax.vjp(float_results, *(args[k] for k in floats))[1]
         return tuple(pull(given[count:]))
 
     return back

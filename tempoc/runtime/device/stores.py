@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,8 @@ from tempoc.symbolic.walk import evaluate
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
 CellArrays = dict[PointIndex, DeviceArray]
+_ADDRESSES = 1 << 47
+"""What a process can address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +82,13 @@ def layout(
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
     extents = (*sizes, *(evaluate(e, bounds) for e in store.shape))
     grows = store.growing
+    moduli = tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys)
+    _check(store, extents, moduli)
     return Layout(
         name=store.name,
         dtype=store.dtype,
         keys=tuple(k.dim for k in store.keys),
-        moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
+        moduli=moduli,
         axes=tuple(a.dim for a in store.axes),
         rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
         shape=tuple(extents[k] for k in store.order),
@@ -93,10 +99,49 @@ def layout(
     )
 
 
+def _check(store: Buffer, extents: tuple[int, ...], moduli: tuple[int, ...]) -> None:
+    """Raises ``RunError`` for sizes that no array has."""
+    rings = [n for n, axis in zip(extents, store.axes, strict=False) if axis.ring]
+    kept = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
+    size = math.prod(extents) * NUMPY[store.dtype].itemsize
+    if min(extents, default=0) < 0:
+        raise RunError(errors.impossible_store(store.name, f"have the shape {[*extents]}"))
+    if size >= _ADDRESSES:
+        raise RunError(errors.impossible_store(store.name, f"take {size} bytes"))
+    if min([*rings, *kept], default=1) < 1:
+        raise RunError(errors.impossible_store(store.name, "keep no point"))
+
+
 def layouts_of(program: Program, bounds: Mapping[str, int]) -> dict[str, Layout]:
     """The layouts of all stores of a program, in its order."""
     growing = groups(program)
     return {store.name: layout(store, bounds, growing) for store in program.stores}
+
+
+def fitting(
+    function: Callable[..., Any], stores: Sequence[Layout], more: int
+) -> Callable[..., Any]:
+    """A kernel whose first results are cells of stores; then ``more`` follow.
+
+    Several cells of a store are a dict. Nothing is known of a kernel without stores.
+
+    Raises ``TypeError`` when it is traced if they are not.
+    """
+
+    @functools.wraps(function)
+    def checked(*arrays: Any, **named: Any) -> Any:
+        results = function(*arrays, **named)
+        if stores and len(results) != len(stores) + more:
+            raise TypeError(f"it returns {len(results)} arrays, not {len(stores) + more}")
+        for store, result in zip(stores, results, strict=False):
+            for array in result.values() if isinstance(result, dict) else (result,):
+                dtype, shape = getattr(array, "dtype", None), getattr(array, "shape", None)
+                fits = store.group >= 0 or shape == store.shape
+                if not fits or dtype != NUMPY[store.dtype]:
+                    raise TypeError(f"it returns {dtype}{shape} for {store.name}, {store.shape}")
+        return results
+
+    return checked
 
 
 def bare_key(key: PointIndex) -> PointIndex | int:
@@ -198,6 +243,7 @@ def place_given(
     for i in program.inputs:
         source = bindings.inputs[i.name]
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
+            _check_cell(array, layouts[i.store])
             placed[i.store] = {(): array}
         else:
             placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], *how)
@@ -206,6 +252,7 @@ def place_given(
         sources = bindings.params[p.name]
         passed = p.store in straight and (shared is None or p.store not in shared.stores)
         if passed and (array := _as_it_is(sources.get(()), p)) is not None:
+            _check_cell(array, layouts[p.store])
             return {(): array}
         reads = {point: source.read for point, source in sources.items()}
         return _cells(p, template_dims(p), reads, layouts[p.store], *how)
@@ -273,6 +320,7 @@ def _cells(
                 at = where | dict(zip(stacked, point, strict=True))
                 part = read(tuple(at[d] for d in outer))[cut]
                 array[tuple(at[d] if d in stacked else slice(None) for d in store.axes)] = part
+        _check_cell(array, store)
         if store.away:
             cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)
         else:
@@ -280,6 +328,13 @@ def _cells(
         if len(pending) >= at_once:
             cells |= _put(pending, store.dtype)
     return cells | _put(pending, store.dtype)
+
+
+def _check_cell(array: HostArray, store: Layout) -> None:
+    """Raises ``RunError`` unless an array can be a cell of a store."""
+    if array.shape != store.shape:
+        what = f"hold arrays {[*store.shape]}, not {[*array.shape]} as they are given"
+        raise RunError(errors.impossible_store(store.name, what))
 
 
 def _put(pending: dict[PointIndex, HostArray], dtype: str) -> CellArrays:

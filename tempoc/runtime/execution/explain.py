@@ -13,6 +13,7 @@ from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.host.externs import underivable, untraceable
 from tempoc.runtime.host.failure import ExternFailure, failure, place
+from tempoc.runtime.host.user_code import exception_text
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
@@ -23,7 +24,7 @@ Fault = tuple[int, object, DeviceArray]
 
 
 def explained(
-    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: Exception
+    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: BaseException
 ) -> RunError | None:
     """The error for an exception in a call; ``None`` if the exception has no explanation.
 
@@ -43,12 +44,14 @@ def explained(
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
         traced = [e for e in frame.program.externs if not e.host]
-        if derived:
+        if derived and isinstance(error, Exception):
             error = underivable(derived, error)
         elif traced and isinstance(error, backend.TraceError):
             error = untraceable(traced, error)
         else:
-            return None
+            # Traced with other arrays than it was written for, or not what was written.
+            reason = exception_text(error)
+            return RunError(errors.kernel_failed(kernel.name, reason, (), errors.AGAIN))
     if not isinstance(call, Call):
         return failure(error, (), (), kernel.equations)
     scope = {**values, **{n: v for n, v in frame.variables.items() if isinstance(v, int)}}

@@ -85,7 +85,7 @@ class Machine(RunFrame):
         self.position = code.entry
         self.suspender = suspender
         if suspender is not None:
-            suspender.attach(self, given, code.resume)
+            suspender.attach(self, given, code)
 
     def run(self) -> list[Any]:
         """Run the code; returns the cells of stores by number, computed. Raises ``RunError``."""
@@ -98,7 +98,7 @@ class Machine(RunFrame):
                     if self.cells[number] is None:
                         raise RunError(errors.never_written(output.store, ""))
                     backend.wait(self.cells[number])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if (explanation := self.explained(error)) is None:
                 raise
             raise explanation from error
@@ -106,7 +106,7 @@ class Machine(RunFrame):
             self.suspender = None  # it refers to this frame, whose arrays would live on
         return self.cells
 
-    def explained(self, error: Exception) -> RunError | None:
+    def explained(self, error: BaseException) -> RunError | None:
         """The error for an exception in the code; ``None`` if the exception has no explanation."""
         if isinstance(error, RunError):
             return None
@@ -114,10 +114,10 @@ class Machine(RunFrame):
 
     # -------------------------------------------------------------- hooks
 
-    def region_steps(self, region: prog.Region, steps: range, room: int | None) -> int:
+    def region_steps(self, region: prog.Region, steps: range, steps_left: int | None) -> int:
         """As many as take about a quarter of a second."""
         pace = self.paces.setdefault(region.kernel, Pace(self.program.tuning))
-        return pace.start(len(steps), len(steps) if room is None else room)
+        return pace.start(len(steps), len(steps) if steps_left is None else steps_left)
 
     def region_returned(
         self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool

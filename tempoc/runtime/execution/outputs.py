@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import OutputSpan, ProgramOutput
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import KeyedCells, Layout
+from tempoc.runtime.messages import run as errors
 from tempoc.symbolic.walk import evaluate
 
 
@@ -22,7 +24,7 @@ class OutputSlice:
 
     ``points`` are the points read along each dimension of the store, ``spans`` the dimensions that
     are axes of the output, ``shape`` its spatial extents. ``slices`` are taken of each axis of a
-    cell, then the ``dropped`` axes are squeezed. ``is_cell``: the output is the whole cell.
+    cell, then the ``squeezed`` axes are squeezed. ``is_cell``: the output is the whole cell.
     """
 
     layout: Layout
@@ -31,7 +33,7 @@ class OutputSlice:
     spans: tuple[str, ...]
     shape: tuple[int, ...]
     slices: tuple[slice | tuple[int, ...], ...]
-    dropped: tuple[int, ...]
+    squeezed: tuple[int, ...]
     is_cell: bool
 
     def __call__(self, cells: KeyedCells | DeviceArray) -> HostArray:
@@ -68,7 +70,7 @@ class OutputSlice:
                 array = array.take(cut, axis=axis)
             elif cut != slice(0, array.shape[axis], 1):
                 array = array[(slice(None),) * axis + (cut,)]
-        return array.squeeze(self.dropped) if self.dropped else array
+        return array.squeeze(self.squeezed) if self.squeezed else array
 
 
 def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> OutputSlice:
@@ -76,6 +78,7 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)
+    _check(output, layout, points, shape)
     slices: list[slice | tuple[int, ...]] = []
     for dim, ring in zip(layout.axes, layout.rings, strict=True):
         indices = points[dim]
@@ -84,7 +87,7 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
         else:
             slices.append(slice(indices.start, indices.stop, indices.step))
     slices += [slice(0, n, 1) for n in shape]
-    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
+    squeezed = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
     full = [slice(0, n, 1) for n in layout.shape]
     return OutputSlice(
@@ -94,9 +97,25 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
         spans=tuple(d for d, e in entries.items() if isinstance(e, OutputSpan)),
         shape=shape,
         slices=tuple(slices),
-        dropped=dropped,
-        is_cell=plain and not layout.keys and not dropped and slices == full,
+        squeezed=squeezed,
+        is_cell=plain and not layout.keys and not squeezed and slices == full,
     )
+
+
+def _check(
+    output: ProgramOutput, layout: Layout, points: Mapping[str, range], shape: tuple[int, ...]
+) -> None:
+    """Raises ``RunError`` if an output reads what a cell does not have."""
+    extents = [layout.shape[layout.order.index(k)] for k in range(len(layout.order))]
+    read = [
+        0 if ring else points[d].stop for d, ring in zip(layout.axes, layout.rings, strict=True)
+    ]
+    for end, extent in zip((*read, *shape), extents, strict=True):
+        if end > extent:
+            raise RunError(errors.short_store(output.name, end, extent, layout.name))
+    for dim in points:
+        if points[dim].start < 0:
+            raise RunError(errors.short_store(output.name, points[dim].start, 0, layout.name))
 
 
 def _indices(entry: object, bounds: Mapping[str, int]) -> range:

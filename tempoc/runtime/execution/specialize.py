@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from tempoc.program.analysis.traversal import regions
+from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import commands_of
@@ -21,7 +21,7 @@ from tempoc.runtime.data.bindings import Bindings, Given, PointIndex, bind, is_s
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.stores import CellArrays, Layout, given_stores, layouts_of
+from tempoc.runtime.device.stores import CellArrays, Layout, fitting, given_stores, layouts_of
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
@@ -145,19 +145,42 @@ def prepare(
     if not isinstance(prepared, Prepared):
         program = loaded.program
         loops = {region.kernel for region in regions(program.tree)}
+        layouts = layouts_of(program, bounds)
+        functions = _with_checks(program, layouts, loaded.functions)
         prepared = Prepared(
             program=program,
             bounds=bounds,
-            layouts=layouts_of(program, bounds),
+            layouts=layouts,
             kernels=[
                 _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
-                for f, k in zip(loaded.functions, program.kernels, strict=True)
+                for f, k in zip(functions, program.kernels, strict=True)
             ],
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
         )
         loaded.known[key] = prepared
     return prepared
+
+
+def _with_checks(
+    program: prog.Program,
+    layouts: Mapping[str, Layout],
+    functions: Sequence[Callable[..., Any]],
+) -> list[Callable[..., Any]]:
+    """The kernels of calls, which check when JAX traces them that results fit their stores."""
+    results: dict[str, tuple[list[str], int]] = {}
+    for s in statements_in(program.tree):
+        if isinstance(s, prog.Call):
+            results[s.kernel] = [cell.store for cell in s.results], len(s.endings)
+        elif isinstance(s, prog.Region | prog.Block):
+            changed = (*s.carried, *(s.made if isinstance(s, prog.Block) else ()))
+            results[s.kernel] = [cells.store for cells in changed], bool(s.endings)
+    checked = []
+    for kernel, function in zip(program.kernels, functions, strict=True):
+        stores, ends = results.get(kernel.name, ([], 0))
+        more = ends + bool(kernel.checks)
+        checked.append(fitting(function, [layouts[store] for store in stores], more))
+    return checked
 
 
 def _compiled(

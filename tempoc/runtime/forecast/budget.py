@@ -85,7 +85,7 @@ def largest_bound(
     least = search.least()
     if least is None or least >= below:
         raise RunError(no_value(name))
-    smallest = search.needed(least) or 0
+    smallest = search.peak_at(least) or 0
     if smallest > budget:
         raise RunError(nothing_fits(name, least, smallest, budget))
     fits, step = least, 1
@@ -118,14 +118,14 @@ class _BoundSearch:
         resolved = resolve(self.program, self.bounds | {self.name: value}, (), {})
         return None if resolved.problems else resolved.values
 
-    def needed(self, value: int) -> int | None:
+    def peak_at(self, value: int) -> int | None:
         """The peak of a run; ``None`` if the value is not allowed."""
         bounds = self.allowed(value)
         return None if bounds is None else peak_bytes(self.program, bounds, self.given)
 
     def fits(self, value: int, budget: int) -> bool:
         """Whether a run with that value fits into the budget."""
-        peak = self.needed(value)
+        peak = self.peak_at(value)
         return peak is not None and peak <= budget
 
     def least(self) -> int | None:

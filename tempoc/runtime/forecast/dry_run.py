@@ -229,9 +229,9 @@ class _DryRun(RunFrame):
 
         return sample.steps(steps, at, self.capacities.sizes)
 
-    def region_steps(self, region: Region, steps: range, room: int | None) -> int:
+    def region_steps(self, region: Region, steps: range, steps_left: int | None) -> int:
         """All steps, or those before stores grow."""
-        return len(steps) if room is None else min(len(steps), room)
+        return len(steps) if steps_left is None else min(len(steps), steps_left)
 
     def region_returned(
         self, region: Region, steps: range, rest: range, result: Any, ended: bool

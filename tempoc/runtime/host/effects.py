@@ -14,7 +14,7 @@ import numpy as np
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
-from tempoc.runtime.data.files import write_below
+from tempoc.runtime.data.files import OutputFolder
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.report.streams import write_notice
 from tempoc.symbolic.expr import Expr
@@ -108,6 +108,7 @@ class EffectSink:
     def __init__(self, directory: str | Path = ".", reserved: Many[str | Path] = ()) -> None:
         """Save below ``directory``; each file once, and none that is ``reserved``."""
         self.directory = Path(directory)
+        self.folder = OutputFolder(directory)
         self.taken = [Path(path).resolve() for path in reserved]
         self.written: dict[str, None] = {}
 
@@ -123,7 +124,7 @@ class EffectSink:
         if (self.directory / path).resolve() in self.taken:
             raise RunError(errors.saved_elsewhere(str(self.directory / path)))
         self.written[path] = None
-        write_below(self.directory, path, dict(zip(shown.names, values, strict=True)))
+        self.folder.write(path, dict(zip(shown.names, values, strict=True)))
 
 
 def text(value: HostArray, label: str = "") -> str:

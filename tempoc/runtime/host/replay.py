@@ -23,7 +23,7 @@ class ReplayedCalls:
 
     def __init__(self, record: RecordedCalls) -> None:
         self.pending = {module: list(reversed(calls)) for module, calls in record.items()}
-        self.found: list[str] = []
+        self.differing: list[str] = []
 
     def call(
         self, extern: Extern, dims: Sequence[str], point: tuple[int, ...], args: Sequence[HostArray]
@@ -39,7 +39,7 @@ class ReplayedCalls:
             raise Diverged(f"the run called {recorded_text} before {shown}")
         for type_, actual, expected in zip(extern.arguments, recorded.args, args, strict=True):
             name = f"argument {type_.name} of {shown}"
-            self.found += differences(
+            self.differing += differences(
                 {name: actual}, {name: expected.astype(actual.dtype, copy=False)}
             )
         return recorded.results

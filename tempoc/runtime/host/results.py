@@ -37,8 +37,8 @@ def traced_result(extern: Extern, type_: ArrayType, value: Any, shape: tuple[int
 
 def _check_shape(extern: Extern, type_: ArrayType, array: Any, shape: tuple[int, ...]) -> None:
     if tuple(array.shape) != shape:
-        actual, wanted = errors.axes(array.shape), errors.axes(shape)
-        text = f"{result_text(extern, type_)} has shape {actual}, expected {wanted}"
+        actual, expected = errors.axes(array.shape), errors.axes(shape)
+        text = f"{result_text(extern, type_)} has shape {actual}, expected {expected}"
         raise ExternFailure(extern.name, text)
 
 
@@ -82,14 +82,14 @@ def _leaves(extern: Extern, type_: ArrayType, value: Any, depth: int) -> Iterato
 
 def _check_leaf(extern: Extern, type_: ArrayType, leaf: Any) -> None:
     """Whether an array or a number is of the declared dtype. Raises `ExternFailure`."""
-    wanted = NUMPY[type_.dtype]
+    expected = NUMPY[type_.dtype]
     result = result_text(extern, type_)
     if type(leaf) in _NUMBERS:
         is_float = type_.dtype in FLOATS and type(leaf) is not bool
-        if not is_float and wanted.kind not in _NUMBERS[type(leaf)]:
+        if not is_float and expected.kind not in _NUMBERS[type(leaf)]:
             kind = type(leaf).__name__
             text = f"{result} is {_short(leaf)}, a Python {kind}, expected {type_.dtype}"
-            raise _uncast(extern, text, wanted)
+            raise _uncast(extern, text, expected)
         return
     if isinstance(leaf, np.ma.MaskedArray):
         text = f"{result} is a masked array, whose masked elements have no value"
@@ -100,9 +100,9 @@ def _check_leaf(extern: Extern, type_: ArrayType, leaf: Any) -> None:
         raise _not_an_array(extern, type_, leaf) from None
     if dtype.kind in "OUSMm" or dtype.names is not None:
         raise _not_an_array(extern, type_, leaf)
-    if dtype.newbyteorder("=") != wanted:
+    if dtype.newbyteorder("=") != expected:
         text = f"{result} has dtype {described(dtype)}, expected {type_.dtype}"
-        raise _uncast(extern, text, wanted)
+        raise _uncast(extern, text, expected)
 
 
 def _numbers(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
@@ -121,8 +121,8 @@ def _numbers(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
     raise ExternFailure(extern.name, text)
 
 
-def _uncast(extern: Extern, text: str, wanted: np.dtype[Any]) -> ExternFailure:
-    help = f"nothing is cast: make it {wanted.name} in the function"
+def _uncast(extern: Extern, text: str, expected: np.dtype[Any]) -> ExternFailure:
+    help = f"nothing is cast: make it {expected.name} in the function"
     return ExternFailure(extern.name, text, help=help)
 
 

@@ -1,4 +1,4 @@
-"""Reads the directory of a compiled program, and checks schema, version and digests.
+"""Reads the directory of a compiled program, and checks schema, version, digests and contents.
 
 Every file is read once, its digest is checked on the bytes that were read, and these are used. What
 is read belongs together, even if the program is compiled again meanwhile. Only what is used is
@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.files.snapshot import OpenFolder, digest, read_folder
+from tempoc.program.analysis.verify import verify
 from tempoc.program.codec import load as decode, load_choices as decode_choices
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import Program
@@ -87,7 +88,9 @@ def program_in(folder: OpenFolder) -> Program:
 
 def _decoded(path: Path, content: bytes) -> Program:
     try:
-        return decode(content.decode())
+        program = decode(content.decode())
+        verify(program)
+        return program
     except (UnicodeDecodeError, ProgramError) as error:
         raise RunError(errors.damaged_program(str(path), str(error))) from None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import CO_VARARGS
 from pathlib import Path
 from typing import Any
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.device.backend import check_device
@@ -85,7 +87,30 @@ def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:
     if missing:
         reason = f"it does not define {errors.listed(missing)}"
         raise RunError(errors.bad_kernels(str(path), reason))
+    other = [n for n, count in _arguments(program) if not _takes(scope[n], count)]
+    last = {k.name: max(k.donated, default=-1) for k in program.kernels}
+    other += [n for n, count in last.items() if not _takes(scope[n], count + 1, more=True)]
+    if other:
+        reason = f"{errors.listed(other)} takes other arguments than the program gives"
+        raise RunError(errors.bad_kernels(str(path), reason))
     return scope
+
+
+def _arguments(program: prog.Program) -> Iterator[tuple[str, int]]:
+    """The kernels of all calls, with the numbers of their arguments."""
+    for s in statements_in(program.tree):
+        if isinstance(s, prog.Call):
+            yield s.kernel, len(s.args)
+        elif isinstance(s, prog.Region | prog.Block):
+            yield s.kernel, len(s.carried) + len(s.read)
+
+
+def _takes(kernel: Callable[..., Any], count: int, *, more: bool = False) -> bool:
+    """Whether a function takes the coordinates and so many arrays, or ``more`` of them."""
+    code = getattr(kernel, "__code__", None)
+    if code is None or code.co_flags & CO_VARARGS:
+        return True
+    return bool(code.co_argcount == count + 1 or (more and code.co_argcount > count))
 
 
 def namespace(text: str, path: str) -> dict[str, Any]:
@@ -95,7 +120,7 @@ def namespace(text: str, path: str) -> dict[str, Any]:
     scope: dict[str, Any] = {"__name__": "kernels", "__file__": path}
     try:
         exec(compile(text, path, "exec"), scope)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RunError(errors.bad_kernels(path, f"{type(error).__name__}: {error}")) from None
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     return scope

@@ -10,30 +10,30 @@ from tempoc.runtime.messages.units import size_text
 
 
 def over_budget(
-    needed: int, budget: int, largest: Mapping[str, int], *, searched: bool = False
+    peak: int, budget: int, largest: Mapping[str, int], *, searched: bool = False
 ) -> Diagnostic:
     """The stores of a run would not fit. ``largest``: bounds that do, the others as they are.
 
     ``searched``: no other way to compile the program takes less.
     """
     least = "however it is compiled, the run takes at least" if searched else "the run takes"
-    notes = [f"the smallest budget that would do is {needed} bytes"]
+    notes = [f"the smallest budget that would do is {peak} bytes"]
     notes += [f"the largest {n} that fits, all else as it is: {v}" for n, v in largest.items()]
     return error(
         "RT580",
-        f"{least} {size_text(needed)}, more than the budget of {size_text(budget)}",
+        f"{least} {size_text(peak)}, more than the budget of {size_text(budget)}",
         help="tempoc explain --memory shows what takes how much",
         notes=tuple(notes),
     )
 
 
-def nothing_fits(bound: str, least: int, needed: int, budget: int) -> Diagnostic:
+def nothing_fits(bound: str, least: int, peak: int, budget: int) -> Diagnostic:
     """Not even the smallest value of a bound fits."""
     return error(
         "RT581",
-        f"no {bound} fits: with {bound} = {least} the run takes {size_text(needed)}, "
+        f"no {bound} fits: with {bound} = {least} the run takes {size_text(peak)}, "
         f"the budget is {size_text(budget)}",
-        notes=(f"the smallest budget that would do is {needed} bytes",),
+        notes=(f"the smallest budget that would do is {peak} bytes",),
     )
 
 
@@ -83,3 +83,20 @@ def other_run(directory: str, differing: Sequence[str]) -> Diagnostic:
         help="go on with the same program, bounds, seed and data",
         notes=tuple(f"different: {difference}" for difference in differing),
     )
+
+
+def other_machine(directory: str, differing: Sequence[str]) -> Diagnostic:
+    """A checkpoint that was written where the same run gives other numbers."""
+    return error(
+        "RT588",
+        f"the checkpoint in {directory} was written where numbers may come out differently",
+        help="--resume-anyway goes on with it; the result is then not that of one whole run",
+        notes=tuple(f"different: {difference}" for difference in differing),
+    )
+
+
+busy_checkpoint = ErrorRow(
+    "RT589",
+    "another run writes its checkpoints to {directory}",
+    "wait for its end, or name another directory",
+)

@@ -47,6 +47,21 @@ changed_file = ErrorRow(
     "undo the change, or compile the program again into another directory",
 )
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
+AGAIN = "compile the program again; if that does not help, please report it with the program"
+impossible_store = ErrorRow(
+    "RT509", "with these bounds the store {name} would {what}", "choose other bounds, or " + AGAIN
+)
+out_of_range = ErrorRow(
+    "RT560", "the program leaves its range: {name} would run at {dim} = {value}, of {size}", AGAIN
+)
+short_store = ErrorRow(
+    "RT558",
+    "the output {name} reads up to {end} of an axis of {extent} of the store {store}",
+    AGAIN,
+)
+endless_loop = ErrorRow(
+    "RT557", "the loop over {var} from {first} to {last} leaves what 32 bits hold", AGAIN
+)
 
 
 # ------------------------------------------------------------------ bounds
@@ -260,11 +275,14 @@ def no_device(reason: str, platforms: str) -> Diagnostic:
     return error("RT556", f"there is no device to run on: {reason}", help=help, notes=note)
 
 
-def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnostic:
+def kernel_failed(
+    kernel: str, reason: str, equations: Sequence[str], help: str | None = None
+) -> Diagnostic:
     """The backend refused or died, for example for lack of memory."""
     return error(
         "RT551",
         f"the kernel {kernel} failed: {reason}",
+        help=help,
         notes=tuple(f"it computes {e}" for e in equations),
     )
 

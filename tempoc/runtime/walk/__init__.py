@@ -1,4 +1,4 @@
 """The host program of a compiled program as flat code, and the frame it runs in.
 
-May import, of its package: data, device
+May import, of its package: data, device, messages
 """

@@ -7,10 +7,12 @@ executes the statements of blocks one by one, since each of them has bytes of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, assert_never
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.analysis.traversal import (
     final_frees,
@@ -20,11 +22,13 @@ from tempoc.program.analysis.traversal import (
 )
 from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.data.bounds import LIMIT
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk import blocks, instructions as code
-from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall
+from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall, OpenLoop
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.growth import (
     GroupRows,
@@ -35,7 +39,7 @@ from tempoc.runtime.walk.growth import (
 )
 from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
-from tempoc.runtime.walk.values import Values, Variables, function
+from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -88,6 +92,13 @@ def assemble(
     return assembler.assemble()
 
 
+def steps_within(var: str, steps: range) -> range:
+    """The steps of a loop. Raises ``RunError`` if 32 bits do not hold them, as coordinates."""
+    if steps and max(abs(steps[0]), abs(steps[-1])) >= LIMIT:
+        raise RunError(errors.endless_loop(var, steps[0], steps[-1]))
+    return steps
+
+
 @dataclass(slots=True)
 class _Label:
     """An instruction that is not known yet."""
@@ -115,12 +126,15 @@ class _Assembler:
     acts: list[tuple[int, Action]] = field(default_factory=list)
     calls: dict[int, KernelCall | prog.Host] = field(default_factory=dict)
     resume: list[int] = field(default_factory=list)
+    around: list[tuple[OpenLoop, ...]] = field(default_factory=list)
+    open: list[OpenLoop] = field(default_factory=list)
     loops: list[prog.Loop] = field(default_factory=list)
     hosts: list[prog.Host] = field(default_factory=list)
     effects: list[prog.Effect] = field(default_factory=list)
     zeros: dict[int, None] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
+    ranges: dict[str, ValueRange] = field(default_factory=dict)
     uninterrupted: bool = False
 
     def assemble(self) -> HostCode:
@@ -142,6 +156,7 @@ class _Assembler:
             entry=self.to(0),
             calls=self.calls,
             resume=tuple(map(self.to, self.resume)),
+            around=tuple(self.around),
             loops=tuple(self.loops),
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
@@ -200,6 +215,7 @@ class _Assembler:
         if self.hooks.suspend and not self.uninterrupted:
             number, following = len(self.resume), self.following
             self.resume.append(following)
+            self.around.append(tuple(self.open))
             self.emit(lambda: code.boundary(number, self.to(following)))
 
     def grow(self, checks: Iterable[GroupRows]) -> None:
@@ -293,9 +309,11 @@ class _Assembler:
         limit = function(self.values.of(loop.limit)) if upward and loop.limit is not None else None
         body, end = self.following, _Label()
         self.emit(lambda: code.next_step(loop.var, limit, self.to(body), self.to(end.number)))
+        self.open.append(OpenLoop(loop.var, steps, divided=False))
         self.boundary()
-        with self.growth.scoped():
+        with self.growth.scoped(), self.stepping(loop):
             self.statement(loop.body)
+        self.open.pop()
         acts = self.acts
         if acts and acts[0][0] == body:
             self.makers[head - 1] = lambda: code.loop_of_actions(
@@ -313,10 +331,46 @@ class _Assembler:
             upper = ix.minimum(upper, loop.limit)
         first, end = self.values.of(lower), self.values.of(upper)
         if not callable(first) and not callable(end):
-            fixed = range(first, end, step)
+            fixed = steps_within(loop.var, range(first, end, step))
             return lambda variables: fixed
         start, stop = function(first), function(end)
-        return lambda variables: range(start(variables), stop(variables), step)
+        if all(map(self.is_narrow, (lower, upper))):
+            return lambda variables: range(start(variables), stop(variables), step)
+        return lambda variables: steps_within(
+            loop.var, range(start(variables), stop(variables), step)
+        )
+
+    def is_narrow(self, e: ix.Expr) -> bool:
+        """Whether 32 bits hold an expression for certain."""
+        ends = value_range(self.values.settled(e), self.ranges)
+        return ends is not None and max(map(abs, ends)) < LIMIT
+
+    @contextmanager
+    def stepping(self, loop: prog.Loop) -> Iterator[None]:
+        """Within the block the range of a variable is known, if that of its loop is."""
+        upward = loop.step > 0
+        ends = loop.lower, loop.upper - 1 if upward else loop.upper + 1
+        spans = [value_range(self.values.settled(e), self.ranges) for e in ends]
+        outer = dict(self.ranges)
+        if (first := spans[0]) is not None and (last := spans[1]) is not None:
+            low, high = (first[0], last[1]) if upward else (last[0], first[1])
+            self.ranges[loop.var] = low, max(low, high)
+        yield
+        self.ranges = outer
+
+    def check_point(self, call: prog.Call, kernel: prog.Kernel) -> None:
+        """Check that a call is within its dimensions, unless that is certain: it mostly is."""
+        sizes = dict(self.program.dims)
+        outside = []
+        for dim, e in zip(kernel.dims, call.point, strict=False):
+            ends, size = (
+                value_range(self.values.settled(e), self.ranges),
+                self.values.bounds[sizes[dim]],
+            )
+            if ends is None or ends[0] < 0 or ends[1] >= size:
+                outside.append((dim, function(self.values.of(e)), size))
+        if outside:
+            self.act(code.within(kernel.name, outside))
 
     # -------------------------------------------------------------- calls
 
@@ -327,6 +381,7 @@ class _Assembler:
         stored = [cell for cell in call.results if cell.store not in self.given]
         if not stored and not kernel.checks and effect is None and not call.endings:
             return
+        self.check_point(call, kernel)
         self.grow(self.growth.of(call.needs))
         overwritten = [self.location(cell) for cell in stored if cell.when is None]
         readers = tuple(
@@ -410,7 +465,7 @@ class _Assembler:
             outer=self.tuple([*map(ix.Sym, region.point)]),
             lengths=self.tuple(region.lengths),
             limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
-            room=self.room(region),
+            steps_left=self.steps_left(region),
             needs=tuple(needs),
             counted=self.hooks.progress,
         )
@@ -418,7 +473,9 @@ class _Assembler:
         self.emit(lambda: run.enter(self.to(enter)))
         call, returned, end = len(self.makers), self.following, _Label()
         self.emit(lambda: run.call(self.to(returned), self.to(end.number)), region)
+        self.open.append(OpenLoop(loop.var, run.steps, divided=True))
         self.boundary()
+        self.open.pop()
         self.jump(call)
         self.mark(end)
         if dead := final_frees(loop.body, frozenset(region.local)):
@@ -431,17 +488,17 @@ class _Assembler:
                 self.statement(part)
             self.mark(after)
 
-    def room(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
+    def steps_left(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
         """How many steps of a region may follow a step before stores must grow."""
         needs = [(g, function(self.values.of(e))) for g, e in self.growth.per_step(region)]
         if not needs:
             return None
 
-        def room(frame: RunFrame) -> int:
+        def steps_left(frame: RunFrame) -> int:
             left = frame.capacities.steps_left
             return min(left(group, rows(frame.variables)) for group, rows in needs)
 
-        return room
+        return steps_left
 
     def block(self, block: prog.Block) -> None:
         """A block as one call, or its statements one by one."""
@@ -524,6 +581,9 @@ class _Assembler:
             return lambda variables: ()
         point = self.values.point(some)
         if not callable(point):
+            for value in point:
+                if abs(value) >= LIMIT:
+                    raise RunError(errors.out_of_range("a kernel", "a coordinate", value, LIMIT))
             constant = self.device.constant(point)
             return lambda variables: constant
         if len(some) == 1 and (affine := self.values.affine(some[0])) is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.walk.frame import RunFrame
+from tempoc.runtime.walk.values import Variables
 
 Instruction = Callable[[RunFrame], int]
 """Changes the state of a run, and returns the number of the next instruction."""
@@ -16,13 +18,22 @@ KernelCall = prog.Call | prog.Region | prog.Block
 """What calls a kernel."""
 
 
+class OpenLoop(NamedTuple):
+    """A loop around a suspend point: its variable, its steps, whether calls divide them."""
+
+    var: str
+    steps: Callable[[Variables], range]
+    divided: bool
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HostCode:
     """The instructions of a program for given bounds and given stores.
 
     The first is ``entry``. ``calls`` has the nodes of those that call kernels or host functions,
-    ``resume`` the instruction after each suspend point. ``hosts`` and ``effects`` are referred to
-    by number; ``zeros`` are the stores, by number, that need zeros for absent arguments.
+    ``resume`` the instruction after each suspend point, ``around`` the loops around it. ``hosts``
+    and ``effects`` are referred to by number; ``zeros`` are the stores, by number, that need zeros
+    for absent arguments.
     ``straight`` are the stores of inputs and params whose arrays are passed directly to a call.
     """
 
@@ -30,6 +41,7 @@ class HostCode:
     entry: int
     calls: Mapping[int, KernelCall | prog.Host]
     resume: tuple[int, ...]
+    around: tuple[tuple[OpenLoop, ...], ...]
     loops: tuple[prog.Loop, ...]
     hosts: tuple[prog.Host, ...]
     effects: tuple[prog.Effect, ...]

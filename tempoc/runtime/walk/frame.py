@@ -190,10 +190,10 @@ class RunFrame(ABC):
         return steps
 
     @abstractmethod
-    def region_steps(self, region: prog.Region, steps: range, room: int | None) -> int:
+    def region_steps(self, region: prog.Region, steps: range, steps_left: int | None) -> int:
         """The number of steps for the next call of a region, of the remaining ``steps``.
 
-        With the ``room`` that there is, so many of them may follow without growth.
+        With the ``steps_left`` that there is, so many of them may follow without growth.
         """
 
     @abstractmethod

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import END, Instruction
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.operands import Action, Reader, Writer
@@ -103,9 +105,21 @@ def grow(group: int, rows: Function) -> Action:
     """Let a group of stores grow if it has fewer slots."""
 
     def act(frame: RunFrame) -> None:
-        needed = rows(frame.variables)
-        if needed > frame.capacities.now[group]:
-            frame.grow(group, needed)
+        count = rows(frame.variables)
+        if count > frame.capacities.now[group]:
+            frame.grow(group, count)
+
+    return act
+
+
+def within(kernel: str, points: Sequence[tuple[str, Function, int]]) -> Action:
+    """Refuse a call at a coordinate outside of its dimension; each with its name and its size."""
+
+    def act(frame: RunFrame) -> None:
+        for dim, coordinate, size in points:
+            value = coordinate(frame.variables)
+            if not 0 <= value < size:
+                raise RunError(errors.out_of_range(kernel, dim, value, size))
 
     return act
 
@@ -401,7 +415,7 @@ def call_block(device_call: DeviceCall, point: PointReader) -> Action:
 class RegionRun:
     """The calls of a region.
 
-    ``room`` gives how many steps may follow a step without growth, ``needs`` what a call needs,
+    ``steps_left``: so many steps may follow a step without growth; ``needs``: what a call needs;
     ``limit`` where the loop ends, as far as that is known. ``counted``: its kernel calls count as
     those that it stands for.
     """
@@ -412,7 +426,7 @@ class RegionRun:
     outer: Callable[[Variables], tuple[int, ...]]
     lengths: Callable[[Variables], tuple[int, ...]]
     limit: Function | None
-    room: Callable[[RunFrame], int] | None
+    steps_left: Callable[[RunFrame], int] | None
     needs: tuple[tuple[int, Function], ...]
     counted: bool
 
@@ -439,8 +453,8 @@ class RegionRun:
             if not steps or (self.limit is not None and steps[0] >= self.limit(variables)):
                 frame.loops.pop()
                 return following
-            room = None if self.room is None else self.room(frame)
-            count = frame.region_steps(region, steps, room)
+            steps_left = None if self.steps_left is None else self.steps_left(frame)
+            count = frame.region_steps(region, steps, steps_left)
             now, rest = steps[:count], steps[count:]
             for group, rows in self.needs:
                 frame.grow(group, rows(variables))

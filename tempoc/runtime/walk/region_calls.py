@@ -39,6 +39,7 @@ class Pace:
         backend.wait(result)
         seconds = time.perf_counter() - self.started
         most = count * self.tuning.step_factor
-        wanted = self.tuning.call_ms / 1e3
-        fitting = most if seconds * most <= wanted * count else int(count * wanted / seconds)
+        call_seconds = self.tuning.call_ms / 1e3
+        is_short = seconds * most <= call_seconds * count
+        fitting = most if is_short else int(count * call_seconds / seconds)
         self.steps = backend.whole_steps(max(1, fitting))

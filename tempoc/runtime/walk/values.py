@@ -77,6 +77,39 @@ class Values:
         return tuple_value(self.all(some))
 
 
+ValueRange = tuple[int, int]
+"""The least and the greatest value."""
+
+
+def value_range(e: ix.Expr, variables: Mapping[str, ValueRange]) -> ValueRange | None:
+    """Interval arithmetic: between which values an expression is; ``None`` if that is not known."""
+    match e:
+        case ix.Const(value=value):
+            return value, value
+        case ix.Sym(name=name):
+            return variables.get(name)
+        case ix.IndexSum(terms=terms, const=const):
+            low = high = const
+            for factor, x in terms:
+                if (part := value_range(x, variables)) is None:
+                    return None
+                ends = sorted((factor * part[0], factor * part[1]))
+                low, high = low + ends[0], high + ends[1]
+            return low, high
+        case ix.FloorDiv(arg=x, divisor=k):
+            part = value_range(x, variables)
+            return part and (part[0] // k, part[1] // k)
+        case ix.Mod(divisor=k):
+            return 0, k - 1
+        case ix.IndexMin(args=args) | ix.IndexMax(args=args):
+            parts = [part for x in args if (part := value_range(x, variables)) is not None]
+            pick = min if isinstance(e, ix.IndexMin) else max
+            known = len(parts) == len(args)
+            return (pick(p[0] for p in parts), pick(p[1] for p in parts)) if known else None
+        case _:
+            return None
+
+
 def function(value: RunValue) -> Function:
     """The value as a function, also where it is constant."""
     return value if callable(value) else lambda variables: value

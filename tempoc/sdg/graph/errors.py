@@ -13,9 +13,9 @@ def _error(code: str, message: str, span: Span | None, *notes: str) -> Diagnosti
 # ---------------------------------------------------------------- text
 
 
-def unreadable(span: Span, found: str, expected: tuple[str, ...]) -> DiagnosticError:
+def unreadable(span: Span, actual: str, expected: tuple[str, ...]) -> DiagnosticError:
     """RT300: the text of a graph does not follow its grammar."""
-    met = f"`{found}`" if found.strip() else "the end of the line or text"
+    met = f"`{actual}`" if actual.strip() else "the end of the line or text"
     note = ("expected one of: " + ", ".join(expected),) if 0 < len(expected) <= 8 else ()
     return _error("RT300", f"{met} does not fit here", span, *note)
 
@@ -50,14 +50,14 @@ def not_given(kind: str, name: str, span: Span | None) -> DiagnosticError:
     return _error("RT312", f"the {kind} `{name}` is not given", span)
 
 
-def wrong_array(kind: str, name: str, expected: str, found: str) -> DiagnosticError:
+def wrong_array(kind: str, name: str, expected: str, actual: str) -> DiagnosticError:
     """RT313: data of another shape than declared."""
-    return _error("RT313", f"the {kind} `{name}` has shape {found}, expected {expected}", None)
+    return _error("RT313", f"the {kind} `{name}` has shape {actual}, expected {expected}", None)
 
 
-def wrong_result(name: str, expected: str, found: str, span: Span | None) -> DiagnosticError:
+def wrong_result(name: str, expected: str, actual: str, span: Span | None) -> DiagnosticError:
     """RT314: a value has another shape than its type says."""
-    return _error("RT314", f"{name} has shape {found}, but its type says {expected}", span)
+    return _error("RT314", f"{name} has shape {actual}, but its type says {expected}", span)
 
 
 def cannot_evaluate(name: str, why: str, span: Span | None) -> DiagnosticError:

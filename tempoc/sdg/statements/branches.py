@@ -112,14 +112,14 @@ def computing_branches(graph: Graph, members: Sequence[str]) -> dict[str, Branch
 
 def _first_branch(
     graph: Graph,
-    needed: Mapping[str, tuple[BranchCondition, ...]],
-    wanted: tuple[BranchCondition, ...],
+    conditions: Mapping[str, tuple[BranchCondition, ...]],
+    target: tuple[BranchCondition, ...],
     conds: Iterable[str],
 ) -> BranchSide | None:
-    for cond in conds if wanted else ():
+    for cond in conds if target else ():
         for slot in (1, 2):
-            branch = {*needed[cond], branch_condition(graph, cond, slot)}
-            if branch == {*wanted}:
+            branch = {*conditions[cond], branch_condition(graph, cond, slot)}
+            if branch == {*target}:
                 return cond, slot
     return None
 

@@ -33,9 +33,9 @@ def parse_graph(text: str, path: str) -> Graph:
     try:
         tree = _grammar().tree(text, "graph")
     except Mismatch as error:
-        span = source.span(error.offset, error.offset + len(error.found))
+        span = source.span(error.offset, error.offset + len(error.text))
         expected = tuple(_spelled(kind) for kind in error.expected)
-        raise errors.unreadable(span, error.found, expected) from None
+        raise errors.unreadable(span, error.text, expected) from None
     return _GraphReader(source).graph(tree)
 
 

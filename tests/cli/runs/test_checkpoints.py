@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from tempoc.files.locks import exclusive
 from tempoc.runtime.checkpoint.state import PRINTED, STATE
+from tempoc.runtime.device import backend
 from tests.cli.session import Session
 from tests.support.golden import Golden
 
@@ -90,3 +93,27 @@ def test_broken_files(tempoc: Session) -> None:
     Path("kept", PRINTED).write_text("many")
     assert tempoc("run out --input x=a.npy --seed 3 --resume kept") == 1
     assert "error[RT586]" in tempoc.err
+
+
+def test_one_run_at_a_time_writes_there(tempoc: Session) -> None:
+    prepared(tempoc)
+    line = "run out --input x=a.npy --seed 3 --resume kept --checkpoint kept --output rest.npz"
+    with exclusive(Path("kept", STATE)):
+        assert tempoc(line) == 1
+    assert tempoc.err.startswith("error[RT589]: another run writes its checkpoints to kept")
+    assert tempoc(line) == 0
+
+
+def test_another_machine_is_another_run(tempoc: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared(tempoc)
+    here = backend.numerics()
+    monkeypatch.setattr(backend, "numerics", lambda: here | {"JAX": "0.0", "XLA flags": "--fast"})
+    line = "run out --input x=a.npy --seed 3 --resume kept --output rest.npz"
+    assert tempoc(line) == 1
+    lines = tempoc.err.splitlines()
+    assert lines[0].startswith("error[RT588]")
+    assert f"different: the machine: JAX was {here['JAX']}, is 0.0" in lines[1]
+    assert "XLA flags was none, is --fast" in lines[2]
+    assert "--resume-anyway" in lines[3]
+    assert tempoc(f"{line} --resume-anyway") == 0
+    assert tempoc("run out --input x=a.npy --resume-anyway") == 2

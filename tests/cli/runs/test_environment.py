@@ -73,7 +73,7 @@ def test_a_working_directory_that_is_gone(tempoc: Session, tmp_path: Path, comma
 def test_names_that_are_not_text(tempoc: Session, tmp_path: Path) -> None:
     """Also those that are text, where the locale knows ASCII alone."""
     folder = os.fsencode(tmp_path)
-    (tmp_path / "fä.rt").write_text('import "gö.rt" as g\n' + (tmp_path / "sums.rt").read_text())
+    (tmp_path / "fä.rt").write_text((tmp_path / "sums.rt").read_text() + 'import "gö.rt" as g\n')
     (tmp_path / "gö.rt").write_text("def f(x) = x\n")
     for old, new in ((b"sums.rt", b"m\xff.rt"), (b"x.npy", b"x\xff.npy")):
         os.link(os.path.join(folder, old), os.path.join(folder, new))

@@ -139,11 +139,11 @@ def equations(
         equation, _, condition = text.partition(" if ")
         left, right = map(parse, equation.split(" = "))
         assert isinstance(left, Applied)
-        needed = conditions[condition] if condition else None
+        guard = conditions[condition] if condition else None
         rules.append(
             RewriteRule(
                 name=name, ops=(type(left.op),), operands=tuple(map(_producers, left.operands)),
-                find=ScalarEquation(left, right, needed, flags).find,
+                find=ScalarEquation(left, right, guard, flags).find,
                 exact=exact, wide=wide,
             )
         )  # fmt: skip

@@ -76,8 +76,8 @@ def _index_axis(v: Match, op: SpatialIndex, inner: Producer[Op]) -> Rewrite | No
             return Rewrite((v.make(part, edge),), Transpose(axes=axes))
         case ExpandDims():
             axis = axis_of(inner.op.axis, ndim)
-            kept = isinstance(op.entries[axis], tuple)
-            return None if kept else Rewrite((edge,), _with_axis(op.entries, axis))
+            is_sliced = isinstance(op.entries[axis], tuple)
+            return None if is_sliced else Rewrite((edge,), _with_axis(op.entries, axis))
     small = v.make(_of_broadcast(op, v.type_of(edge).shape), edge)
     return Rewrite((small,), BroadcastTo(shape=v.result.shape))
 

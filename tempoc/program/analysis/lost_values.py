@@ -13,15 +13,18 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from tempoc.program.analysis.live import StoreNames, single_array_stores
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.errors import inconsistent
 
 
-def verify_dropped(program: prog.Program) -> None:
+def verify_no_lost_reads(program: prog.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
+    if not any(isinstance(s, prog.Evict) and s.dead for s in statements_in(program.tree)):
+        return
     checker = _DropChecker(single_array_stores({s.name: s for s in program.stores}))
-    dropped = checker.dropped_after(program.tree, frozenset())
-    checker.check_reads("the end of the run", (o.store for o in program.outputs), dropped)
+    lost = checker.lost_after(program.tree, frozenset())
+    checker.check_reads("the end of the run", (o.store for o in program.outputs), lost)
 
 
 class _DropChecker:
@@ -29,34 +32,39 @@ class _DropChecker:
 
     def __init__(self, single: StoreNames) -> None:
         self.single = single
+        # Loops in loops are not analysed twice for each loop around them.
+        self.after: dict[tuple[prog.ProgramStatement, StoreNames], StoreNames] = {}
 
-    def dropped_after(self, s: prog.ProgramStatement, dropped: StoreNames) -> StoreNames:
+    def lost_after(self, s: prog.ProgramStatement, lost: StoreNames) -> StoreNames:
         """The stores without a value after a statement."""
         match s:
             case prog.Sequence(items=items):
                 for k, item in enumerate(items):
                     if isinstance(item, prog.Evict) and item.dead:
-                        dropped |= self.lost_by(item, items[k + 1 :])
-                    dropped = self.dropped_after(item, dropped)
-                return dropped
+                        lost |= self.lost_by(item, items[k + 1 :])
+                    lost = self.lost_after(item, lost)
+                return lost
             case prog.Loop(body=body):
                 # The next step may read what a step drops; the second one reaches the fixpoint.
-                dropped |= self.dropped_after(body, dropped)
-                return dropped | self.dropped_after(body, dropped)
+                key = body, lost
+                if key not in self.after:
+                    once = lost | self.lost_after(body, lost)
+                    self.after[key] = once | self.lost_after(body, once)
+                return self.after[key]
             case prog.Guard(body=body):
-                return dropped | self.dropped_after(body, dropped)
+                return lost | self.lost_after(body, lost)
             case prog.Effect(call=call):
-                return self.dropped_after(call, dropped)
+                return self.lost_after(call, lost)
             case prog.Call(kernel=name, args=args, results=results):
-                return self.after_call(f"call of {name}", args, results, dropped)
+                return self.after_call(f"call of {name}", args, results, lost)
             case prog.Host(extern=name, args=args, results=results):
-                return self.after_call(f"call of {name}", args, results, dropped)
+                return self.after_call(f"call of {name}", args, results, lost)
             case prog.Region(loop=body) | prog.Block(body=body):
-                return self.dropped_after(body, dropped)
+                return self.lost_after(body, lost)
             case prog.Free(cells=cells):
-                return dropped - {c.store for c in cells if c.when is None}
+                return lost - {c.store for c in cells if c.when is None}
             case prog.Load() | prog.Evict():
-                return dropped
+                return lost
             case _:
                 assert_never(s)
 
@@ -77,14 +85,14 @@ class _DropChecker:
         where: str,
         args: Iterable[prog.Cell],
         results: Iterable[prog.Cell],
-        dropped: StoreNames,
+        lost: StoreNames,
     ) -> StoreNames:
         """The stores without a value after a call, which reads all its arguments."""
-        self.check_reads(where, (c.store for c in args), dropped)
-        return dropped - {c.store for c in results if c.when is None}
+        self.check_reads(where, (c.store for c in args), lost)
+        return lost - {c.store for c in results if c.when is None}
 
-    def check_reads(self, where: str, names: Iterable[str], dropped: StoreNames) -> None:
+    def check_reads(self, where: str, names: Iterable[str], lost: StoreNames) -> None:
         """Raises ``ProgramError`` if one of these stores has no value."""
         for name in names:
-            if name in dropped:
+            if name in lost:
                 raise inconsistent(where, f"{name} was dropped before, and not written since")

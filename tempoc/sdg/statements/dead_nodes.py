@@ -1,4 +1,4 @@
-"""What is left of a graph when nothing is computed in vain."""
+"""The graph without what is computed in vain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
-def needed(graph: Graph, space: Space) -> Graph:
+def without_dead_nodes(graph: Graph, space: Space) -> Graph:
     """The graph without dead nodes, and without branches of merges that no point takes.
 
     A guard that holds nowhere for any value of the bounds is a mistake that the front end reports;
