@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 
-class Limit(NamedTuple):
+class LimitRow(NamedTuple):
     """A row of the table: what is counted, what the limit guards, and what raising it costs."""
 
     counts: str
@@ -20,7 +20,7 @@ class Limit(NamedTuple):
 
 
 def _limit(default: int, counts: str, guards: str, cost: str) -> Any:
-    return field(default=default, metadata={"limit": Limit(counts, guards, cost)})
+    return field(default=default, metadata={"limit": LimitRow(counts, guards, cost)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class Limits:
 
 LIMITS = Limits()
 """The defaults."""
-TABLE: dict[str, Limit] = {f.name: f.metadata["limit"] for f in fields(Limits)}
+TABLE: dict[str, LimitRow] = {f.name: f.metadata["limit"] for f in fields(Limits)}
 """The rows by the names of the fields."""
 
 

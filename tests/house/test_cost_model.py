@@ -12,6 +12,7 @@ import pytest
 
 from tempoc.base.cost_model import CPU, GPU, CostModel, row
 from tempoc.base.effort import Effort
+from tempoc.base.limits import TABLE, Limits
 from tests.house.source import PACKAGE, files, read
 
 HOME = ("tempoc/base/cost_model.py", "tempoc/base/effort.py", "tempoc/base/limits.py")
@@ -288,10 +289,12 @@ def test_the_check_for_numbers_can_fail(text: str, some: set[float]) -> None:
     assert {*numbers(ast.parse(text))} == some
 
 
-@pytest.mark.parametrize("model", [CostModel, Effort])
+@pytest.mark.parametrize("model", [CostModel, Effort, Limits])
 def test_every_number_has_its_reason(model: type) -> None:
-    path = PACKAGE / "base" / ("effort.py" if model is Effort else "cost_model.py")
-    (body,) = (n.body for n in read(path).tree.body if isinstance(n, ast.ClassDef))
+    names = {CostModel: "cost_model.py", Effort: "effort.py", Limits: "limits.py"}
+    path = PACKAGE / "base" / names[model]
+    classes = (n for n in read(path).tree.body if isinstance(n, ast.ClassDef))
+    (body,) = (n.body for n in classes if n.name == model.__name__)
     explained = {
         before.target.id
         for before, after in pairwise(body)
@@ -310,6 +313,17 @@ def test_every_number_is_used() -> None:
         if isinstance(node, ast.Attribute)
     }
     assert {f.name for m in (CostModel, Effort) for f in fields(m)} - used == set()
+
+
+def test_every_limit_is_checked() -> None:
+    named = {
+        node.value
+        for file in files()
+        if file.name not in HOME
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Constant)
+    }
+    assert {*TABLE} - named == {"range_length"}  # it has an error of its own
 
 
 def test_rows() -> None:
