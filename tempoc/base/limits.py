@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 
 class LimitRow(NamedTuple):
-    """A row of the table: what is counted, what the limit guards, what raising it costs, and how far it
-    can be raised.
+    """A row of the table: what is counted, what the limit guards, what raising it costs.
+
+    `highest` is the most that it can be raised to.
     """
 
     counts: str
