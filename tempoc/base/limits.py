@@ -12,15 +12,19 @@ from typing import Any, NamedTuple
 
 
 class LimitRow(NamedTuple):
-    """A row of the table: what is counted, what the limit guards, and what raising it costs."""
+    """A row of the table: what is counted, what the limit guards, what raising it costs.
+
+    `highest` is the most that it can be raised to.
+    """
 
     counts: str
     guards: str
     cost: str
+    highest: int
 
 
-def _limit(default: int, counts: str, guards: str, cost: str) -> Any:
-    return field(default=default, metadata={"limit": LimitRow(counts, guards, cost)})
+def _limit(default: int, counts: str, guards: str, cost: str, highest: int = 10**12) -> Any:
+    return field(default=default, metadata={"limit": LimitRow(counts, guards, cost, highest)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,8 @@ class Limits:
         64,
         "calls inside of calls",
         "chains of functions",
-        "stack: beyond some hundreds Python's may end",
+        "stack: 1,000 is the most that it can be raised to",
+        highest=1000,
     )
     """Far above what people write, far below Python's recursion limit."""
     range_length: int = _limit(

@@ -125,3 +125,8 @@ def test_raised_limits_are_kept_with_the_program() -> None:
     options = Options(limits=Limits(calls=7, isl_steps=8))
     assert Options.from_provenance(options.to_provenance()).limits == options.limits
     assert not any(key.startswith("limit.") for key in Options().to_provenance())
+
+
+def test_the_highest_depth_of_calls_is_within_the_stack() -> None:
+    highest = TABLE["call_depth"].highest
+    assert check(FAMILIES["shared"](highest - 1), Limits(call_depth=highest)) is None

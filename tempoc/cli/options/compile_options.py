@@ -56,10 +56,13 @@ def parse_limits(items: tuple[str, ...]) -> Limits:
     values: dict[str, int] = {}
     for item in items:
         name, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not re.fullmatch("[0-9]{1,12}", value):
-            refuse(f"--limit wants NAME=VALUE with a whole number, not '{item}'")
+        if not equals or not re.fullmatch("[1-9][0-9]{0,11}", value):
+            refuse(f"--limit wants NAME=VALUE with a number from 1 on, not '{item}'")
         if name not in known:
             refuse(f"there is no limit '{name}', only {', '.join(known)}")
+        highest = TABLE[known[name]].highest
+        if int(value) > highest:
+            refuse(f"--limit {name} is at most {highest}")
         if values.get(known[name], int(value)) != int(value):
             refuse(f"--limit gives {name} twice: {values[known[name]]} and {value}")
         values[known[name]] = int(value)

@@ -24,7 +24,19 @@ def test_the_flag_raises_a_limit(tempoc: Session) -> None:
     assert tempoc("check long.rt --limit range-length=5000") == 0
 
 
-@pytest.mark.parametrize("value", ["calls", "calls=", "calls=x", "calls=-1", "cals=3", "calls=1.5"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "calls",
+        "calls=",
+        "calls=x",
+        "calls=-1",
+        "isl-steps=0",
+        "call-depth=1001",
+        "cals=3",
+        "calls=1.5",
+    ],
+)
 def test_wrong_limits_are_wrong_command_lines(value: str, tempoc: Session) -> None:
     assert tempoc(["check", "sums.rt", "--limit", value]) == 2
 
