@@ -26,10 +26,10 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import drop_dead_evictions
 from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
-from tempoc.program.analysis.places import bounds_set_by_run
 from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores
-from tempoc.program.analysis.verify import verify
+from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, symbols
@@ -46,7 +46,7 @@ def offloaded(
     """The program, verified, with these stores offloaded, some of them prefetched."""
     rewritten = with_transfers(program, reach, ahead)
     if rewritten is not program:
-        verify(rewritten)
+        verify_made(rewritten)
     return rewritten
 
 
@@ -59,7 +59,7 @@ def with_transfers(
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
     away = {s.name: s for s in stores if s.away}
     params = frozenset(p.store for p in program.params)
-    late, early = bounds_set_by_run(program), frozenset(ahead)
+    late, early = bounds_set_by_run(program.bounds, program.lengths), frozenset(ahead)
     rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=early, late=late)
     tree = rewriter.within(program.tree, None).statement
     return drop_dead_evictions(replace(program, stores=stores, tree=tree))
@@ -71,7 +71,7 @@ def offloadable(program: prog.Program) -> tuple[str, ...]:
     Not growing ones, nor those local to a kernel, nor those with keys found at run time.
     """
     bad = {program.seed} | {s.name for s in program.stores if s.growing}
-    late = bounds_set_by_run(program)
+    late = bounds_set_by_run(program.bounds, program.lengths)
     for part in statements_in(program.tree):
         if isinstance(part, prog.Region | prog.Block):
             bad |= {*part.local}

@@ -79,6 +79,10 @@ def reported(run: Callable[[], object]) -> int:
         abandon_output()
         _show(failures.system_refuses(error.filename or "the output", error.strerror or str(error)))
         return WRONG_PROGRAM
+    except SystemExit as stop:
+        # A signal handler of the program's Python: there are no results.
+        abandon_output()
+        return stop.code if isinstance(stop.code, int) and stop.code else WRONG_PROGRAM
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED

@@ -154,9 +154,7 @@ def change_kernels(folder: Path, rng: random.Random) -> str:
         case 3:
             lines[number] = lines[number].replace("return ", "return None, ")
         case 4:
-            lines[number] += rng.choice(
-                (")", " + 1", "\\", "\n    raise SystemExit", "\n1 / 0", ",")
-            )
+            lines[number] += rng.choice((")", " + 1", "\\", "\n1 / 0", ","))
         case _:
             lines.insert(number, rng.choice(("raise SystemExit(0)", "import nowhere", "\tx", "\0")))
     path.write_text("\n".join(lines) + "\n")

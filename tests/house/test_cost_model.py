@@ -71,7 +71,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "runtime/data/source.py": {32, 1 << 24},
         "runtime/device/alignment.py": {64},
         "runtime/device/capacity.py": {1 << 62},
-        "runtime/device/stores.py": {32},
+        "runtime/device/stores.py": {16, 32},
         "runtime/report/streams.py": {3},
     },
     "units": {
@@ -83,6 +83,11 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "passes/vectorization/vectorize.py": {20},
         "runtime/messages/units.py": {10, 60, 1000, 1024, 3600, 2**20, 2**30},
         "symbolic/amounts.py": {1024, 10**6, 10**9, 10**12},
+    },
+    "what no compiled program has": {
+        "program/analysis/declarations.py": {200, 256},
+        "program/analysis/verify.py": {64},
+        "program/expression_json.py": {50, 1000, 4000},
     },
     "limits of the language": {
         "frontend/elaborate.py": {200, 20_000},
@@ -124,6 +129,8 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "driver/search/candidates.py": {4},
         "driver/search/recording.py": {60},
         "files/locks.py": {200},
+        "runtime/host/results.py": {40},
+        "runtime/host/user_code.py": {3, 400, 1800},
         "frontend/environment/round.py": {4},
         "frontend/environment/scope.py": {0.7, 3, 4},
         "frontend/format/format.py": {6, 60, 100},
@@ -147,7 +154,8 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     },
     "exit statuses": {
         "cli/reports/diagnostics.py": {2, 3, 70, 130},
-        "runtime/main.py": {130},
+        "files/standalone.py": {130},
+        "runtime/main.py": {70, 130},
     },
     "waiting for other processes, and how often they may come between": {
         "files/durable.py": {8},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tempoc.offload.rewrite import NEAR
-from tempoc.program.analysis.verify import verify
+from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import (
     Evict,
@@ -88,7 +88,7 @@ def test_a_wrong_move_is_noticed_or_does_no_harm(text: str) -> None:
     for tree in others(right.tree):
         wrong = replace(right, tree=tree)
         try:
-            verify(wrong)
+            verify_made(wrong)
         except ProgramError:
             noticed += 1
             continue

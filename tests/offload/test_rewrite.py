@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tempoc.offload.rewrite import FAR, NEAR, offloadable, offloaded
-from tempoc.program.analysis.verify import verify
+from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.program.nodes.errors import ProgramError
@@ -165,7 +165,7 @@ def test_cells_that_may_be_the_same_come_and_go_together() -> None:
   y = k(h[0])
   evict h[t], h[0]"""
     )
-    verify(offloaded(program, {"h": FAR}))
+    verify_made(offloaded(program, {"h": FAR}))
 
 
 def tree_items(program: Program) -> tuple[ProgramStatement, ...]:
@@ -285,21 +285,21 @@ def test_the_check_of_places_sees(change: Change, said: str) -> None:
     reach = FAR if said.startswith("program") else NEAR
     program = offloaded(there_and_back(), {"h": NEAR, "w": reach})
     with pytest.raises(ProgramError, match=said):
-        verify(replace(program, tree=Sequence(items=change(tree_items(program)))))
+        verify_made(replace(program, tree=Sequence(items=change(tree_items(program)))))
 
 
 def test_a_move_of_what_stays_is_refused() -> None:
     program = there_and_back()
     tree = Sequence(items=(Load(cells=(cell("w"),)), program.tree))
     with pytest.raises(ProgramError, match="w always stays on the device"):
-        verify(replace(program, tree=tree))
+        verify_made(replace(program, tree=tree))
 
 
 def test_what_was_given_is_not_dropped() -> None:
     program = offloaded(there_and_back(), {"x": NEAR})
     tree = Sequence(items=(program.tree, Evict(cells=(cell("x"),), dead=True)))
     with pytest.raises(ProgramError, match="drops x, which was given"):
-        verify(replace(program, tree=tree))
+        verify_made(replace(program, tree=tree))
 
 
 def test_a_program_without_away_has_no_moves() -> None:

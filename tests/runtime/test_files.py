@@ -257,7 +257,7 @@ def test_archives(tmp_path):
 def test_files_that_change_while_they_are_read(tmp_path, suffix):
     path = tmp_path / f"x{suffix}"
     if suffix == ".npy":
-        files.write_array(path, np.zeros(3))
+        np.save(path, np.zeros(3))
     else:
         files.write_arrays(path, {"x": np.zeros(3)})
     tensor = files.open_tensor("x", path)

@@ -30,7 +30,7 @@ def test_calls_come_again() -> None:
     assert calls.unmade() == ["the run called g at 0 once too often"]
     assert calls.call(extern("g"), "t", (0,), [np.array(2.5)]) == (-2.0,)
     assert calls.unmade() == []
-    assert calls.found == [
+    assert calls.differing == [
         "argument x of g at t = 0: 1 of 1 elements differ, worst argument x of g at t = 0 = 2.0,"
         " the reference 2.5"
     ]

@@ -548,7 +548,7 @@ def net_adam_adam_direction_0(
     )
 
 
-def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, letter, d_g_add, d_logits):
+def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, d_g_add, d_logits):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
@@ -558,33 +558,19 @@ def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, letter, d_g_add, d_
     nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
-    def point(d_n_add, d_z_add, d_r_add, letter, d_g_add, d_logits):
+    def point(d_n_add, d_z_add, d_r_add, d_g_add, d_logits):
         h = jnp.full((16, 96), jnp.float32(0.0))
         d_z_split_concat = jnp.concatenate([h, d_z_add, h], axis=1)
         d_r_split_concat = jnp.concatenate([d_r_add, h, h], axis=1)
         d_a_add = jnp.concatenate([h, h, d_n_add], axis=1) + d_z_split_concat + d_r_split_concat
-        d_state_getitem = jnp.matmul(d_a_add, cell_w)
-        wrong = wrong_value(letter, (letter >= -58) & (letter < 58))
-        d_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[
-            jnp.where(letter < 0, letter + 58, letter)
-        ].add(d_state_getitem, mode="drop")
         d_a_add_sum = jnp.sum(d_a_add, axis=0)
         d_g_add_sum = jnp.sum(d_g_add, axis=0)
         d_logits_sum = jnp.sum(d_logits, axis=0)
-        return (
-            d_a_add, d_getitem_scatter_add, d_a_add_sum, d_g_add_sum, d_logits_sum,
-            first_wrong(wrong),
-        )
+        return (d_a_add, jnp.matmul(d_a_add, cell_w), d_a_add_sum, d_g_add_sum, d_logits_sum)
     (
-        d_a_add_rows, d_getitem_scatter_add_rows, d_a_add_sum_rows, d_g_add_sum_rows,
-        d_logits_sum_rows, fault,
-    ) = jax.vmap(point)(d_n_add, d_z_add, d_r_add, letter, d_g_add, d_logits)
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return (
-        d_a_add_rows, d_getitem_scatter_add_rows, d_a_add_sum_rows, d_g_add_sum_rows,
-        d_logits_sum_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
-    )
+        d_a_add_rows, d_state_getitem_rows, d_a_add_sum_rows, d_g_add_sum_rows, d_logits_sum_rows,
+    ) = jax.vmap(point)(d_n_add, d_z_add, d_r_add, d_g_add, d_logits)
+    return d_a_add_rows, d_state_getitem_rows, d_a_add_sum_rows, d_g_add_sum_rows, d_logits_sum_rows
 
 
 def loss_d_state_gru_cell_add(
@@ -621,7 +607,7 @@ def loss_d_state_gru_cell_add(
 
 
 def net_adam_adam_direction_v_mul7(
-    at, d_getitem_scatter_add, d_a_add, state_getitem, d_g_add, h, d_a_add_sum, d_g_add_sum,
+    at, d_state_getitem, letter, d_a_add, state_getitem, d_g_add, h, d_a_add_sum, d_g_add_sum,
     d_logits, state, d_logits_sum,
 ):
     """gru.rt:34: net[0] = start
@@ -631,7 +617,10 @@ def net_adam_adam_direction_v_mul7(
     nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
-    d_net_letters = jnp.sum(d_getitem_scatter_add, axis=0)
+    wrong = wrong_value(letter, (letter >= -58) & (letter < 58))
+    d_net_letters = jnp.zeros((58, 24), jnp.float32).at[
+        jnp.where(letter < 0, letter + 58, letter)
+    ].add(d_state_getitem, mode="drop")
     d_cell_w = transposed_matmul(d_a_add, state_getitem)
     d_cell_u = transposed_matmul(d_g_add, h)
     d_cell_b = jnp.sum(d_a_add_sum, axis=0)
@@ -647,7 +636,7 @@ def net_adam_adam_direction_v_mul7(
     v_mul7 = d_out_b * d_out_b
     return (
         d_net_letters, d_cell_w, d_cell_u, d_cell_b, d_cell_c, d_out_w, d_out_b, v_mul, v_mul2,
-        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
+        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, first_wrong(wrong),
     )
 
 
@@ -815,30 +804,30 @@ def block2(
 
 def block3(
     at, loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
-    net_cell_w, letter2, loss_d_state_gru_cell_g_add, loss_d_logits, state_getitem, h, state,
+    net_cell_w, loss_d_state_gru_cell_g_add, loss_d_logits, letter2, state_getitem, h, state,
 ):
     """What stands between two tasks of the host: loss_d_logits_sum, net_adam_adam_direction_v_mul7."""
     i = at[0]
     fault = jnp.zeros(4, jnp.int32)
     (
-        loss_d_state_gru_cell_a_add, loss_d_state_getitem_scatter_add,
-        loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2, code,
+        loss_d_state_gru_cell_a_add, loss_d_state_getitem, loss_d_state_gru_cell_a_add_sum,
+        loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2,
     ) = loss_d_logits_sum(
         (i,), loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
-        net_cell_w, letter2, loss_d_state_gru_cell_g_add, loss_d_logits,
+        net_cell_w, loss_d_state_gru_cell_g_add, loss_d_logits,
     )
-    fault = first_fault(fault, 15, code, (i,))
     (
         loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
         loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
+        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2, code,
     ) = net_adam_adam_direction_v_mul7(
-        (i,), loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add, state_getitem,
+        (i,), loss_d_state_getitem, letter2, loss_d_state_gru_cell_a_add, state_getitem,
         loss_d_state_gru_cell_g_add, h, loss_d_state_gru_cell_a_add_sum,
         loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
     )
+    fault = first_fault(fault, 17, code, (i,))
     return (
         loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
         loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,

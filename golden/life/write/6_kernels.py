@@ -222,9 +222,7 @@ def loop_t(
     def step_t(i, carry):
         (state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
-        (
-            state, drawn_temperature_categorical, code,
-        ) = after(
+        state, drawn_temperature_categorical, code = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
@@ -246,9 +244,7 @@ def loop_t2(
         (letter, state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
-        (
-            state, drawn_temperature_categorical, code,
-        ) = after(
+        state, drawn_temperature_categorical, code = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
@@ -271,9 +267,7 @@ def block(
     (state,) = state_0((), B=B)
     def step_t(t, carry):
         (state, drawn_temperature_categorical, fault) = carry
-        (
-            state, drawn_temperature_categorical, code,
-        ) = after(
+        state, drawn_temperature_categorical, code = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )
@@ -284,9 +278,7 @@ def block(
     def step_t2(t, carry):
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
-        (
-            state, drawn_temperature_categorical, code,
-        ) = after(
+        state, drawn_temperature_categorical, code = after(
             (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, B=B, T=T,
         )

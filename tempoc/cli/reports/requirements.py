@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from tempoc.cli.reports.errors import unmet_requirement
 from tempoc.diagnostics.diagnostic import Diagnostic
-from tempoc.diagnostics.requirements import RUNNER, Version, install, unmet_here
+from tempoc.diagnostics.requirements import RUNNER, Release, install, unmet_here
 
 PYTHON = (3, 11)
-COMPILER: Mapping[str, Version] = {
+COMPILER: Mapping[str, Release] = {
     **RUNNER, "click": (8, 4), "islpy": (2025, 2, 2), "lark": (1, 2, 1), "rich": (13, 7),
     "sympy": (1, 12),
 }  # fmt: skip

@@ -37,7 +37,7 @@ from tempoc.ops.control.externs import ExternVjp
 from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
-from tempoc.program.analysis.verify import verify
+from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
@@ -112,7 +112,7 @@ def assemble(
         kernels=(*kernels, *(r.kernel for r in device.emitted)),
         tree=device.tree,
     )
-    verify(program)
+    verify_made(program)
     batches = {s.name: point_bytes(s, stages) for s in computing if s.vector}
     texts = tuple(r.text for r in device.emitted)
     return EmittedProgram(

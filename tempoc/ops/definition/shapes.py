@@ -95,7 +95,17 @@ def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 
 def is_smaller(a: Shape, b: Shape) -> bool:
-    """Whether a shape has fewer elements whatever the bounds are.
+    """Whether a shape has fewer elements: its extents are a proper subset of the other's."""
+    remaining = [e for e in b if e != ix.ONE]
+    for e in (e for e in a if e != ix.ONE):
+        if e not in remaining:
+            return False
+        remaining.remove(e)
+    return bool(remaining)
+
+
+def has_fewer_elements(a: Shape, b: Shape) -> bool:
+    """Whether a shape has fewer elements, also where no extent of it is one of the other's.
 
     Constant extents are compared by their product; those that depend on bounds must be among those
     of ``b``, of which each further one counts as more than 1.

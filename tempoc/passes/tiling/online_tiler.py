@@ -25,7 +25,7 @@ from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.tiling.axis_flow import AxisAt
 from tempoc.passes.tiling.online_softmax import Axes, Factor, RunningEnd
-from tempoc.passes.tiling.tiler import Tiler, Version
+from tempoc.passes.tiling.tiler import Tiler, TileVersion
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.symbolic.domain import Domain
@@ -40,18 +40,18 @@ class OnlineTiler(Tiler):
     gaps: dict[str, Node] = field(default_factory=dict)
     scales: dict[tuple[str, DType], Node] = field(default_factory=dict)
 
-    def own_version(self, name: str) -> Version:
+    def own_version(self, name: str) -> TileVersion:
         """The version of a node's own tiles; a running end refers to its maximum."""
         version = Tiler.own_version(self, name)
         return version._replace(top=self.running[name].top) if name in self.running else version
 
-    def version(self, name: str, reader: Version, source: str) -> Version:
+    def version(self, name: str, reader: TileVersion, source: str) -> TileVersion:
         """The version of a source's tiles; only terms of a running end refer to the maximum."""
         if reader.top and source in self.terms(reader.top):
             node = self.old.nodes[name]
             outer = [d for d in reader.dims if d not in node.vector]
             dims = self.old.universe.sorted((*self.loops(source), *outer))
-            return Version(reader.phase, dims, reader.top)
+            return TileVersion(reader.phase, dims, reader.top)
         return Tiler.version(self, name, reader._replace(top=""), source)
 
     def along(self, top: str) -> list[RunningEnd]:
@@ -64,7 +64,7 @@ class OnlineTiler(Tiler):
 
     # ------------------------------------------------------------ terms
 
-    def tile(self, at: AxisAt, version: Version) -> Node:
+    def tile(self, at: AxisAt, version: TileVersion) -> Node:
         """The tile of a node; a step with a deferred factor is the tile of its terms."""
         for running in self.along(version.top):
             for step in (f.step for f in running.factors if f.step.node == at.node):
@@ -74,7 +74,7 @@ class OnlineTiler(Tiler):
                 return self.tile(source, self.version(at.node, version, source.node))
         return Tiler.tile(self, at, version)
 
-    def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
+    def inputs(self, at: AxisAt, version: TileVersion) -> list[Edge]:
         """The operands of a node; the maximum so far takes the place of the maximum."""
         for running in self.along(version.top):
             if running.steps[0].node == at.node:

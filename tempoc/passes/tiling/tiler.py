@@ -29,7 +29,7 @@ from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
-class Version(NamedTuple):
+class TileVersion(NamedTuple):
     """The tiles of a node that are computed in a phase, at the points of these dimensions.
 
     ``top``: the maximum whose value so far is subtracted from the tiles. ``where``: the condition
@@ -78,9 +78,9 @@ class Tiler(Tiling):
 
     # ------------------------------------------------------------ versions
 
-    def own_version(self, name: str) -> Version:
+    def own_version(self, name: str) -> TileVersion:
         """The version of a node's tiles in the node's own phase."""
-        return Version(self.phases[name], self.loops(name))
+        return TileVersion(self.phases[name], self.loops(name))
 
     def loops(self, name: str) -> tuple[str, ...]:
         """The dimensions of a node without the one that is cut."""
@@ -88,9 +88,9 @@ class Tiler(Tiling):
         dims = self.old.nodes[name].domain.dims
         return tuple(d for d in dims if not (isinstance(flow, VectorDim) and d == flow.dim))
 
-    def versions(self) -> dict[str, dict[Version, None]]:
+    def versions(self) -> dict[str, dict[TileVersion, None]]:
         """The versions of each carrier's tiles that are read."""
-        versions: dict[str, dict[Version, None]] = {name: {} for name in self.region.carriers}
+        versions: dict[str, dict[TileVersion, None]] = {name: {} for name in self.region.carriers}
         for name in self.region.materialized:
             versions[name][self.own_version(name)] = None
         for name, flow in self.region.ends.items():
@@ -101,14 +101,14 @@ class Tiler(Tiling):
         return versions
 
     def request(
-        self, at: AxisAt, reader: Version, versions: dict[str, dict[Version, None]]
+        self, at: AxisAt, reader: TileVersion, versions: dict[str, dict[TileVersion, None]]
     ) -> None:
         """Add the versions of the tiles that a node reads."""
         for m in self.flows.sources(at):
             if self.region.carriers.get(m.node) == m.flow:
                 versions[m.node][self.version(at.node, reader, m.node)] = None
 
-    def version(self, name: str, reader: Version, source: str) -> Version:
+    def version(self, name: str, reader: TileVersion, source: str) -> TileVersion:
         """The version of a source's tiles for a reader; large tensors are computed for each reader.
 
         So they are live neither until later phases nor at points that they do not vary with.
@@ -118,9 +118,9 @@ class Tiler(Tiling):
         node = self.old.nodes[name]
         outer = [d for d in reader.dims if d not in node.vector]
         dims = self.old.universe.sorted((*self.loops(source), *outer))
-        return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
+        return TileVersion(reader.phase, dims, where=self.where(name, reader, source, dims))
 
-    def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> ix.Expr:
+    def where(self, name: str, reader: TileVersion, source: str, dims: tuple[str, ...]) -> ix.Expr:
         """The condition under which a pointwise reader needs a source; ``TRUE`` for other readers.
 
         It is also ``TRUE`` if the points of vectorized dimensions would no longer form intervals.
@@ -142,7 +142,7 @@ class Tiler(Tiling):
 
     # ------------------------------------------------------------ tiles
 
-    def tile(self, at: AxisAt, version: Version) -> Node:
+    def tile(self, at: AxisAt, version: TileVersion) -> Node:
         """The node that computes the tiles of another one."""
         key = (at, version)
         if key not in self.memo:
@@ -189,12 +189,12 @@ class Tiler(Tiling):
         last = ix.sub(ix.Sym(self.space.universe.dim(vector_dim.dim).bound), ix.ONE)
         return {vector_dim.dim: ix.minimum(ix.add(self.start, ix.Sym(self.row)), last)}
 
-    def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
+    def inputs(self, at: AxisAt, version: TileVersion) -> list[Edge]:
         """The operands of a node, cut along its axis."""
         pairs = zip(self.old.nodes[at.node].inputs, self.flows.places(at), strict=True)
         return [self.read(at, version, edge, axis) for edge, axis in pairs]
 
-    def read(self, reader: AxisAt, version: Version, edge: Edge, axis: int | None) -> Edge:
+    def read(self, reader: AxisAt, version: TileVersion, edge: Edge, axis: int | None) -> Edge:
         """A tile of an operand, along one of its axes or along the dimension that is cut."""
         source = self.flows.source(reader, edge, axis)
         is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
@@ -218,7 +218,7 @@ class Tiler(Tiling):
         positions = self.tile_positions(reader.flow)
         return replace(edge, entries=tuple(substitute_entry(e, positions) for e in edge.entries))
 
-    def sliced(self, reader: AxisAt, version: Version, edge: Edge, tile: Node) -> Edge:
+    def sliced(self, reader: AxisAt, version: TileVersion, edge: Edge, tile: Node) -> Edge:
         """A slice of the rows of a tile, as an axis of an operand."""
         flow = self.region.carriers[edge.source]
         assert isinstance(flow, VectorDim)
@@ -262,7 +262,7 @@ class Tiler(Tiling):
         at = dict(zip(source.domain.dims, edge.entries, strict=True))
         return replace(edge, source=tile.name, entries=entries_at(tile.domain.dims, at))
 
-    def rows(self, reader: AxisAt, version: Version, edge: Edge, axis: int) -> Edge:
+    def rows(self, reader: AxisAt, version: TileVersion, edge: Edge, axis: int) -> Edge:
         """The positions of the tile in an operand that is stored at full extent."""
         domain = self.domain(reader, version.dims, version.where)
         return self.tile_elements(reader, edge, axis, self.start, domain)

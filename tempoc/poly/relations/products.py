@@ -8,7 +8,7 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.walk import is_affine, substitute
 
-Limit = Callable[[ix.Expr, bool], ix.Expr]
+LimitOf = Callable[[ix.Expr, bool], ix.Expr]
 
 
 def rebuilt(e: ix.Expr, change: Callable[[ix.Expr], ix.Expr]) -> ix.Expr:
@@ -33,7 +33,7 @@ def without_values(e: ix.Expr, universe: Universe) -> ix.Expr:
 
 
 def limit(
-    e: ix.Expr, of: Limit, is_positive: Callable[[ix.Expr], bool], *, greatest: bool
+    e: ix.Expr, of: LimitOf, is_positive: Callable[[ix.Expr], bool], *, greatest: bool
 ) -> ix.Expr:
     """A bound of a polynomial, from the bounds ``of(part, greatest)`` of its affine parts.
 
@@ -48,7 +48,7 @@ def limit(
 
 
 def _product(
-    e: ix.Expr, of: Limit, is_positive: Callable[[ix.Expr], bool], *, greatest: bool
+    e: ix.Expr, of: LimitOf, is_positive: Callable[[ix.Expr], bool], *, greatest: bool
 ) -> ix.Expr:
     def inner(part: ix.Expr) -> ix.Expr:
         return limit(part, of, is_positive, greatest=greatest)

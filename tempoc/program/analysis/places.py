@@ -14,6 +14,7 @@ from typing import assert_never
 from tempoc.program.analysis.aliases import CellKey, are_apart, slot
 from tempoc.program.analysis.traversal import cells_of, statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.symbolic import expr as ix
@@ -32,20 +33,13 @@ def verify_places(program: prog.Program) -> None:
         if store.growing:
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
-    checker = _ResidenceChecker(away=away, found_out=bounds_set_by_run(program), params=params)
+    checker = _ResidenceChecker(
+        away=away,
+        found_out=bounds_set_by_run(program.bounds, program.lengths),
+        params=params,
+    )
     if checker.resident_after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
-
-
-def bounds_set_by_run(program: prog.Program) -> frozenset[str]:
-    """The bounds whose values are known during the run only, and those derived from them."""
-    bounds = {length.bound for length in program.lengths}
-    size = -1
-    while size < len(bounds):
-        size = len(bounds)
-        values = ((b.name, b.value) for b in program.bounds if b.value is not None)
-        bounds |= {name for name, value in values if bounds & {*symbols(value)}}
-    return frozenset(bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,19 @@ def bound_order(bounds: Sequence[ProgramBound]) -> tuple[str, ...]:
         raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
 
 
+def bounds_set_by_run(
+    declared: Sequence[ProgramBound], lengths: Sequence[FoundLength]
+) -> frozenset[str]:
+    """The bounds whose values are known during the run only, and those derived from them."""
+    bounds = {length.bound for length in lengths}
+    size = -1
+    while size < len(bounds):
+        size = len(bounds)
+        values = ((b.name, b.value) for b in declared if b.value is not None)
+        bounds |= {name for name, value in values if bounds & {*symbols(value)}}
+    return frozenset(bounds)
+
+
 def length_at(
     bounds: Sequence[ProgramBound],
     lengths: Sequence[FoundLength],

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tempoc.program.analysis.places import bounds_set_by_run
 from tempoc.program.analysis.traversal import variables
+from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.runtime.checkpoint.state import RestoredCheckpoint, State
 from tempoc.runtime.data.bounds import LIMIT
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
@@ -48,7 +48,7 @@ def _require(holds: bool, reason: str) -> None:
 
 def _check_numbers(state: State, frame: RunFrame) -> None:
     """Bounds, lengths, capacities and counts."""
-    late = bounds_set_by_run(frame.program)
+    late = bounds_set_by_run(frame.program.bounds, frame.program.lengths)
     _require(state.bounds.keys() == frame.bounds.keys(), "it has other bounds")
     for name, value in state.bounds.items():
         fits = 1 <= value < LIMIT if name in late else value == frame.bounds[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,8 +28,6 @@ from tempoc.symbolic.walk import evaluate
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
 CellArrays = dict[PointIndex, DeviceArray]
-_ADDRESSES = 1 << 47
-"""What a process can address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +101,13 @@ def layout(
 def _check(store: Buffer, extents: tuple[int, ...], moduli: tuple[int, ...]) -> None:
     """Raises ``RunError`` for sizes that no array has."""
     rings = [n for n, axis in zip(extents, store.axes, strict=False) if axis.ring]
-    kept = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
+    slots = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
     size = math.prod(extents) * NUMPY[store.dtype].itemsize
     if min(extents, default=0) < 0:
         raise RunError(errors.impossible_store(store.name, f"have the shape {[*extents]}"))
-    if size >= _ADDRESSES:
+    if size > sys.maxsize >> 16:  # more than a process can address
         raise RunError(errors.impossible_store(store.name, f"take {size} bytes"))
-    if min([*rings, *kept], default=1) < 1:
+    if min([*rings, *slots], default=1) < 1:
         raise RunError(errors.impossible_store(store.name, "keep no point"))
 
 

@@ -24,7 +24,7 @@ Fault = tuple[int, object, DeviceArray]
 
 
 def explained(
-    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: BaseException
+    frame: RunFrame, call: KernelCall | Host | None, values: Mapping[str, int], error: Exception
 ) -> RunError | None:
     """The error for an exception in a call; ``None`` if the exception has no explanation.
 
@@ -44,7 +44,7 @@ def explained(
     if not isinstance(error, ExternFailure):
         derived = [e for e in frame.program.externs if e.alias in kernel.derives]
         traced = [e for e in frame.program.externs if not e.host]
-        if derived and isinstance(error, Exception):
+        if derived:
             error = underivable(derived, error)
         elif traced and isinstance(error, backend.TraceError):
             error = untraceable(traced, error)

@@ -98,7 +98,7 @@ class Machine(RunFrame):
                     if self.cells[number] is None:
                         raise RunError(errors.never_written(output.store, ""))
                     backend.wait(self.cells[number])
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             if (explanation := self.explained(error)) is None:
                 raise
             raise explanation from error
@@ -106,7 +106,7 @@ class Machine(RunFrame):
             self.suspender = None  # it refers to this frame, whose arrays would live on
         return self.cells
 
-    def explained(self, error: BaseException) -> RunError | None:
+    def explained(self, error: Exception) -> RunError | None:
         """The error for an exception in the code; ``None`` if the exception has no explanation."""
         if isinstance(error, RunError):
             return None

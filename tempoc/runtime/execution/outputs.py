@@ -111,7 +111,7 @@ def _check(
         0 if ring else points[d].stop for d, ring in zip(layout.axes, layout.rings, strict=True)
     ]
     for end, extent in zip((*read, *shape), extents, strict=True):
-        if end > extent:
+        if not 0 <= end <= extent:
             raise RunError(errors.short_store(output.name, end, extent, layout.name))
     for dim in points:
         if points[dim].start < 0:

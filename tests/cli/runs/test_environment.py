@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import subprocess
@@ -222,8 +223,11 @@ def test_chains_of_imports(tempoc: Session) -> None:
 def test_an_error_in_the_compiler_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only libraries are blamed that are missing, or fail while they are imported."""
 
-    def fails(*_: object) -> None:
-        raise ImportError("no", name="tempoc.nothing")
+    def fails(name: str) -> ModuleType:
+        if name.startswith("tempoc."):
+            raise ImportError("no", name="tempoc.nothing")
+        return import_module(name)
 
+    import_module = importlib.import_module
     monkeypatch.setattr("tempoc.cli.main.importlib.import_module", fails)
     assert status(["check", "x.rt"]) == 70

@@ -234,7 +234,10 @@ ROUNDED = {
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[8, 3]
 %n3 = scatter_add{axis=1, n=8} %r, %n : [t] f32[3, 8]
-%b = sum{axes=(0,)} %n3[t:T] : [t] f32[3, 8]""",
+%b = sum{axes=(0,)} %n3[t:T] : [t] f32[3, 8]
+%n4 = broadcast_to{shape=(2,)} %n : [t] i32[2]
+%n5 = scatter_add{axis=0, n=8} %x, %n4 : [t] f32[8, 3]
+%d = sum{axes=(0,)} %n5[0:T] : [] f32[8, 3]""",
     "a sum of sums": """%n = sum{axes=(1,)} %x : [t] f32[2]
 %a = sum %n : [t] f32
 %n2 = mean{axes=(0,), keepdims=true} %y : [t] f32[1, 3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller
+from tempoc.ops.definition.shapes import axes_of, axis_of, has_fewer_elements
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
@@ -154,7 +154,7 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
     x, positions = (read_at(v, edge, read) for read in node.inputs)
     if x is None or positions is None or x[1] != ranging or positions[1] != ranging:
         return None
-    if not is_smaller(v.type_of(node.inputs[0]).shape, node.types[0].shape):
+    if not has_fewer_elements(v.type_of(node.inputs[0]).shape, node.types[0].shape):
         return None
     rows, axis = x[0], axis_of(node.op.axis, node.types[0].ndim)
     if axis:
