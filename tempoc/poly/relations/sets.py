@@ -147,7 +147,7 @@ class IslFrame:
 
         What is convex comes first: then most combinations of alternatives turn out to be empty.
         """
-        if within is not None and _excludes(c):
+        if within is not None and within.n_basic_set() > 1 and _excludes(c):
             return within.subtract(self.condition(ix.negation(c), at))
         match c:
             case ix.Truth(value=v):
