@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
