@@ -10,6 +10,9 @@ from tempoc.symbolic.comparisons import solve_comparisons
 from tempoc.symbolic.walk import substitute
 
 EMPTY = TreeSequence(items=())
+_DEEPEST = 8
+"""Guards at the end of guards are nested so deep; deeper ones stand behind each other, since Python
+takes no more than 100 levels of indentation."""
 
 
 def sequence(items: Iterable[ScheduleTree]) -> ScheduleTree:
@@ -59,8 +62,33 @@ def guard(condition: ix.Expr, body: ScheduleTree) -> ScheduleTree:
     if condition == ix.TRUE:
         return body
     if isinstance(body, TreeGuard):
-        return guard(ix.conjunction(condition, body.condition), body.body)
+        return guard(_both(condition, body.condition), body.body)
+    *before, last = _items(body)
+    if before and isinstance(last, TreeGuard) and _depth(last) >= _DEEPEST:
+        behind = TreeGuard(condition=_both(condition, last.condition), body=last.body)
+        return sequence((guard(condition, sequence(before)), behind))
     return TreeGuard(condition=condition, body=body)
+
+
+def _depth(tree: ScheduleTree) -> int:
+    """How deep guards are nested, each the last statement of the one around."""
+    depth = 0
+    while isinstance(tree, TreeGuard):
+        depth, tree = depth + 1, _items(tree.body)[-1]
+    return depth
+
+
+def _both(outer: ix.Expr, inner: ix.Expr) -> ix.Expr:
+    """That both conditions hold; the outer one is left out where it follows from the inner one."""
+    return inner if _is_weaker(outer, inner) else ix.conjunction(outer, inner)
+
+
+def _is_weaker(a: ix.Expr, b: ix.Expr) -> bool:
+    """Whether ``a`` is a lower limit like ``b``, up to a constant, that follows from it."""
+    if not (isinstance(a, ix.Relation) and isinstance(b, ix.Relation) and a.op == b.op == ">="):
+        return False
+    gap = ix.sub(ix.sub(a.left, a.right), ix.sub(b.left, b.right))
+    return isinstance(gap, ix.Const) and gap.value >= 0
 
 
 def loop(
