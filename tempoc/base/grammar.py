@@ -30,7 +30,7 @@ END_OF_INPUT = "$END"
 class Mismatch(Exception):
     """A syntax error.
 
-    `offset` is its position; `found` the text there (empty at the end of the input); `kind` its
+    `offset` is its position; `text` the text there (empty at the end of the input); `kind` its
     token type ("" for a character that starts no token); `expected` the token types that the
     grammar accepts there, sorted; `state` the number of the LALR state.
     """

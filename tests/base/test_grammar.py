@@ -25,12 +25,14 @@ def test_trees_keep_tokens_and_places(expressions: Grammar) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "offset", "found"), [("a + * b", 4, "*"), ("a +", 3, ""), ("a ? b", 2, "?")]
+    ("text", "offset", "unexpected"), [("a + * b", 4, "*"), ("a +", 3, ""), ("a ? b", 2, "?")]
 )
-def test_a_mismatch_says_where(expressions: Grammar, text: str, offset: int, found: str) -> None:
+def test_a_mismatch_says_where(
+    expressions: Grammar, text: str, offset: int, unexpected: str
+) -> None:
     with pytest.raises(Mismatch) as caught:
         expressions.tree(text, "expr")
-    assert (caught.value.offset, caught.value.found) == (offset, found)
+    assert (caught.value.offset, caught.value.text) == (offset, unexpected)
 
 
 class _Words:

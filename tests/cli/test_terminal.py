@@ -178,7 +178,7 @@ def test_a_real_terminal(tmp_path: Path, columns: int) -> None:
         shown = in_terminal(
             ["compile", f"{tmp_path}/m.rt", "-o", f"{tmp_path}/out"], columns, variables
         )
-        assert (line[: columns - 4] in shown) == expected
+        assert (line[: columns - 5] in shown) == expected
         assert all(
             len(row) <= columns for row in ESCAPE.sub("", shown).replace("\r", "\n").split("\n")
         )

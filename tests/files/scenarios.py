@@ -113,7 +113,7 @@ def state(value: float) -> State:
     """A state of a run, with a number in it."""
     return State(
         identity={}, position=0, variables={}, loops=[], cells=[("y", None, "y", "device")],
-        bounds={"T": int(value)}, lengths={}, rooms=[], done=0, printed=0, saved=[],
+        bounds={"T": int(value)}, lengths={}, capacities=[], done=0, printed=0, saved=[],
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def test_the_table():
         "s       register  f32[3]  1                  12",
         "a       block     f32[4]  t: T               16*T",
         "",
-        "total  16*T+16*min(3, T)+16*B*T+12 bytes",
+        "total  16 bytes*B*T + 16 bytes*T + 16 bytes*min(3, T) + 12 bytes",
     ]
 
 

@@ -185,10 +185,14 @@ def waiting(what: str, progress: Progress) -> Iterator[None]:
         return
     from rich.text import Text
 
-    def line(activity: Activity) -> Text:
-        return Text(printed(activity_text(what, activity)), no_wrap=True, overflow="ellipsis")
+    screen = console(sys.stderr)
 
-    with console(sys.stderr).status(line(progress.activity), spinner="dots") as status:
+    def line(activity: Activity) -> Text:
+        text = Text(printed(activity_text(what, activity)))
+        text.truncate(screen.width - 3, overflow="ellipsis")  # the spinner, and a column to spare
+        return text
+
+    with screen.status(line(progress.activity), spinner="dots") as status:
         progress.show = lambda activity: status.update(line(activity))
         try:
             yield

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -102,11 +102,8 @@ def _check(store: Buffer, extents: tuple[int, ...], moduli: tuple[int, ...]) -> 
     """Raises ``RunError`` for sizes that no array has."""
     rings = [n for n, axis in zip(extents, store.axes, strict=False) if axis.ring]
     slots = [n for n, key in zip(moduli, store.keys, strict=True) if key.modulo is not None]
-    size = math.prod(extents) * NUMPY[store.dtype].itemsize
     if min(extents, default=0) < 0:
         raise RunError(errors.impossible_store(store.name, f"have the shape {[*extents]}"))
-    if size > sys.maxsize >> 16:  # more than a process can address
-        raise RunError(errors.impossible_store(store.name, f"take {size} bytes"))
     if min([*rings, *slots], default=1) < 1:
         raise RunError(errors.impossible_store(store.name, "keep no point"))
 
@@ -115,6 +112,14 @@ def layouts_of(program: Program, bounds: Mapping[str, int]) -> dict[str, Layout]
     """The layouts of all stores of a program, in its order."""
     growing = groups(program)
     return {store.name: layout(store, bounds, growing) for store in program.stores}
+
+
+def require_addressable(layouts: Iterable[Layout]) -> None:
+    """Raises ``RunError`` for an array that is larger than what a process can address."""
+    for store in layouts:
+        size = math.prod(store.shape) * NUMPY[store.dtype].itemsize
+        if size > sys.maxsize >> 16:
+            raise RunError(errors.impossible_store(store.name, f"take {size} bytes"))
 
 
 def fitting(

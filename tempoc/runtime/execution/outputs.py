@@ -107,14 +107,13 @@ def _check(
 ) -> None:
     """Raises ``RunError`` if an output reads what a cell does not have."""
     extents = [layout.shape[layout.order.index(k)] for k in range(len(layout.order))]
-    read = [
-        0 if ring else points[d].stop for d, ring in zip(layout.axes, layout.rings, strict=True)
-    ]
+    pairs = zip(layout.axes, layout.rings, strict=True)
+    read = [0 if ring or not points[d] else points[d][-1] + 1 for d, ring in pairs]
     for end, extent in zip((*read, *shape), extents, strict=True):
         if not 0 <= end <= extent:
             raise RunError(errors.short_store(output.name, end, extent, layout.name))
     for dim in points:
-        if points[dim].start < 0:
+        if points[dim] and points[dim][0] < 0:
             raise RunError(errors.short_store(output.name, points[dim].start, 0, layout.name))
 
 

@@ -21,7 +21,14 @@ from tempoc.runtime.data.bindings import Bindings, Given, PointIndex, bind, is_s
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.stores import CellArrays, Layout, fitting, given_stores, layouts_of
+from tempoc.runtime.device.stores import (
+    CellArrays,
+    Layout,
+    fitting,
+    given_stores,
+    layouts_of,
+    require_addressable,
+)
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
@@ -146,6 +153,7 @@ def prepare(
         program = loaded.program
         loops = {region.kernel for region in regions(program.tree)}
         layouts = layouts_of(program, bounds)
+        require_addressable(layouts.values())
         functions = _with_checks(program, layouts, loaded.functions)
         prepared = Prepared(
             program=program,

@@ -13,10 +13,10 @@ p[0] = 1
 p[t] = p[t-1] * 3 when t >= 1
 output p[T-1] as last
 """
-LOGS = """extern host far(x: f32) -> (y: f32) from "far:far"
+LOGS = """extern host far_call(x: f32) -> (y: f32) from "far_call:far_call"
 dim t < T
 input x[t]: f32
-y = log(far(x)) * 2.0
+y = log(far_call(x)) * 2.0
 output y
 """
 
@@ -35,8 +35,9 @@ def test_an_overflow_is_named_and_the_run_is_delivered(tempoc: Session) -> None:
 
 def test_host_functions_are_not_called_again(tempoc: Session) -> None:
     Path("logs.rt").write_text(LOGS, encoding="utf-8")
-    Path("far.py").write_text(
-        "def far(x):\n    print(end='.', file=open('calls', 'a'))\n    return x\n", encoding="utf-8"
+    Path("far_call.py").write_text(
+        "def far_call(x):\n    print(end='.', file=open('calls', 'a'))\n    return x\n",
+        encoding="utf-8",
     )
     np.save("x.npy", np.array([1, -1, 2], np.float32))
     assert tempoc("run logs.rt --input x=x.npy --check finite --output a.npz") == 3
