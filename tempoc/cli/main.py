@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -31,6 +32,10 @@ COMMANDS = {
     "opt": "Read a graph in text form, run passes on it, print it.",
     "help": "Print a page of the manual, or the list of its pages.",
 }
+
+
+class OutputGoneError(Exception):
+    """The reader of our output went away. No ``OSError``, to which click answers with status 1."""
 
 
 class LazyGroup(click.Group):
@@ -55,6 +60,20 @@ class LazyGroup(click.Group):
             gc.set_threshold(*EFFORT.collect)
         command: click.Command = module.command
         return command
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the options; `--help` is printed here. Raises ``OutputGoneError``."""
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:
+            raise OutputGoneError from None
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. Raises ``OutputGoneError``."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise OutputGoneError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -96,17 +115,14 @@ def status(argv: Sequence[str]) -> int:
         return diagnostics.CHECK_FAILED
     except DiagnosticError as error:
         return diagnostics.report_diagnostics(error.diagnostics, argv)
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputGoneError):
         # The reader of our output went away (`| head`): nothing is wrong.
         abandon_output()
         return 0
     except SystemExit as stop:
-        # click's own answer to that, and to a shell that asks for completions.
         abandon_output()
-        if "_TEMPOC_COMPLETE" in os.environ:
+        if "_TEMPOC_COMPLETE" in os.environ:  # a shell asked click for completions
             return int(stop.code or 0)
-        if isinstance(stop.__context__, BrokenPipeError):
-            return 0
         # A signal handler of the program's Python: there are no results.
         return stop.code if isinstance(stop.code, int) and stop.code else diagnostics.WRONG_PROGRAM
     except MemoryError:

@@ -62,7 +62,11 @@ def test_interrupts_leave_nothing_behind(tempoc: Session, number: signal.Signals
 
 def test_a_reader_that_goes_away_is_no_error(tempoc: Session) -> None:
     assert tempoc("compile fib.rt -o out") == 0
-    for command in ([*TEMPOC, "explain", "out"], [sys.executable, "-I", "out", "--bounds", "N=3"]):
+    for command in (
+        [*TEMPOC, "explain", "out"],
+        [*TEMPOC, "--help"],
+        [sys.executable, "-I", "out", "--bounds", "N=3"],
+    ):
         ends, start = os.pipe()
         os.close(ends)
         done = subprocess.run(command, stdout=start, stderr=subprocess.PIPE, text=True)
