@@ -40,7 +40,7 @@ def test_interrupts_leave_nothing_behind(tempoc: Session, number: signal.Signals
             "run",
             "long.rt",
             "--bounds",
-            "T=50000000",
+            "T=200000000",
             "--output",
             "r.npz",
         ],
