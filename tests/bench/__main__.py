@@ -25,6 +25,7 @@ from tests.bench.attention.windows import windows
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.examples import examples
+from tests.bench.gallery.compare import compared
 from tests.bench.llama.compilations import compilations
 from tests.bench.llama.decode import QUICK, decode
 from tests.bench.llama.decoding import decoding
@@ -67,6 +68,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compilations": compilations,
     "llama": decoding,
     "prefill": prefill,
+    "gallery": compared,
 }
 QUICKLY: Mapping[str, Callable[[], Iterator[Row]]] = {"decode": partial(decode, QUICK)}
 

@@ -1,6 +1,6 @@
 """Decoding a small Llama (`decode.rt`), with all positions so far and with the last 256 of them.
 
-    python -m tests.bench.decode KIND T B WINDOW
+    python -m tests.bench.llama.decode KIND T B WINDOW
 
 decodes once, in a process of its own, so that somebody else can see how much memory that takes.
 """
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +21,7 @@ from tests.bench.compiled import ROOT, Ready, ready
 from tests.bench.llama import decode_jax
 from tests.bench.measure import Row, in_turns
 
-SOURCE = ROOT / "tests" / "bench" / "decode.rt"
+SOURCE = Path(__file__).with_name("decode.rt")
 WINDOW = 256
 STEPS = (1024, 4096, 8192)
 QUICK = STEPS[:1]

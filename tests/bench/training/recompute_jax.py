@@ -1,6 +1,6 @@
 """What a JAX user would write instead of `recompute.rt`: each block under `jax.checkpoint`.
 
-python -m tests.bench.recompute_jax DATA WEIGHTS OUT plain|checkpoint
+python -m tests.bench.training.recompute_jax DATA WEIGHTS OUT plain|checkpoint
 """
 
 from __future__ import annotations
