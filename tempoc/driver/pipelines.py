@@ -7,6 +7,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.domain.reduce_domain import ReduceDomain
+from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
@@ -32,6 +33,7 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+    Retime(),
     SplitLoops(),
     Vectorize(),
     Lift(),
@@ -54,6 +56,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
+    "retime": Retime,
     "split": SplitLoops,
     "vectorize": Vectorize,
     "lift": Lift,
