@@ -6,6 +6,7 @@ from dataclasses import replace
 from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.reassociate import Reassociate
+from tempoc.passes.domain.if_conversion import IfConversion
 from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
@@ -35,6 +36,7 @@ O2: tuple[Pass, ...] = (
     ReduceDomain(),
     Retime(),
     SplitLoops(),
+    IfConversion(),
     Vectorize(),
     Lift(),
     RecurrenceToScan(),
@@ -58,6 +60,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reduce_domain": ReduceDomain,
     "retime": Retime,
     "split": SplitLoops,
+    "if_conversion": IfConversion,
     "vectorize": Vectorize,
     "lift": Lift,
     "scans": RecurrenceToScan,
