@@ -19,7 +19,7 @@ reads at points that are not its own is not used; entries are kept inside what t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -52,28 +52,56 @@ class IfConversion(GraphPass):
         if graph.universe.lengths or any(n.vector for n in graph.nodes.values()):
             return graph
         for dim in graph.universe.dims:
-            for name in [n.name for n in graph.nodes.values() if isinstance(n.op, Merge)]:
-                merge = graph.nodes.get(name)
-                if merge is not None and dim.name in merge.domain.dims:
-                    graph = self._converted(graph, merge, dim.name, context)
+            graph = self._converted(graph, dim.name, context)
         return graph
 
-    def _converted(self, graph: Graph, merge: Node, dim: str, context: PassContext) -> Graph:
-        """The graph with one merge converted, if all that is converted is vectorized then."""
-        space = context.space.symbolic
+    def _converted(self, graph: Graph, dim: str, context: PassContext) -> Graph:
+        """The graph after the conversions along a dimension of which all nodes are vectorized.
+
+        They are tried together: what stays a loop can keep others from being vectorized.
+        """
+        chosen = {n.name for n in graph.nodes.values() if isinstance(n.op, Merge)}
+        while chosen:
+            trial, added = _trial(graph, dim, chosen, context.space.symbolic)
+            if not added:
+                break
+            trial = drop_dead(trial)
+            nodes = Vectorize().run(trial, context.copy()).nodes
+            looping = {
+                merge
+                for merge, names in added.items()
+                if any(_loops(nodes[n], dim) for n in names if n in nodes)
+            }
+            if not looping:
+                for merge in added:
+                    message = f"the branches of `{merge}` take turns along {dim}: all are "
+                    message += "computed at all points, and one is selected at each"
+                    context.remarks.add(self.name, message, graph.nodes[merge].span)
+                return trial
+            chosen = {*added} - looping
+        return graph
+
+
+def _loops(node: Node, dim: str) -> bool:
+    return is_computed(node) and dim in node.domain.dims and dim not in node.vector
+
+
+def _trial(
+    graph: Graph, dim: str, chosen: Collection[str], space: Space
+) -> tuple[Graph, dict[str, tuple[str, ...]]]:
+    """The graph with merges converted where possible; the nodes that each has added or changed."""
+    added: dict[str, tuple[str, ...]] = {}
+    for name in [n for n in graph.nodes if n in chosen]:
+        merge = graph.nodes[name]
+        if dim not in merge.domain.dims:
+            continue
         for branches in _taking_turns(graph, merge, dim, space):
             conversion = _Conversion(graph=graph, space=space, dim=dim)
-            if not conversion.convert(merge, branches):
-                continue
-            trial = drop_dead(replace_nodes(graph, conversion.replacements()))
-            vectorized = Vectorize().run(trial, context.copy())
-            added = (n for n in conversion.nodes if n in vectorized.nodes)
-            if all(dim in vectorized.nodes[n].vector for n in added):
-                message = f"the branches of `{merge.name}` take turns along {dim}: all are "
-                message += "computed at all points, and one is selected at each"
-                context.remarks.add(self.name, message, merge.span)
-                return trial
-        return graph
+            if conversion.convert(merge, branches):
+                graph = replace_nodes(graph, conversion.replacements())
+                added[name] = tuple(conversion.nodes)
+                break
+    return graph, added
 
 
 def _taking_turns(graph: Graph, merge: Node, dim: str, space: Space) -> Iterator[tuple[int, ...]]:
@@ -193,8 +221,14 @@ class _Conversion:
                 if not self.space.implies(domain, ix.compare("<=", entry, last)):
                     entry = ix.minimum(entry, last)
             entries.append(entry)
-        outside = self.space.outside(domain, tuple(entries), source.domain)
-        return replace(edge, entries=tuple(entries)) if outside is None else None
+        box = Domain(source.domain.dims)
+        is_constant = is_computed(source) and source.op.cheap and not source.inputs
+        reaches = box if is_constant else source.domain
+        if self.space.outside(domain, tuple(entries), reaches) is not None:
+            return None
+        if is_constant and self.space.outside(domain, tuple(entries), source.domain) is not None:
+            self.nodes[source.name] = replace(source, domain=box)
+        return replace(edge, entries=tuple(entries))
 
     def _covers(self, name: str, domain: Domain) -> bool:
         """Whether a node has all points of a domain."""
