@@ -21,7 +21,7 @@ read ahead in a loop that runs backwards, as derivatives do, is shifted the othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -35,7 +35,6 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import substitute_in_op
 from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
-from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute, substitute_entry
@@ -51,15 +50,24 @@ class Retime(GraphPass):
         """The graph in which loops carry more cycles; with lengths that data decide, as it is."""
         if graph.universe.lengths:
             return graph
-        space = context.space.symbolic
         for _ in range(EFFORT.split_rounds):
-            stuck = dependence.unschedulable_nodes(graph, space)
-            retiming = _retiming(graph, stuck, space) if stuck else None
+            tries = (_retiming(graph, names, context.space) for names in _stuck(graph, context))
+            retiming = next((r for r in tries if r is not None), None)
             if retiming is None:
                 break
             _remark(graph, retiming, context)
             graph = retiming.graph
         return graph
+
+
+def _stuck(graph: Graph, context: PassContext) -> Iterator[tuple[str, ...]]:
+    """Sets of nodes in dependence cycles that no loop as it is carries."""
+    vectors = dependence.vector_dims(graph)
+    for part in dependence.DependenceCandidates.of(graph, context.space).parts():
+        needs, dims = part.dependences(vectors), part.loops(vectors)
+        names = dependence.unschedulable_statements(list(part.nodes), needs, dims)
+        if names:
+            yield names
 
 
 class _Retiming(NamedTuple):
@@ -73,21 +81,19 @@ class _Retiming(NamedTuple):
 def _retiming(graph: Graph, stuck: Sequence[str], space: Space) -> _Retiming | None:
     """A retiming after which loops carry what is stuck; ``None`` if there is none."""
     reads = dependence.DependenceCandidates.of(graph, space).among(stuck)
-    common = [
-        d for d in graph.nodes[stuck[0]].domain.dims
-        if all(d in graph.nodes[n].domain.dims for n in stuck)
-    ]  # fmt: skip
-    for dim in common:
+    domains = [graph.nodes[n].domain.dims for n in stuck]
+    for dim in (d for d in domains[0] if all(d in dims for dims in domains)):
         for direction in (1, -1):
             distances = reads.distances(dim, direction)
-            shifts = distances and _shifts(stuck, distances)
+            shifts = None if distances is None else _shifts(stuck, distances)
             if not shifts or not all(_may_shift(graph.nodes[n]) for n in shifts):
                 continue
-            after = _shifted(graph, dim, {n: direction * k for n, k in shifts.items()}, space)
-            left = dependence.unschedulable_nodes(after, space) if after else stuck
-            if after and not any(n in graph.nodes and n in stuck for n in left):
-                if not any(n not in graph.nodes for n in left):
-                    return _Retiming(after, dim, shifts)
+            steps = {name: direction * k for name, k in shifts.items()}
+            # No domain depends on the value of a fixed bound.
+            after = _shifted(graph, dim, steps, space.symbolic)
+            left = dependence.unschedulable_nodes(after, space)
+            if all(n in graph.nodes and n not in stuck for n in left):
+                return _Retiming(after, dim, shifts)
     return None
 
 
@@ -116,28 +122,24 @@ def _shifts(
 # ---------------------------------------------------------------- shifting
 
 
-def _shifted(graph: Graph, dim: str, shifts: Mapping[str, int], space: Space) -> Graph | None:
-    """The graph with nodes shifted along a dimension; ``None`` if one has no point to shift."""
+def _shifted(graph: Graph, dim: str, shifts: Mapping[str, int], space: Space) -> Graph:
+    """The graph with nodes shifted along a dimension; their first points become other nodes."""
     bound = ix.Sym(graph.universe.dim(dim).bound)
     for steps in sorted({*shifts.values()}):
         side: CutSide = "late" if steps > 0 else "early"
-        at: ix.Expr = ix.Const(steps) if steps > 0 else ix.add(bound, ix.Const(steps))
-        cut = Cut(dim=dim, at=at)
+        cut = Cut(dim=dim, at=ix.Const(steps) if steps > 0 else ix.add(bound, ix.Const(steps)))
         names = [name for name, k in shifts.items() if k == steps]
         division = split_nodes(graph, names, cut, space)
-        moved = [division.names.get(NodePart(name, side), name) for name in names]
-        graph = division.graph
+        graph, parts = division.graph, (division.names.get(NodePart(n, side), n) for n in names)
+        moved = [
+            n
+            for n in parts
+            if n in graph.nodes and space.implies(graph.nodes[n].domain, cut.on(side))
+        ]
         for name in moved:
-            node = graph.nodes.get(name)
-            if node is None:
-                continue
-            at_points = Domain(node.domain.dims, ix.conjunction(node.domain.where, cut.on(side)))
-            if not space.equal(node.domain.where, at_points.where, Domain(node.domain.dims)):
-                return None
             graph = _shift(graph, name, dim, steps, space)
         for name in moved:
-            if name in graph.nodes:
-                graph = _with_direct_reads(graph, name, space)
+            graph = _with_direct_reads(graph, name, space)
     return drop_dead(graph)
 
 
@@ -208,7 +210,7 @@ def _with_direct_reads(graph: Graph, name: str, space: Space) -> Graph:
 def _direct(graph: Graph, domain: Domain, edge: Edge, space: Space) -> Edge:
     """The read of the only branch that a read of a merge can meet; else the read as it is."""
     merge = graph.nodes[edge.source]
-    points = {d: e for d, e in zip(merge.domain.dims, edge.entries, strict=True)}
+    points = dict(zip(merge.domain.dims, edge.entries, strict=True))
     at = {d: e for d, e in points.items() if isinstance(e, ix.Expr)}
     if not isinstance(merge.op, Merge) or len(at) < len(points):
         return edge
@@ -222,7 +224,7 @@ def _direct(graph: Graph, domain: Domain, edge: Edge, space: Space) -> Edge:
 
 def _remark(graph: Graph, retiming: _Retiming, context: PassContext) -> None:
     """Add a remark on what was shifted."""
-    names = [n for n in retiming.shifts if is_computed(graph.nodes[n])]
+    names = list(retiming.shifts)
     heads = [n for n in names if "." not in n] or names
     shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
     steps = max(retiming.shifts.values())
