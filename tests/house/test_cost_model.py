@@ -141,6 +141,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "frontend/syntax/explain_error.py": {5},
         "frontend/syntax/parse.py": {60},
         "passes/domain/reduce_domain.py": {3},
+        "passes/domain/retime.py": {4},
         "passes/domain/split.py": {4},
         "passes/vectorization/vectorize.py": {4},
         "program/nodes/errors.py": {60},
