@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     for name, (option, default) in DECLARED.items():
         more: dict[str, Any] = {"action": "store_true"}
         if option.metavar:
-            kind = _converter(option) if option.parse else str if option.span is None else int
+            kind = _converter(option) if option.parse else str
             more = {"metavar": option.metavar, "default": default, "type": kind}
             more |= {"choices": option.choices} if option.choices else {}
             more |= {"action": "append", "default": []} if option.many else {}
