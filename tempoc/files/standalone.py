@@ -203,9 +203,9 @@ def _reason(error: Exception) -> tuple[str, str]:
     help = "give it more memory, if there is a limit (ulimit -v)"
     with suppress(Exception):
         requirements = importlib.import_module(f"{PACKAGE}.diagnostics.requirements")
-        unmet = requirements.unmet_here()
-        install = requirements.install(unmet or requirements.RUNNER)
-        return "; ".join(unmet.values()) or reason, install if unmet else f"{help}, or: {install}"
+        if unmet := requirements.unmet_here():
+            return "; ".join(unmet.values()), requirements.install(unmet)
+        help += f", or: {requirements.install(requirements.RUNNER)}"
     return reason, help
 
 

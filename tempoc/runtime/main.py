@@ -41,11 +41,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _converter(option: RunOption) -> Callable[[str], object]:
     def convert(text: str) -> object:
-        assert option.parse is not None
-        value = option.parse(text)
-        if value is None:
-            raise argparse.ArgumentTypeError(f"'{text}' is no {option.what}")
-        return value
+        if option.parse and (value := option.parse(text)) is not None:
+            return value
+        raise argparse.ArgumentTypeError(f"'{text}' is no {option.what}")
 
     return convert
 

@@ -15,8 +15,7 @@ LAST = 2**63 - 1
 
 def parse_integer(text: str, first: int = 0, last: int = LAST) -> int | None:
     """An integer in this span, in decimal ASCII digits; ``None`` if it is something else."""
-    digits = text.strip()
-    value = int(digits) if INTEGER.fullmatch(digits) else first - 1
+    value = int(text) if INTEGER.fullmatch(text.strip()) else first - 1
     return value if first <= value <= last else None
 
 
