@@ -59,7 +59,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(
-    data=data, twin=twin, sizes={"B": 8, "M": 64, "N": 96}, small={"B": 2, "M": 3, "N": 4}
-)
-"""How far series are from each other if time may stretch, softly, and which way to bring them nearer."""
+PAIR = Pair(data=data, twin=twin, sizes={"B": 8, "M": 64, "N": 96}, small={"B": 2, "M": 3, "N": 4})
+"""How far series are from each other if time may stretch, softly, and its gradient."""

@@ -26,8 +26,7 @@ def data(sizes: Sizes) -> tuple[Arrays, Arrays]:
     """First words, and a model with opinions."""
     random = np.random.default_rng(0)
     return {"first": random.integers(0, 300, sizes["B"]).astype(np.int32)}, {
-        name: random.standard_normal(shape).astype(np.float32) / 3
-        for name, shape in SHAPES.items()
+        name: random.standard_normal(shape).astype(np.float32) / 3 for name, shape in SHAPES.items()
     }
 
 

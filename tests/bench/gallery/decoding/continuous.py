@@ -28,8 +28,7 @@ def data(sizes: Sizes) -> tuple[Arrays, Arrays]:
         "length": random.integers(1, 20, sizes["Q"]).astype(np.int32),
     }
     return inputs, {
-        name: random.standard_normal(shape).astype(np.float32) / 4
-        for name, shape in SHAPES.items()
+        name: random.standard_normal(shape).astype(np.float32) / 4 for name, shape in SHAPES.items()
     }
 
 

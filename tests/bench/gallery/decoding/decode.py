@@ -92,7 +92,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(
-    data=data, twin=twin, sizes={"B": 4, "P": 32, "T": 160}, small={"B": 2, "P": 2, "T": 5}
-)
+PAIR = Pair(data=data, twin=twin, sizes={"B": 4, "P": 32, "T": 160}, small={"B": 2, "P": 2, "T": 5})
 """A prompt and a hundred words more from a model of one layer."""

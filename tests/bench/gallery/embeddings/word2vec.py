@@ -55,7 +55,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(
-    data=data, twin=twin, sizes={"I": 20, "N": 256, "K": 5}, small={"I": 3, "N": 2, "K": 2}
-)
+PAIR = Pair(data=data, twin=twin, sizes={"I": 20, "N": 256, "K": 5}, small={"I": 3, "N": 2, "K": 2})
 """Training of word vectors, whose gradients touch few rows."""

@@ -37,9 +37,7 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
         score = given["x"] @ emit.T
         there = jnp.arange(sizes["T"]) < length[:, None]
 
-        def step(
-            alpha: jax.Array, row: tuple[jax.Array, jax.Array]
-        ) -> tuple[jax.Array, None]:
+        def step(alpha: jax.Array, row: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
             score, there = row
             new = jax.nn.logsumexp(alpha[:, :, None] + move, axis=1) + score
             return jnp.where(there[:, None], new, alpha), None

@@ -42,9 +42,7 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
         q, k = unit(jax.nn.silu(heads(net["wq"]))), unit(jax.nn.silu(heads(net["wk"])))
         beta = jax.nn.sigmoid(jnp.einsum("btd,hd->tbh", x, net["rate"]))
 
-        def step(
-            m: jax.Array, row: tuple[jax.Array, ...]
-        ) -> tuple[jax.Array, jax.Array]:
+        def step(m: jax.Array, row: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
             q, k, v, beta = row
             error = v - jnp.einsum("bhvk,bhk->bhv", m, k)
             m = m + (beta[..., None] * error)[..., None] * k[:, :, None]

@@ -35,9 +35,7 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
             for name in ("q", "k", "v", "gate")
         )
 
-        def step(
-            s: jax.Array, row: tuple[jax.Array, ...]
-        ) -> tuple[jax.Array, jax.Array]:
+        def step(s: jax.Array, row: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
             q, k, v, keep = row
             s = keep[..., None] * s + k[..., None] * v[:, :, None]
             return s, jnp.einsum("bhk,bhkv->bhv", q, s)

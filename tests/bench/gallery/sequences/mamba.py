@@ -52,9 +52,7 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
         b, c = chosen[..., 4:12], chosen[..., 12:]
         decay = -jnp.exp(layer["log_decay"])
 
-        def forward(
-            h: jax.Array, row: tuple[jax.Array, ...]
-        ) -> tuple[jax.Array, jax.Array]:
+        def forward(h: jax.Array, row: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
             u, step, b, c = row
             h = jnp.exp(step[..., None] * decay) * h + (step * u)[..., None] * b[:, None]
             return h, jnp.einsum("bdn,bn->bd", h, c)

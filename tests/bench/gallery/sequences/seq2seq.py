@@ -34,8 +34,7 @@ def data(sizes: Sizes) -> tuple[Arrays, Arrays]:
         for name, size in (("source", "S"), ("target", "T"))
     }
     return inputs, {
-        name: random.standard_normal(shape).astype(np.float32) / 7
-        for name, shape in SHAPES.items()
+        name: random.standard_normal(shape).astype(np.float32) / 7 for name, shape in SHAPES.items()
     }
 
 
@@ -82,7 +81,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(
-    data=data, twin=twin, sizes={"B": 32, "S": 48, "T": 40}, small={"B": 2, "S": 3, "T": 4}
-)
+PAIR = Pair(data=data, twin=twin, sizes={"B": 32, "S": 48, "T": 40}, small={"B": 2, "S": 3, "T": 4})
 """Translation with attention in a recurrent decoder, and its gradients."""
