@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tempoc.ops.definition.shapes import axes_of, axis_of
 from tempoc.ops.definition.types import DType
-from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex
+from tempoc.ops.indexing.indexing import IndexPart, InRange, OneHot, SpatialIndex
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.reduction import Sum
@@ -59,11 +59,8 @@ def _element_of_row(v: Match, op: SpatialIndex, inner: Producer[SpatialIndex]) -
         _position(v, op, n, own.start, v.node.inputs[1]),
         n,
     )
-    entries = (
-        *op.entries[: own.start],
-        *["tensor"] * (own.stop - own.start),
-        *op.entries[own.start :],
-    )
+    before_it, after_it = op.entries[: own.start], op.entries[own.start :]
+    entries: tuple[IndexPart, ...] = (*before_it, *inner.op.entries[own], *after_it)
     return Rewrite((x, joint), replace(op, entries=entries, sure=True))
 
 
