@@ -90,6 +90,17 @@ class CostModel:
     reported_steps: int = 64
     """How many steps a function runs where it is compiled for a number of them, for a report."""
 
+    # ---------------------------------------------------------------- prints in device loops
+
+    collected_lines: int = 1024
+    """The most lines of a print that a call of a device loop collects before they are written. With
+    steps of 10 us that are 100 calls a second, each of which costs 50 us."""
+    collected_bytes: int = 1 << 16
+    """The most bytes of these lines on the device, for one print."""
+    collected_row_bytes: int = 1024
+    """The most bytes of what one line shows. NumPy takes a millisecond for the text of more, so a
+    call for each step does not matter."""
+
     # ---------------------------------------------------------------- device blocks
 
     block_calls: int = 4096

@@ -82,6 +82,7 @@ class Machine(RunFrame):
             )
             for host in code.hosts
         ]
+        self.effect_dims = [kernel_named(self, e.call.kernel).dims for e in code.effects]
         self.position = code.entry
         self.suspender = suspender
         if suspender is not None:
@@ -115,9 +116,10 @@ class Machine(RunFrame):
     # -------------------------------------------------------------- hooks
 
     def region_steps(self, region: prog.Region, steps: range, steps_left: int | None) -> int:
-        """As many as take about a quarter of a second."""
+        """As many as take about a quarter of a second, and for whose rows there is room."""
         pace = self.paces.setdefault(region.kernel, Pace(self.program.tuning))
-        return pace.start(len(steps), len(steps) if steps_left is None else steps_left)
+        limit = len(steps) if steps_left is None else steps_left
+        return pace.start(len(steps), min(limit, region.most) if region.most else limit)
 
     def region_returned(
         self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool
@@ -130,11 +132,9 @@ class Machine(RunFrame):
         """Call the user's function."""
         return self.callers[number](point, *args)
 
-    def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
-        """Print or save the tensors of an effect, after all pending checks have passed."""
-        self.check()
-        effect = self.code.effects[number]
-        dims = kernel_named(self, effect.call.kernel).dims
+    def perform(self, number: int, point: Any, values: Sequence[Any]) -> None:
+        """Print or save the tensors of an effect."""
+        effect, dims = self.code.effects[number], self.effect_dims[number]
         values_by_name = self.known_values() | dict(
             zip(dims, np.asarray(point).tolist(), strict=False)
         )

@@ -175,7 +175,8 @@ def _region_kernel(
         length = ends.at(tuple(rest[: len(region.point)]))
         length = length if length - 1 in range(first, first + count) else 0
         lengths = ((length,) * len(region.endings),) * bool(region.endings)
-        return (ARRAY,) * len(region.carried) + lengths + fault
+        rows = ((0,),) * len(region.prints)
+        return (ARRAY,) * len(region.carried) + rows + lengths + fault
 
     return kernel
 

@@ -37,6 +37,7 @@ from tempoc.runtime.walk.growth import (
     invariant_needs,
     output_needs,
 )
+from tempoc.runtime.walk.lines import LinePrinter, walk_of
 from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
@@ -467,6 +468,7 @@ class _Assembler:
             limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
             steps_left=self.steps_left(region),
             needs=tuple(needs),
+            printer=self.printer(region),
             counted=self.hooks.progress,
         )
         enter = self.following
@@ -487,6 +489,18 @@ class _Assembler:
             for part in dead:
                 self.statement(part)
             self.mark(after)
+
+    def printer(self, region: prog.Region) -> LinePrinter | None:
+        """What prints the rows of a region, if it has any."""
+        places: dict[int, int] = {}
+
+        def number(effect: prog.Effect) -> int:
+            places[len(self.effects)] = region.prints.index(effect.call.kernel)
+            self.effects.append(effect)
+            return len(self.effects) - 1
+
+        walk = walk_of(region.loop.body, self.values, self.steps, number)
+        return walk and LinePrinter(var=region.loop.var, walk=walk, places=places)
 
     def steps_left(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
         """How many steps of a region may follow a step before stores must grow."""
@@ -535,6 +549,7 @@ class _Assembler:
             ends=tuple(map(self.ended, ended)),
             checks=bool(self.program.kernels[number].checks),
             local=tuple(self.numbers[name] for name in part.local if self.hooks.account),
+            prints=len(part.prints) if isinstance(part, prog.Region) else 0,
         )
 
     def ended(self, length: ix.Expr) -> code.Ended:
