@@ -92,11 +92,11 @@ class CostModel:
 
     # ---------------------------------------------------------------- prints in device loops
 
-    collected_lines: int = 1024
-    """The most lines of a print that a call of a device loop collects before they are written. With
-    steps of 10 us that are 100 calls a second, each of which costs 50 us."""
+    collected_lines: int = 4096
+    """The most lines of a print that a call of a device loop collects before they are written. A
+    call costs 0.1 ms, and the shortest steps take 1 us."""
     collected_bytes: int = 1 << 16
-    """The most bytes of these lines on the device, for one print."""
+    """The most bytes of what these lines show, for one print."""
     collected_row_bytes: int = 1024
     """The most bytes of what one line shows. NumPy takes a millisecond for the text of more, so a
     call for each step does not matter."""

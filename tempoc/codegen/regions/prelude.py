@@ -111,6 +111,6 @@ def with_row(rows, values, more):
     put = lambda array, value: lax.dynamic_update_index_in_dim(
         array, jnp.asarray(value, array.dtype), count, 0
     )
-    return count + more, *map(put, arrays, values)
+    return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
 '''
 """Stands in front of regions that print."""

@@ -6,11 +6,11 @@
         (h, rows) = carry
         (h,) = rnn((t,), x, W, h, T=T)
         (row,) = print_h((t,), h)
-        rows = with_row(rows, (row,), 1)
+        rows = with_row(rows, (t, row), 1)
         return (h, rows)
 
-What is carried for each kernel of a print is a tuple: the number of rows, then an array for each
-tensor.
+What is carried for each kernel of a print is a tuple: the number of rows, then an array of the
+steps at which they were added, then one for each tensor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
@@ -28,17 +28,13 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 
-def row_stores(
-    statement: str, rows: int, types: tuple[TensorType, ...]
-) -> tuple[Buffer, ...]:
-    """The stores for so many rows of what a statement prints, one for each tensor."""
+def row_stores(statement: str, rows: int, types: tuple[TensorType, ...]) -> tuple[Buffer, ...]:
+    """The stores for so many rows of what a statement prints: their steps, and each tensor."""
+    named = {f"{statement}.steps": TensorType(DType.I32)}
+    named |= {f"{statement}.rows{k if len(types) > 1 else ''}": t for k, t in enumerate(types)}
     return tuple(
-        Buffer(
-            name=f"{statement}.rows{k if len(types) > 1 else ''}",
-            dtype=type_.dtype.value,
-            shape=(ix.Const(rows), *type_.shape),
-        )
-        for k, type_ in enumerate(types)
+        Buffer(name=name, dtype=t.dtype.value, shape=(ix.Const(rows), *t.shape))
+        for name, t in named.items()
     )
 
 
@@ -77,12 +73,12 @@ def most_steps(loop: prog.Loop, context: ProgramContext) -> int:
     """
     steps = []
     for kernel in print_kernels(loop):
-        room = context.rows[kernel][0].shape[0]
+        rows_held = context.rows[kernel][0].shape[0]
         rows = _rows_of(loop.body, kernel, context.fixed)
-        assert isinstance(room, ix.Const)
-        if rows is None or rows > room.value:
+        assert isinstance(rows_held, ix.Const)
+        if rows is None or rows > rows_held.value:
             raise SharedArraysUnknown(kernel)
-        steps.append(room.value // rows)
+        steps.append(rows_held.value // rows)
     return min(steps, default=0)
 
 

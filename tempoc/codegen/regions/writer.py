@@ -33,9 +33,9 @@ class RegionWriter(RegionNames):
     """Writes the function of one region or block.
 
     ``fixed`` are the constant bounds, ``ends`` the lengths that the region ends, ``end_names`` the
-    variables that carry these; ``row_names`` those that carry rows, by the kernel of a print.
-    ``live_out`` are the stores that are live after the statement that
-    is being written.
+    variables that carry these; ``row_names`` those that carry rows, by the kernel of a print,
+    at steps of the loop over ``root``. ``live_out`` are the stores that are live after the
+    statement that is being written.
     """
 
     fixed: Mapping[str, int]
@@ -48,6 +48,7 @@ class RegionWriter(RegionNames):
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
     row_names: dict[str, str] = field(default_factory=dict)
     checked: bool = False
+    root: str = ""
 
     def begin(self, s: prog.ProgramStatement) -> None:
         """Choose the names of the function, and write the initial values of ends and faults."""
@@ -181,6 +182,7 @@ class RegionWriter(RegionNames):
 
     def device(self, loop: prog.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
+        self.root = variable(loop.var) if root else self.root
         loop = loop if root or ended_lengths(loop) else _clamped(loop)
         after = live_in_loop(loop.body, self.live_out, self.single)
         carried = self.carried_names(loop, after)
@@ -321,11 +323,11 @@ class RegionWriter(RegionNames):
 
     def effect(self, effect: prog.Effect, depth: int) -> None:
         """The call of the kernel of a print, whose results become a row unless a check failed."""
-        values = [self.locals.fresh("row") for _ in effect.rows]
+        values = [self.locals.fresh("row") for _ in effect.places]
         self.call(effect.call, depth, values)
-        rows = self.row_names[effect.call.kernel]
+        rows, row = self.row_names[effect.call.kernel], tupled([self.root, *values])
         more = f"{FAULT}[1] == 0" if self.checked else "1"
-        self.line(depth, f"{rows} = with_row({rows}, {tupled(values)}, {more})")
+        self.line(depth, f"{rows} = with_row({rows}, {row}, {more})")
 
     def call(self, call: prog.Call, depth: int, values: Sequence[str] = ()) -> None:
         """The call of a kernel; results with a condition are selected after it.

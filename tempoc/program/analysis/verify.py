@@ -176,7 +176,7 @@ class _ProgramChecker(DeclarationChecker):
         )
         self.require(fits, where, "does not collect what it prints")
         for effect in effects:
-            fits = not effect.path and len(effect.rows) == len(effect.places)
+            fits = not effect.path and len(effect.rows) == 1 + len(effect.places)
             fits = fits and {*effect.rows} <= {*region.local}
             self.require(fits, where, f"{effect.call.kernel} has no rows")
 

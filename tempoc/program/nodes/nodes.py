@@ -161,8 +161,8 @@ class Effect:
     """Call a kernel without result cells, and print or save the tensors that it returns.
 
     ``kind`` is ``print`` (lines on standard error) or ``save`` (one file; ``{i}`` in ``path``
-    stands for an index of the point). A print in a region adds its tensors as rows to the stores
-    ``rows``, in order; the runner prints them after each call.
+    stands for an index of the point). A print in a region adds the step of the region's loop and
+    its tensors as rows to the stores ``rows``; the runner prints them after each call.
     """
 
     kind: str

@@ -19,9 +19,8 @@ from tempoc.program.nodes.bounds import bound_order
 from tempoc.runtime.checkpoint.suspend import Suspender
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import CellArrays
-from tempoc.runtime.execution.explain import Fault, explained, failed_check, kernel_named
+from tempoc.runtime.execution.explain import Fault, explained, failed_check
 from tempoc.runtime.execution.specialize import Prepared
 from tempoc.runtime.host.effects import Show, perform
 from tempoc.runtime.host.failure import place
@@ -82,7 +81,7 @@ class Machine(RunFrame):
             )
             for host in code.hosts
         ]
-        self.effect_dims = [kernel_named(self, e.call.kernel).dims for e in code.effects]
+        self.dims = {k.name: k.dims for k in self.program.kernels}
         self.position = code.entry
         self.suspender = suspender
         if suspender is not None:
@@ -132,16 +131,16 @@ class Machine(RunFrame):
         """Call the user's function."""
         return self.callers[number](point, *args)
 
-    def perform(self, number: int, point: Any, values: Sequence[Any]) -> None:
+    def perform(self, effect: prog.Effect, point: Any, values: Sequence[Any]) -> None:
         """Print or save the tensors of an effect."""
-        effect, dims = self.code.effects[number], self.effect_dims[number]
+        at = point if isinstance(point, tuple) else np.asarray(point).tolist()
         values_by_name = self.known_values() | dict(
-            zip(dims, np.asarray(point).tolist(), strict=False)
+            zip(self.dims[effect.call.kernel], at, strict=False)
         )
-        arrays = []
-        for value, shown in zip(backend.hosts(values), effect.places, strict=True):
-            true = tuple(slice(evaluate(e, values_by_name)) for e in shown.shape)
-            arrays.append(value[true])
+        arrays = [
+            value[tuple(slice(evaluate(e, values_by_name)) for e in shown.shape)]
+            for value, shown in zip(backend.hosts(values), effect.places, strict=True)
+        ]
         perform(effect, values_by_name, arrays, self.show)
 
     def failed(self, kernel: int, point: Any, fault: Any) -> None:

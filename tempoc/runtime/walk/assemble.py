@@ -37,7 +37,6 @@ from tempoc.runtime.walk.growth import (
     invariant_needs,
     output_needs,
 )
-from tempoc.runtime.walk.lines import LinePrinter, walk_of
 from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
@@ -131,7 +130,6 @@ class _Assembler:
     open: list[OpenLoop] = field(default_factory=list)
     loops: list[prog.Loop] = field(default_factory=list)
     hosts: list[prog.Host] = field(default_factory=list)
-    effects: list[prog.Effect] = field(default_factory=list)
     zeros: dict[int, None] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
@@ -160,7 +158,6 @@ class _Assembler:
             around=tuple(self.around),
             loops=tuple(self.loops),
             hosts=tuple(self.hosts),
-            effects=tuple(self.effects),
             zeros=tuple(self.zeros),
             straight=direct_inputs(self.program, self.single_calls),
         )
@@ -416,8 +413,6 @@ class _Assembler:
         else:
             store = code.write_all([write for write in writers if write is not None])
             self.act(code.call_kernel(function_, point, readers, store), call)
-        if effect is not None:
-            self.effects.append(effect)
         self.count(1)
 
     def sink(
@@ -438,7 +433,7 @@ class _Assembler:
                 for e in call.endings
             ),
             checks=bool(self.program.kernels[number].checks),
-            effect=len(self.effects) if effect is not None else None,
+            effect=effect,
         )
 
     def host(self, host: prog.Host) -> None:
@@ -468,7 +463,6 @@ class _Assembler:
             limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
             steps_left=self.steps_left(region),
             needs=tuple(needs),
-            printer=self.printer(region),
             counted=self.hooks.progress,
         )
         enter = self.following
@@ -489,18 +483,6 @@ class _Assembler:
             for part in dead:
                 self.statement(part)
             self.mark(after)
-
-    def printer(self, region: prog.Region) -> LinePrinter | None:
-        """What prints the rows of a region, if it has any."""
-        places: dict[int, int] = {}
-
-        def number(effect: prog.Effect) -> int:
-            places[len(self.effects)] = region.prints.index(effect.call.kernel)
-            self.effects.append(effect)
-            return len(self.effects) - 1
-
-        walk = walk_of(region.loop.body, self.values, self.steps, number)
-        return walk and LinePrinter(var=region.loop.var, walk=walk, places=places)
 
     def steps_left(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
         """How many steps of a region may follow a step before stores must grow."""

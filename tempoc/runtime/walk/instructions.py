@@ -12,7 +12,7 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import END, Instruction
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
-from tempoc.runtime.walk.lines import LinePrinter
+from tempoc.runtime.walk.lines import print_rows
 from tempoc.runtime.walk.operands import Action, Reader, Writer
 from tempoc.runtime.walk.values import Function, Variables
 
@@ -275,8 +275,8 @@ class ResultSink:
     """What to do with the results of a call: ``writers`` take them (``None``: dropped).
 
     ``released`` frees donated arguments first. After the results come a condition for each of the
-    ``ends``, then the fault if the kernel has ``checks``. All results go to an ``effect``, by
-    number, if there is one.
+    ``ends``, then the fault if the kernel has ``checks``. All results go to an ``effect``, if there
+    is one.
     """
 
     kernel: int
@@ -284,7 +284,7 @@ class ResultSink:
     released: tuple[Action, ...] = ()
     ends: tuple[Ended, ...] = ()
     checks: bool = False
-    effect: int | None = None
+    effect: prog.Effect | None = None
 
     def returned(self, frame: RunFrame, at: Any, results: Sequence[Any]) -> None:
         """Take the results of a call at a point."""
@@ -421,8 +421,8 @@ class RegionRun:
     """The calls of a region.
 
     ``steps_left``: so many steps may follow a step without growth; ``needs``: what a call needs;
-    ``limit`` where the loop ends, as far as that is known. ``printer`` prints the rows of a call.
-    ``counted``: its kernel calls count as those that it stands for.
+    ``limit`` where the loop ends, as far as that is known. ``counted``: its kernel calls count as
+    those that it stands for.
     """
 
     region: prog.Region
@@ -433,7 +433,6 @@ class RegionRun:
     limit: Function | None
     steps_left: Callable[[RunFrame], int] | None
     needs: tuple[tuple[int, Function], ...]
-    printer: LinePrinter | None
     counted: bool
 
     def enter(self, following: int) -> Instruction:
@@ -465,19 +464,19 @@ class RegionRun:
             for group, rows in self.needs:
                 frame.grow(group, rows(variables))
             at = (now[0], count, *self.outer(variables), *self.lengths(variables))
-            if self.printer is not None:
+            if region.prints:
                 frame.check()  # nothing is printed after what has failed
-            first, rows, lengths = self.device_call(frame, frame.device.coordinates(at))
+            first, lines, lengths = self.device_call(frame, frame.device.coordinates(at))
             try:
                 if self.counted:
                     frame.done[0] += round(count * self.calls_of_step(frame))
-                result = first if region.carried or rows else lengths
+                result = first if region.carried or lines else lengths
                 frame.region_returned(region, now, rest, result, any(lengths))
                 active.steps = rest
                 self.device_call.note_ends(frame, lengths)
             finally:  # also after Ctrl-C, and if a check has failed: then with the rows before that
-                if self.printer is not None:
-                    self.printer(frame, now, rows)
+                if lines:
+                    print_rows(frame, region, lines)
             return returned
 
         return instruction

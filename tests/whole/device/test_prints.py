@@ -283,7 +283,7 @@ def test_a_long_loop_holds_a_fixed_number_of_lines(monkeypatch: pytest.MonkeyPat
     assert max(counts) <= region.most
     peaks = {forecast(loaded.program, {"T": T}, frozenset(["x"])).peak for T in (300, 100_000)}
     assert len(peaks) == 1
-    rows = 4 * MODEL.collected_lines + region.most * row
+    rows = 8 * MODEL.collected_lines + region.most * (4 + row)
     settings = Settings(show=Lines(), account=True)
     result = run_given(
         loaded, Given(bounds={"T": 300}, inputs=as_sources({"x": np.int32(1)}), params={}), settings
