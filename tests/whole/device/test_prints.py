@@ -264,6 +264,21 @@ output a[T-1] as last
 """
 
 
+def test_the_report_on_memory_has_the_buffers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.rt").write_text(LONG)
+    assert status(["explain", "m.rt", "--passes", LOOPS, "--memory"]) == 0
+    report = capsys.readouterr().out
+    for store, shape in (
+        ("print.a.steps", "i32[4096]"),
+        ("print.a.rows", "i32[4096]"),
+        ("print.b.rows", "f32[81, 200]"),
+    ):
+        assert [line for line in report.splitlines() if store in line and shape in line], report
+
+
 def test_a_long_loop_holds_a_fixed_number_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = compile_text(LONG, 2, LOOPS)[1]
     (region,) = regions(loaded.program.tree)
