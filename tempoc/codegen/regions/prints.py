@@ -78,7 +78,7 @@ def most_steps(loop: prog.Loop, context: ProgramContext) -> int:
         assert isinstance(rows_held, ix.Const)
         if rows is None or rows > rows_held.value:
             raise SharedArraysUnknown(kernel)
-        steps.append(rows_held.value // rows)
+        steps.append(rows_held.value // max(1, rows))  # a loop within it may be empty
     return min(steps, default=0)
 
 

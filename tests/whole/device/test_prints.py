@@ -153,6 +153,14 @@ def test_lines_and_their_order(name: str, monkeypatch: pytest.MonkeyPatch) -> No
             assert sorted(lines.found) == sorted(wanted)
 
 
+def test_a_print_at_no_point() -> None:
+    """The layers after the first one are a loop of no steps."""
+    text = LAYERS.replace("L = 3", "L = 1").replace("(t + l) % 2 == 0", "l % 3 == 1")
+    bounds, inputs = given_for(text, 4)
+    lines = printed(compile_text(text, 2, LOOPS)[1], bounds, inputs)
+    assert [line[0] for line in lines] == [f"s[t={t}, l=0]" for t in range(4)]
+
+
 def test_which_loop_is_the_region() -> None:
     """The inner one, if it prints unknown times in a step of the outer one."""
     for text, var in ((INNER, "j"), (OUTER, "i"), (LAYERS, "t")):
