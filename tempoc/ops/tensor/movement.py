@@ -279,7 +279,9 @@ class Widen(Op):
         pairs = zip(self.shape, args[0].shape, strict=False)
         fits = all(facts.holds(ix.compare(">=", wide, e)) for wide, e in pairs)
         if len(self.shape) != args[0].ndim or not fits:
-            raise OperandError(f"{shape_text(args[0].shape)} is no part of {shape_text(self.shape)}")
+            raise OperandError(
+                f"{shape_text(args[0].shape)} is no part of {shape_text(self.shape)}"
+            )
         return (replace(args[0], shape=self.shape, weak=False),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -290,11 +292,6 @@ class Widen(Op):
         result = np.full([concrete((e,), at)[0] for e in self.shape], filler, x.dtype)
         result[tuple(slice(0, n) for n in x.shape)] = x
         return (result,)
-
-    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
-        """The axes that are as long as before."""
-        pairs = enumerate(zip(self.shape, args[0].shape, strict=True))
-        return untouched_links(args[0].ndim, [k for k, (wide, e) in pairs if wide != e])
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """What is there already, where the operand has that room."""

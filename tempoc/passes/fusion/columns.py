@@ -35,10 +35,8 @@ from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
 
-Uses = Mapping[str, tuple[OperandUse, ...]]
 
-
-class _Padding(NamedTuple):
+class _UnseenPadding(NamedTuple):
     """A node ``pad`` of which only columns of ``edge``, a ragged tensor, are read.
 
     ``order``: for each axis of the padded tensor the axis of the ragged one.
@@ -76,8 +74,12 @@ def without_padding(
 
 
 def _padding(
-    graph: Graph, node: Node, uses: Uses, homes: Mapping[str, str], space: Space
-) -> _Padding | None:
+    graph: Graph,
+    node: Node,
+    uses: Mapping[str, tuple[OperandUse, ...]],
+    homes: Mapping[str, str],
+    space: Space,
+) -> _UnseenPadding | None:
     """What a node pads, if all its readers are columns inside of that."""
     assert isinstance(node.op, Pad)
     if any(low != ix.ZERO for low, _ in node.op.widths):
@@ -95,7 +97,7 @@ def _padding(
         if source.name not in homes or source.vector != node.vector:
             return None
         if not isinstance(source.op, Transpose | Copy) or len(uses[source.name]) > 1:
-            return _Padding(node, edge, order)
+            return _UnseenPadding(node, edge, order)
         if isinstance(source.op, Transpose):
             inner = source.op.order(len(shape))
             order = tuple(inner[k] for k in order)
@@ -139,12 +141,12 @@ class _Widening:
 
     graph: Graph
     homes: dict[str, str]
-    uses: Uses
+    uses: Mapping[str, tuple[OperandUse, ...]]
     nodes: dict[str, Node] = field(default_factory=dict)
     before: dict[str, list[Node]] = field(default_factory=dict)
     after: dict[str, list[Node]] = field(default_factory=dict)
 
-    def widen(self, padding: _Padding) -> bool:
+    def widen(self, padding: _UnseenPadding) -> bool:
         """Read a tensor without its padding; whether that was possible."""
         readers = [self.graph.nodes[use.reader] for use in self.uses[padding.pad.name]]
         parts = [_reordered(r, padding.order) for r in readers]
@@ -169,7 +171,7 @@ class _Widening:
         self.narrow(source, padding, wide)
         return True
 
-    def narrow(self, source: Node, padding: _Padding, wide: Node) -> None:
+    def narrow(self, source: Node, padding: _UnseenPadding, wide: Node) -> None:
         """Let consumers in other groups read the wide tensor, unless the other is stored anyway."""
         home = self.homes[source.name]
         outward = [
@@ -227,7 +229,7 @@ class _Widening:
 
 
 def _reordered(reader: Node, order: Sequence[int]) -> SpatialIndex | None:
-    """The index of a reader for axes in another order; ``None`` if its result would have another."""
+    """The index of a reader for axes in another order; ``None`` if that changes the result."""
     assert isinstance(reader.op, SpatialIndex)
     first, *rest = reader.op.entries
     entries = [rest[order.index(k)] for k in range(len(order))]

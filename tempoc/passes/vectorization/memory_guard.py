@@ -3,9 +3,9 @@
 If some nodes keep their loop, tensors between them and vectorized nodes have to be stored at full
 extent: computed before the loop, or consumed after it. That is allowed
 
-- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``). Those
-  of large points are assumed to be computed as late as possible: where a loop back through layers
-  needs them one by one, nothing is gained from having all of them before it;
+- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``).
+  Those of large points are assumed to be computed as late as possible: where a loop back through
+  layers needs them one by one, nothing is gained from having all of them before it;
 - for matrix products, which gain from being vectorized, and the nodes connected with them, as long
   as the additional tensors are no larger than those with full extent anyway: so the projections of
   all inputs of a recurrent network are computed before it runs.

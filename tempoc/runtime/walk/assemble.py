@@ -135,12 +135,10 @@ class _Assembler:
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
     ranges: dict[str, ValueRange] = field(default_factory=dict)
-    outside: frozenset[str] = frozenset()
     uninterrupted: bool = False
 
     def assemble(self) -> HostCode:
         tree = self.program.tree
-        self.outside = frozenset(blocks.used_stores(tree, self.single_calls))
         self.allocated |= {name: None for name, store in self.layouts.items() if store.away}
         for item in tree.items if isinstance(tree, prog.Sequence) else (tree,):
             self.boundary()
@@ -514,8 +512,7 @@ class _Assembler:
         for cells in (*block.carried, *block.read):
             self.ensure_zeros(cells.store)
         for name in block.local:
-            if name in self.outside:  # what is left there by statements before is dead
-                self.act(self.operands.free(prog.Cell(store=name)))
+            self.act(self.operands.free(prog.Cell(store=name)))
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
         point = self.point((*map(ix.Sym, block.point), *block.lengths))
         device_call = self.device_call(block, (*block.carried, *block.made))
