@@ -30,6 +30,7 @@ scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
            Recurrence(steps, carried, starts, count: E, reverse), for passes
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
+           Widen(shape), for passes
            Reshape(shape; Const(-1) may stand once)
 joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that many results
 indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(axis) of x, indices
@@ -129,6 +130,7 @@ from tempoc.ops.tensor.movement import (
     Pad,
     Squeeze,
     Transpose,
+    Widen,
 )  # fmt: skip
 from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.tensor.reshape import Reshape
@@ -158,7 +160,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # scan
     CumSum, CumProd, CumMax, CumMin, CumLogSumExp, Window, AssociativeScan, Fold, Recurrence,
     # movement, joining, reshape
-    Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Flip, Concat, Stack, Split, Reshape,
+    Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
     SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, Pick,
     # contraction, convolution

@@ -18,7 +18,15 @@ from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.joining import Concat, Split, Stack
-from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
+from tempoc.ops.tensor.movement import (
+    BroadcastTo,
+    ExpandDims,
+    Flip,
+    Pad,
+    Squeeze,
+    Transpose,
+    Widen,
+)  # fmt: skip
 from tempoc.ops.tensor.reshape import Reshape, resolved
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.expr import Expr
@@ -82,6 +90,8 @@ MOVEMENT = [
     Case(_pad(("1", "T - t"), ("t", "0")), (Arg(F, ("t", "T - t")),)),
     Case(_pad(("T", "0"), value=3), (Arg(F, ("t",)),)),
     Case(_pad(("1", "t")), (Arg(F, (2,)),)),
+    # What is beyond the operand is unspecified: tests/passes/fusion/test_columns.py reads the rest.
+    *(Case(Widen(shape=shape(*s)), (Arg(F, s),)) for s in (("t", 2), ("T",), (2, "T - t"))),
 ]  # fmt: skip
 
 JOINING = [

@@ -8,10 +8,10 @@
         (y,) = y_rows((), d, y, T=T)
         return (y,)
 
-Kernels and device loops are inlined in program order. A store that only the block touches is local
-to the function, and XLA allocates it; one that is first written in the block is created in it. The
-block keeps the statements, which are executed one by one for bounds with which a loop among them is
-long (`single_call.py`), and where bytes are counted.
+Kernels and device loops are inlined in program order. A store that the block overwrites and nobody
+reads later is local to the function, and XLA allocates it; one that is first written in the block
+is created in it. The block keeps the statements, which are executed one by one for bounds with which
+a loop among them is long (`single_call.py`), and where bytes are counted.
 
 A block takes lengths, and returns those that it ends, as a region does. No check runs in a block
 after a length has ended: the runner has to validate the length first.
@@ -31,7 +31,7 @@ from tempoc.codegen.regions.regions import EmittedRegion
 from tempoc.codegen.regions.single_call import EnclosingLoops, single_call
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis import traversal
-from tempoc.program.analysis.live import live_before
+from tempoc.program.analysis.live import live_after_each, live_before, live_in_loop
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
@@ -42,12 +42,13 @@ class BlockInterface:
     """The context of a block in the program.
 
     ``touched_before`` are the stores that may have been accessed before it starts,
-    ``touched_outside`` those that statements outside of it access; ``outer`` the variables of the
-    enclosing loops.
+    ``touched_outside`` those that statements outside of it access, ``live`` those that are live
+    after it; ``outer`` the variables of the enclosing loops.
     """
 
     touched_before: frozenset[str]
     touched_outside: frozenset[str]
+    live: frozenset[str]
     outer: tuple[str, ...]
     loops: EnclosingLoops = field(default_factory=EnclosingLoops)
 
@@ -82,7 +83,12 @@ class Blocks:
         """The whole tree with blocks."""
         return self.part(
             tree,
-            BlockInterface(touched_before=self.filled, touched_outside=self.live_out, outer=()),
+            BlockInterface(
+                touched_before=self.filled,
+                touched_outside=self.live_out,
+                live=self.live_out,
+                outer=(),
+            ),
         )
 
     def part(self, s: prog.ProgramStatement, outside: BlockInterface) -> prog.ProgramStatement:
@@ -100,6 +106,7 @@ class Blocks:
                 inner = replace(
                     outside,
                     touched_before=before,
+                    live=live_in_loop(body, outside.live, self.context.registers),
                     outer=(*outside.outer, var),
                     loops=outside.loops.inside(s),
                 )
@@ -114,6 +121,7 @@ class Blocks:
         result: list[prog.ProgramStatement] = []
         stores = [traversal.touched_stores(item) for item in items]
         later = Counter(name for run_range in stores for name in run_range)
+        live = [after for _, after in live_after_each(items, outside.live, self.context.registers)]
         earlier: frozenset[str] = frozenset()
         start = 0
         while start < len(items):
@@ -124,7 +132,10 @@ class Blocks:
             later.subtract(name for own in stores[run_range] for name in own)
             around = outside.touched_outside | earlier | frozenset(+later)
             interface = replace(
-                outside, touched_before=outside.touched_before | earlier, touched_outside=around
+                outside,
+                touched_before=outside.touched_before | earlier,
+                touched_outside=around,
+                live=live[run_range.stop - 1],
             )
             earlier = earlier.union(*stores[run_range])
             run = items[run_range]
@@ -183,8 +194,10 @@ class Blocks:
         first = traversal.overwritten_stores(body, changed)
         overwritten = [n for n in changed if not cells[n].places and n in first]
         own_stores += [name for name in overwritten if name not in own_stores]
-        returned = [name for name in own_stores if name in outside.touched_outside]
-        local = [name for name in own_stores if name not in outside.touched_outside]
+        dead = {name for name in overwritten if name in context.registers} - outside.live
+        needed = outside.touched_outside - dead
+        returned = [name for name in own_stores if name in needed]
+        local = [name for name in own_stores if name not in needed]
         carried = [name for name in changed if name not in own_stores]
         read = [name for name in cells if name not in changed]
         if not (carried or returned or ended_lengths(body)):

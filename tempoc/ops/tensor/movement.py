@@ -260,6 +260,45 @@ class Pad(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Widen(Op):
+    """The first elements of an array of this shape, the others of which are unspecified.
+
+    The compiler makes it where nobody reads the others. The reference fills them with what would be
+    noticed.
+    """
+
+    shape: tuple[ix.Expr, ...]
+
+    name = "widen"
+    moves = True
+    differentiable = False
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """The shape, no extent of which is less than the operand's."""
+        require(args, 1, self.name)
+        pairs = zip(self.shape, args[0].shape, strict=False)
+        fits = all(facts.holds(ix.compare(">=", wide, e)) for wide, e in pairs)
+        if len(self.shape) != args[0].ndim or not fits:
+            raise OperandError(
+                f"{shape_text(args[0].shape)} is no part of {shape_text(self.shape)}"
+            )
+        return (replace(args[0], shape=self.shape, weak=False),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Other elements are NaN, or the least number, or true."""
+        x = args[0]
+        kind = x.dtype.kind
+        filler = np.iinfo(x.dtype).min if kind in "iu" else True if kind == "b" else np.nan
+        result = np.full([concrete((e,), at)[0] for e in self.shape], filler, x.dtype)
+        result[tuple(slice(0, n) for n in x.shape)] = x
+        return (result,)
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """What is there already, where the operand has that room."""
+        return (out.align(args[0], pads.padded(results[0].shape, out)).text,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Flip(Op):
     """The order of elements reversed along these axes; ``None`` means all."""
 

@@ -12,7 +12,7 @@ its own round, at a constant distance, can live in a ring buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,36 +27,52 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, substitute
 
 
-def full_extent_nodes(graph: Graph, dim: str, *, ranges: bool = True) -> set[str]:
+def full_extent_nodes(
+    graph: Graph, dim: str, *, ranges: bool = True, late: Collection[str] = ()
+) -> set[str]:
     """The nodes, merges included, whose values are stored at all points of a dimension.
 
     These are inputs and params, tensors with a consumer in a later round, and tensors read by
     slices of unlimited length. A slice that is only summed does not count, since a loop can
-    accumulate the sum; with ``ranges=False`` no slice counts.
+    accumulate the sum; with ``ranges=False`` no slice counts. Nodes in ``late`` wait for the round
+    of their first consumer where all their operands are stored anyway.
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
-    paths_of = {
+    paths = {
         n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs]
         for n in graph.nodes.values()
         if is_computed(n)
     }
-    rounds = _loop_rounds({n: [w for each in paths for w in each] for n, paths in paths_of.items()})
-    for node in graph.nodes.values():
-        if is_computed(node):
-            paths = paths_of[node.name]
-            number = rounds[node.name].number
-            adds = dim not in node.domain.dims and is_small_sum(graph, node)
-            if adds:  # accumulated in the loop that computes the last summand
-                number = max((rounds[w.writer].number for each in paths for w in each), default=0)
-            for edge, writers in zip(node.inputs, paths, strict=True):
-                entry = _entry_of(graph, edge.source, edge.entries, dim)
-                later = any(number > rounds[w.writer].number for w in writers)
-                if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
-                    full.add(edge.source)
-    return full
+    reads = {n: [w for each in paths[n] for w in each] for n in paths}
+    rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
+    first = full.union(_read_in_full(graph, dim, paths, rounds, ranges))
+    if not late:
+        return first
+    waiting = _waiting_rounds(graph, reads, rounds, {*late}, first)
+    return full.union(_read_in_full(graph, dim, paths, waiting, ranges))
+
+
+def _read_in_full(
+    graph: Graph,
+    dim: str,
+    paths: Mapping[str, Sequence[Sequence[_ReadPath]]],
+    rounds: Mapping[str, int],
+    ranges: bool,
+) -> Iterator[str]:
+    """What is read in later rounds, or by slices of unlimited length."""
+    for name, reads in paths.items():
+        node, number = graph.nodes[name], rounds[name]
+        adds = dim not in node.domain.dims and is_small_sum(graph, node)
+        if adds:  # accumulated in the loop that computes the last summand
+            number = max((rounds[w.writer] for each in reads for w in each), default=0)
+        for edge, writers in zip(node.inputs, reads, strict=True):
+            entry = _entry_of(graph, edge.source, edge.entries, dim)
+            later = any(number > rounds[w.writer] for w in writers)
+            if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
+                yield edge.source
 
 
 class _LoopRound(NamedTuple):
@@ -106,6 +122,40 @@ def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _Loop
         earliest = _earliest_round(outside, rounds, own.pop() if len(own) == 1 else 0)
         rounds |= dict.fromkeys(part, earliest)
     return rounds
+
+
+def _waiting_rounds(
+    graph: Graph,
+    reads: Mapping[str, Sequence[_ReadPath]],
+    rounds: Mapping[str, int],
+    late: set[str],
+    full: set[str],
+) -> Mapping[str, int]:
+    """The rounds with nodes in ``late`` as late as their consumers allow.
+
+    A node stays in its first round if an operand that is not stored at full extent does.
+    """
+    consumers: dict[str, list[tuple[str, bool]]] = {}
+    for name, paths in reads.items():
+        for w in paths:
+            consumers.setdefault(w.writer, []).append((name, w.ends))
+    parts = strongly_connected_components(reads, lambda n: [w.writer for w in reads[n]])
+    order = [part[0] for part in parts if len(part) == 1]
+    late = late.intersection(n for n in order if all(w.writer != n for w in reads[n]))
+    while True:
+        waiting = dict(rounds)
+        for name in reversed(order):
+            if name in late and name in consumers:
+                waiting[name] = min(waiting[c] - ends for c, ends in consumers[name])
+        early = {
+            name
+            for name in late
+            for edge in graph.nodes[name].inputs
+            if edge.source not in full and waiting.get(edge.source, 0) < waiting[name]
+        }
+        if not early:
+            return waiting
+        late -= early
 
 
 def _earliest_round(

@@ -6,7 +6,8 @@
 Nodes are joined greedily: along reads at the same point, then along reads that include it, then
 horizontally. A join must leave everything schedulable (``analysis/dependence.py``), must not close
 a cycle within an instance, and must not reverse a loop that could run forward. Cheap nodes
-(constants) are first copied into each group that uses them (``sink.py``).
+(constants) are first copied into each group that uses them (``sink.py``). Padding that nobody sees
+is left out at the end (``columns.py``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import ClassVar
 from tempoc.base.names import COTANGENT
 from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.fusion.columns import without_padding
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
 from tempoc.poly.relations.space import Space
@@ -54,6 +56,10 @@ class Fuse(GraphPass):
         for a, b in self.candidates(partition, enclosing_conds(graph)):
             partition.join(a, b, self.limit)
         graph, homes = sink(graph, partition.homes)
+        graph, homes, unread = without_padding(graph, homes, context.space)
+        for node in unread:
+            message = f"`{node.name}` is read by columns, without what it pads"
+            context.remarks.add(self.name, message, node.span)
         groups = _groups(graph, homes, context.space)
         joined = sum(len(g.members) > 1 for g in groups)
         if joined:

@@ -3,7 +3,9 @@
 If some nodes keep their loop, tensors between them and vectorized nodes have to be stored at full
 extent: computed before the loop, or consumed after it. That is allowed
 
-- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``);
+- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``).
+  Those of large points are assumed to be computed as late as possible: where a loop back through
+  layers needs them one by one, nothing is gained from having all of them before it;
 - for matrix products, which gain from being vectorized, and the nodes connected with them, as long
   as the additional tensors are no larger than those with full extent anyway: so the projections of
   all inputs of a recurrent network are computed before it runs.
@@ -16,6 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
+from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
@@ -28,8 +31,9 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
 
     Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
     """
-    full_extent = full_extent_nodes(graph, dim)
-    limit = _size(graph, dim, full_extent)
+    large = [n.name for n in graph.nodes.values() if _bytes(graph, n, space) > MODEL.point_bytes]
+    full_extent = full_extent_nodes(graph, dim, late=large)
+    limit = _size(graph, dim, full_extent, space)
     single_point = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
     full_extent |= single_point
     candidates = [s for s in candidates if s not in single_point]
@@ -41,7 +45,7 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     for part in connected_components(rejected, lambda name: graph.nodes[name].sources):
         if any(graph.nodes[s].op.contraction for s in part):
             added = {store for _, store in boundary.growing(accepted.union(part))}
-            if _size(graph, dim, added) <= limit:
+            if _size(graph, dim, added, space) <= limit:
                 accepted.update(part)
     return [s for s in candidates if s in accepted]
 
@@ -70,14 +74,29 @@ class _LoopBoundary:
                 yield source, source
 
 
-def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
+def _size(graph: Graph, dim: str, names: Iterable[str], space: Space) -> int:
     """The number of elements of tensors at a point of a dimension, for large bounds."""
     return sum(
-        _elements(graph, graph.nodes[n]) for n in {*names} if dim in graph.nodes[n].domain.dims
+        _elements(graph, graph.nodes[n], space)
+        for n in {*names}
+        if dim in graph.nodes[n].domain.dims
     )
 
 
-def _elements(graph: Graph, node: Node) -> int:
+def _elements(graph: Graph, node: Node, space: Space) -> int:
+    return sum(_sizes(graph, node, space))
+
+
+def _bytes(graph: Graph, node: Node, space: Space) -> int:
+    """The bytes of a tensor at a point of a dimension, for large bounds."""
+    pairs = zip(_sizes(graph, node, space), node.types, strict=True)
+    return sum(size * numpy_dtype(t.dtype).itemsize for size, t in pairs)
+
+
+def _sizes(graph: Graph, node: Node, space: Space) -> Iterator[int]:
+    """The number of elements of each result, where it is longest."""
     along: list[ix.Expr] = [ix.Sym(graph.universe.dim(d).bound) for d in node.vector]
-    sizes = [ix.product((*along, *t.shape)) for t in node.types]
-    return sum(evaluate(e, dict.fromkeys(symbols(e), MODEL.unknown_bound)) for e in sizes)
+    for type_ in node.types:
+        shape = (space.upper_bound(e, node.domain) for e in type_.shape)
+        size = ix.product((*along, *shape))
+        yield evaluate(size, dict.fromkeys(symbols(size), MODEL.unknown_bound))

@@ -507,6 +507,8 @@ class _Assembler:
             return
         for cells in (*block.carried, *block.read):
             self.ensure_zeros(cells.store)
+        for name in block.local:
+            self.act(self.operands.free(prog.Cell(store=name)))
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
         point = self.point((*map(ix.Sym, block.point), *block.lengths))
         device_call = self.device_call(block, (*block.carried, *block.made))

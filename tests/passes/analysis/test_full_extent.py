@@ -64,3 +64,20 @@ CASES = {
 def test_kept_whole(name: str) -> None:
     text, whole = CASES[name]
     assert sorted(full_extent_nodes(graph(f"{LOOP}{text}\n"), "t")) == whole.split()
+
+
+WAITING = """
+%g.0 = copy %f : [t | t == T-1] f32
+%g.1 = add %g[t+1], %f : [t | t+1 < T] f32
+%g = merge{targets=((t,), (t,))} %g.0 when t == T-1, %g.1 when t+1 < T : [t] f32
+output g = %g[0]
+output h = %h[0:T]
+"""
+
+
+def test_what_only_a_later_loop_needs_may_wait_for_it() -> None:
+    both = graph(f"{LOOP}%f = neg %e : [t] f32{WAITING}")
+    assert sorted(full_extent_nodes(both, "t")) == ["f", "g", "h", "x"]
+    assert sorted(full_extent_nodes(both, "t", late=("e", "f", "g.0"))) == ["h", "x"]
+    # `f` alone cannot wait: then `e` would be stored instead.
+    assert sorted(full_extent_nodes(both, "t", late=("f", "g.0"))) == ["f", "h", "x"]
