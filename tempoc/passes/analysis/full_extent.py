@@ -7,19 +7,22 @@ in a later round: in
 
 ``r`` runs in round 0, ``g`` in round 1 and ``loss`` in round 2. A loop in the opposite direction is
 a later round, too. What a later round reads is stored at all points; a tensor consumed only in
-its own round, at a constant distance, can live in a ring buffer.
+its own round, at a constant distance, can live in a ring buffer. A node runs in the first round
+that its operands allow, unless it makes a large tensor of small ones that only a later round reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param
+from tempoc.passes.analysis.expansion import expands
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, is_computed
@@ -38,12 +41,9 @@ def full_extent_nodes(graph: Graph, dim: str, *, ranges: bool = True) -> set[str
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
-    paths_of = {
-        n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs]
-        for n in graph.nodes.values()
-        if is_computed(n)
-    }
-    rounds = _loop_rounds({n: [w for each in paths for w in each] for n, paths in paths_of.items()})
+    paths_of = _paths_of(graph, dim)
+    rounds = _loop_rounds(paths_of)
+    rounds = {**rounds, **_later_rounds(graph, dim, paths_of, rounds)}
     for node in graph.nodes.values():
         if is_computed(node):
             paths = paths_of[node.name]
@@ -57,6 +57,15 @@ def full_extent_nodes(graph: Graph, dim: str, *, ranges: bool = True) -> set[str
                 if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
                     full.add(edge.source)
     return full
+
+
+def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
+    """The rounds of nodes that run later than they could: they make large tensors of small ones."""
+    if not any(expands(graph, n, dim) for n in graph.nodes.values() if is_computed(n)):
+        return {}
+    paths_of = _paths_of(graph, dim)
+    later = _later_rounds(graph, dim, paths_of, _loop_rounds(paths_of))
+    return {name: r.number for name, r in later.items()}
 
 
 class _LoopRound(NamedTuple):
@@ -79,6 +88,9 @@ class _ReadPath:
     step: int = 0
 
 
+_Paths = Mapping[str, Sequence[Sequence[_ReadPath]]]
+
+
 def _entry_of(
     graph: Graph, source: str, entries: tuple[ix.Entry, ...], dim: str
 ) -> ix.Entry | None:
@@ -95,9 +107,16 @@ def is_unlimited(entry: ix.Entry | None) -> bool:
 # ---------------------------------------------------------------- rounds
 
 
-def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _LoopRound]:
-    """The round of each computed node, at one point of all other dimensions."""
+def _paths_of(graph: Graph, dim: str) -> _Paths:
+    """What each operand of each computed node reads."""
+    nodes = [n for n in graph.nodes.values() if is_computed(n)]
+    return {n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs] for n in nodes}
+
+
+def _loop_rounds(paths_of: _Paths) -> Mapping[str, _LoopRound]:
+    """The first possible round of each computed node, at one point of all other dimensions."""
     rounds: dict[str, _LoopRound] = {}
+    paths = {n: [w for each in operands for w in each] for n, operands in paths_of.items()}
     for part in strongly_connected_components(paths, lambda n: [w.writer for w in paths[n]]):
         members = {*part}
         inside = [w.step for n in part for w in paths[n] if w.writer in members]
@@ -120,6 +139,28 @@ def _earliest_round(
     if len(directions) > 1:
         return _LoopRound(last + 1)
     return _LoopRound(last, directions.pop() if directions else 0)
+
+
+def _later_rounds(
+    graph: Graph, dim: str, paths_of: _Paths, rounds: Mapping[str, _LoopRound]
+) -> dict[str, _LoopRound]:
+    """The rounds of tensors that are larger than what they are made of, and only read later."""
+    consumers: dict[str, list[tuple[str, _ReadPath]]] = {}
+    for name, operands in paths_of.items():
+        for path in chain.from_iterable(operands):
+            consumers.setdefault(path.writer, []).append((name, path))
+    later: dict[str, _LoopRound] = {}
+    for name in reversed([*rounds]):
+        readers = consumers.get(name, [])
+        reading = {later.get(n, rounds[n]) for n, _ in readers}
+        if len(reading) != 1:
+            continue
+        target = reading.pop()
+        if any(n == name or p.ends or p.step * target.direction > 0 for n, p in readers):
+            continue
+        if target.number > rounds[name].number and expands(graph, graph.nodes[name], dim):
+            later[name] = target
+    return later
 
 
 def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_ReadPath]:
