@@ -21,8 +21,9 @@ class Partition:
     """The units (computed nodes), their dependences, and for each unit its group (``homes``).
 
     A group is named after its first unit. Only units of one kind (``kinds``) can join: of equal
-    domain, purpose and vectorized dimensions, and not postponed to different loops. ``nests`` has the dependences between groups, and
-    inside a group those that are not at one point. ``inward`` has the dependences of each unit.
+    domain, purpose and vectorized dimensions, and not postponed to different loops. ``nests`` has
+    the dependences between groups, and inside a group those that are not at one point. ``inward``
+    has the dependences of each unit.
     """
 
     units: tuple[str, ...]

@@ -32,8 +32,8 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.expansion import is_much_of_little, origin_size
+from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
