@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.monoids import SUM
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
@@ -48,7 +49,7 @@ class RangeContraction:
 
 def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[RangeContraction]:
     """The letters of a contraction that are summed over ranges moving with a dimension."""
-    if not node.op.contraction or len(node.types) != 1 or node.types[0].weak:
+    if not isinstance(node.op, MatMul | Einsum) or node.types[0].weak:
         return
     ranks = [operand_type(graph, e).ndim for e in node.inputs]
     letters = spelling(node.op, ranks)
