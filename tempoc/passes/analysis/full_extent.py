@@ -50,7 +50,7 @@ def full_extent_nodes(
     expanding = _expanding(graph, dim)
     if not late and not expanding:
         return first
-    waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, first | expanding)
+    waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, first, expanding)
     return full.union(_read_in_full(graph, dim, paths, waiting, ranges))
 
 
@@ -62,7 +62,7 @@ def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     paths = _paths_of(graph, dim)
     reads = {n: [w for each in paths[n] for w in each] for n in paths}
     rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
-    waiting = _waiting_rounds(graph, reads, rounds, expanding, expanding)
+    waiting = _waiting_rounds(graph, reads, rounds, expanding, set(), expanding)
     return {n: waiting[n] for n in paths if n in expanding and waiting[n] > rounds[n]}
 
 
@@ -151,12 +151,13 @@ def _waiting_rounds(
     reads: Mapping[str, Sequence[_ReadPath]],
     rounds: Mapping[str, int],
     late: set[str],
-    ready: set[str],
+    full: set[str],
+    expanding: set[str],
 ) -> Mapping[str, int]:
     """The rounds with nodes in ``late`` as late as their consumers allow.
 
-    A node that is not ``ready`` itself stays in its first round if an operand that is not, one that
-    is not stored at full extent, does.
+    A node stays in its first round if an operand that is not stored at full extent does, unless it
+    is in ``expanding``: then its operands are small.
     """
     consumers: dict[str, list[tuple[str, bool]]] = {}
     for name, paths in reads.items():
@@ -172,9 +173,9 @@ def _waiting_rounds(
                 waiting[name] = min(waiting[c] - ends for c, ends in consumers[name])
         early = {
             name
-            for name in late - ready
+            for name in late - expanding
             for edge in graph.nodes[name].inputs
-            if edge.source not in ready and waiting.get(edge.source, 0) < waiting[name]
+            if edge.source not in full and waiting.get(edge.source, 0) < waiting[name]
         }
         if not early:
             return waiting

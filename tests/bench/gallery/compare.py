@@ -78,15 +78,15 @@ def pair(name: str) -> Pair:
     return found
 
 
-def prepared(name: str, sizes: Sizes, options: Sequence[str] = ()) -> Prepared:
-    """Compile a pair for sizes; nothing has run yet."""
+def prepared(name: str, sizes: Sizes, compiled: Callable[..., Path] = compile_program) -> Prepared:
+    """Compile a pair for sizes, by default in a process; nothing has run yet."""
     from tempoc.runtime.ready import ready
 
     about = pair(name)
     inputs, params = about.data(sizes)
-    words = [*about.defines(sizes), *about.options, *options]
+    words = [*about.defines(sizes), *about.options]
     source = (FOLDER / name).with_suffix(".rt")
-    out = compile_program(source, f"gallery.{name.replace('/', '.')}", *words)
+    out = compiled(source, f"gallery.{name.replace('/', '.')}", *words)
     often = ready(out, about.bounds(sizes), params)
     device = {key: jnp.asarray(value) for key, value in {**inputs, **params}.items()}
     twin = jax.jit(about.twin(sizes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.full_extent import full_extent_nodes, later_rounds
 from tests.support.generators.graphs import graph
 
 LOOP = """
@@ -81,3 +81,28 @@ def test_what_only_a_later_loop_needs_may_wait_for_it() -> None:
     assert sorted(full_extent_nodes(both, "t", late=("e", "f", "g.0"))) == ["h", "x"]
     # `f` alone cannot wait: then `e` would be stored instead.
     assert sorted(full_extent_nodes(both, "t", late=("f", "g.0"))) == ["f", "h", "x"]
+
+
+OUTER = """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(40,)} : [t] f32[40]
+%h.0 = copy %x : [t | t == 0] f32[40]
+%h.1 = add %h[t-1], %x : [t | t >= 1] f32[40]
+%h = merge{targets=((t,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[40]
+%f = einsum{spec="i,j->ij"} %h, %x : [t] f32[40, 40]
+%g.0 = copy %f : [t | t == T-1] f32[40, 40]
+%g.1 = add %g[t+1], %f : [t | t+1 < T] f32[40, 40]
+%g = merge{targets=((t,), (t,))} %g.0 when t == T-1, %g.1 when t+1 < T : [t] f32[40, 40]
+output g = %g[0]
+"""
+
+
+def test_what_makes_much_of_little_waits() -> None:
+    """`h` is stored, which is 40 times as small as `f`."""
+    outer = graph(OUTER)
+    assert sorted(full_extent_nodes(outer, "t")) == ["h", "x"]
+    assert later_rounds(outer, "t") == {"f": 1, "g.0": 1}
+    small = graph(OUTER.replace("40", "4"))
+    assert sorted(full_extent_nodes(small, "t")) == ["f", "g", "x"]
+    assert later_rounds(small, "t") == {}

@@ -85,6 +85,29 @@ FADING = {
 %p = mul %w, %x[b, t+1:T] : [b, t] f32[T-t-1]
 %s = sum %p : [b, t] f32""",
 }
+PRODUCTS = {
+    "outer products so far": """
+%s = einsum{spec="ai,aj->ij"} %v[0:t+1], %v[0:t+1] : [t] f32[3, 3]""",
+    "outer products to come, without the own one": """
+%e = exp %v[t+1:T] : [t] f32[T-t-1, 3]
+%s = einsum{spec="ai,aj->ij"} %e, %v[t+1:T] : [t] f32[3, 3]""",
+    "a product with what all points share": """
+%m = max{axes=(0,)} %v[0:T] : [] f32[3]
+%s = einsum{spec="ai,i,a->i"} %v[0:t+1], %m, %x[b, 0:t+1] : [b, t] f32[3]""",
+    "numbers": "%s = matmul %n[0:t+1], %n[0:t+1] : [t] i32",
+    "products of its own, in a cycle": """
+%h.0 = copy %v : [t | t == 0] f32[3]
+%h.p = matmul %s[t-1], %v : [t | t >= 1] f32[3]
+%h.1 = tanh %h.p : [t | t >= 1] f32[3]
+%h = merge{targets=((t,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[3]
+%s = einsum{spec="ai,aj->ij"} %h[0:t+1], %v[0:t+1] : [t] f32[3, 3]""",
+    "sums of its own, in a cycle": """
+%h.0 = copy %v : [t | t == 0] f32[3]
+%h.p = add %s[t-1], %v : [t | t >= 1] f32[3]
+%h.1 = tanh %h.p : [t | t >= 1] f32[3]
+%h = merge{targets=((t,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[3]
+%s = sum{axes=(0,)} %h[0:t+1] : [t] f32[3]""",
+}
 LOOPS = {
     "the loop that makes the elements adds them up": """
 %h.0 = copy %x[b, 0] : [b] f32
@@ -113,6 +136,11 @@ LEFT = {
         "%m = mean %x[b, 0:t+1] : [b, t] f32\n%d = sub %x[b, t:T], %m : [b, t] f32[T-t]\n"
         "%s = max %d : [b, t] f32",
     "variances, which scans would lose": "%s = var %x[b, 0:t+1] : [b, t] f32",
+    "weights that move, too": """
+%w = mul %x[0, 0:t+1], %n : [t] f32[t+1]
+%s = matmul %w, %v[0:t+1] : [t] f32[3]""",
+    "a window of products": """
+%s = matmul %n[max(0, t-3):t+1], %n[max(0, t-3):t+1] : [t] i32""",
     "ends that move against each other": "%s = sum %n[t:T-t] : [t] i32",
     "other functions of the place": """
 %a = arange{stop=t+1} : [t] i32[t+1]
@@ -154,7 +182,7 @@ def lifted(before: Graph, *, exact: bool = True) -> tuple[Graph, str]:
 
 def test_what_is_lifted(golden: Golden) -> None:
     parts = []
-    for name, text in (AT_ONCE | FADING | LOOPS).items():
+    for name, text in (AT_ONCE | FADING | PRODUCTS | LOOPS).items():
         before = program(text)
         after, said = lifted(before, exact=name in AT_ONCE)
         assert after != before
