@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.control.control import Merge
-from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic import expr as ix
@@ -70,7 +68,7 @@ def _elements(shape: tuple[ix.Expr, ...]) -> int | None:
 
 def _is_simple(graph: Graph, node: Node) -> bool:
     """Whether a node is computed by one operation for each element of its result and operand."""
-    if isinstance(node.op, Input | Param | Merge) or len(node.types) != 1:
+    if not node.op.computed or len(node.types) != 1:
         return False
     if node.op.elementwise or node.op.moves or node.op.cheap:
         return True
