@@ -10,8 +10,8 @@
 
 Kernels and device loops are inlined in program order. A store that the block overwrites and nobody
 reads later is local to the function, and XLA allocates it; one that is first written in the block
-is created in it. The block keeps the statements, which are executed one by one for bounds with which
-a loop among them is long (`single_call.py`), and where bytes are counted.
+is created in it. The block keeps the statements, which are executed one by one for bounds with
+which a loop among them is long (`single_call.py`), and where bytes are counted.
 
 A block takes lengths, and returns those that it ends, as a region does. No check runs in a block
 after a length has ended: the runner has to validate the length first.
