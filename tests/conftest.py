@@ -1,3 +1,11 @@
 """What every test can use."""
 
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Child processes run this checkout, wherever they are, not one that is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 pytest_plugins = ["tests.support.golden", "tests.support.kernels"]

@@ -34,6 +34,8 @@ class Effort:
     scheduling_seconds: float = 60.0
     """When that process is stopped."""
 
+    nested_pieces: int = 6
+    """The most functions that are put together to a `max` of `min`."""
     residues: int = 16
     """Sums over points are cut by the remainders of divisors up to this."""
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.reassociate import Reassociate
+from tempoc.passes.domain.if_conversion import IfConversion
 from tempoc.passes.domain.reduce_domain import ReduceDomain
+from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
@@ -32,7 +34,9 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+    Retime(),
     SplitLoops(),
+    IfConversion(),
     Vectorize(),
     Lift(),
     RecurrenceToScan(),
@@ -54,7 +58,9 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
+    "retime": Retime,
     "split": SplitLoops,
+    "if_conversion": IfConversion,
     "vectorize": Vectorize,
     "lift": Lift,
     "scans": RecurrenceToScan,

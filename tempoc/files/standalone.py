@@ -192,12 +192,21 @@ def start() -> int:
         return INTERRUPTED
     except Exception as error:
         # What is imported was compared, so it is Python, a library or the environment that fails.
-        requirements = importlib.import_module(f"{PACKAGE}.diagnostics.requirements")
-        unmet = requirements.unmet_here()
-        reason = "; ".join(unmet.values()) or str(error).split("\n")[0] or type(error).__name__
-        return _cannot_run(reason, requirements.install(unmet or requirements.RUNNER))
+        return _cannot_run(*_reason(error))
     status: int = runner.main([str(HERE), *sys.argv[1:]])
     return status
+
+
+def _reason(error: Exception) -> tuple[str, str]:
+    """Why nothing can be imported, and what helps; which packages are there may be unknown, too."""
+    reason = str(error).split("\n")[0] or type(error).__name__
+    help = "give it more memory, if there is a limit (ulimit -v)"
+    with suppress(Exception):
+        requirements = importlib.import_module(f"{PACKAGE}.diagnostics.requirements")
+        if unmet := requirements.unmet_here():
+            return "; ".join(unmet.values()), requirements.install(unmet)
+        help += f", or: {requirements.install(requirements.RUNNER)}"
+    return reason, help
 
 
 def _cannot_run(reason: str, help: str) -> int:

@@ -33,9 +33,9 @@ movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(sh
            Widen(shape), for passes
            Reshape(shape; Const(-1) may stand once)
 joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that many results
-indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
+indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
-           ScatterAdd(axis, n: E) of x, indices
+           InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
@@ -57,7 +57,7 @@ from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.fold import Fold
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.control.until import Until
-from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, Sort, TopK
@@ -162,7 +162,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # movement, joining, reshape
     Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
-    SpatialIndex, Take, TakeAlong, OneHot, ScatterAdd, Pick,
+    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, Pick,
     # contraction, convolution
     MatMul, Einsum, Conv,
     # Python functions

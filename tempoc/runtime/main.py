@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     for name, (option, default) in DECLARED.items():
         more: dict[str, Any] = {"action": "store_true"}
         if option.metavar:
-            kind = _converter(option) if option.parse else str if option.span is None else int
+            kind = _converter(option) if option.parse else str
             more = {"metavar": option.metavar, "default": default, "type": kind}
             more |= {"choices": option.choices} if option.choices else {}
             more |= {"action": "append", "default": []} if option.many else {}
@@ -41,11 +41,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _converter(option: RunOption) -> Callable[[str], object]:
     def convert(text: str) -> object:
-        assert option.parse is not None
-        value = option.parse(text)
-        if value is None:
-            raise argparse.ArgumentTypeError(f"'{text}' is no {option.what}")
-        return value
+        if option.parse and (value := option.parse(text)) is not None:
+            return value
+        raise argparse.ArgumentTypeError(f"'{text}' is no {option.what}")
 
     return convert
 

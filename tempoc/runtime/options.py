@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn
 
 from tempoc.program.nodes.precision import PRECISIONS
-from tempoc.runtime.messages.units import parse_seconds, parse_size
+from tempoc.runtime.messages.units import LAST, parse_integer, parse_seconds, parse_size
 
 Refuse = Callable[[str], NoReturn]
 """Called with what is wrong with a command line."""
@@ -18,15 +18,13 @@ class RunOption:
     """An option of the command line; without a ``metavar`` it is a flag.
 
     ``parse`` turns its text into a value, or ``None`` if that is not ``what`` it should be;
-    ``span`` are the first and last of integers. ``many``: it may be given several times. Those of
-    ``DIR`` and ``FILE`` are names.
+    ``many``: it may be given several times. Those of ``DIR`` and ``FILE`` are names.
     """
 
     help: str
     metavar: str = ""
     many: bool = False
     choices: tuple[str, ...] = ()
-    span: tuple[int, int] | None = None
     parse: Callable[[str], object | None] | None = None
     what: str = ""
 
@@ -53,7 +51,9 @@ class RunOptions:
         "Weights by name: a .safetensors or .npz file.", "FILE", many=True
     )
     cast_params: bool = _option("Cast weights, whatever is lost.")
-    seed: int = _option("Seed of random draws.", "N", 0, span=(0, 2**63 - 1))
+    seed: int = _option(
+        "Seed of random draws.", "N", 0, parse=parse_integer, what=f"integer from 0 to {LAST}"
+    )
     output_dir: str | None = _option("Write each output as DIR/NAME.npy.", "DIR")
     output: str | None = _option("Write all outputs to a .npz or .safetensors file.", "FILE")
     extern_path: tuple[str, ...] = _option("Where Python functions are.", "DIR", many=True)

@@ -16,6 +16,7 @@ from tempoc.poly.scheduling.timeline import Timeline, completed_timeline, timeli
 from tempoc.schedule import errors
 from tempoc.schedule.blame import explain_cycle
 from tempoc.schedule.dependences import flows
+from tempoc.schedule.expansions import expansions
 from tempoc.schedule.lower import lower
 from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.tree import ScheduleTree
@@ -43,7 +44,8 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     graph.
     """
     tasks = {s.name: s.domain for s in statements.statements}
-    problem = SchedulingProblem(space, tasks, flows(statements, space.universe))
+    late = frozenset(expansions(statements))
+    problem = SchedulingProblem(space, tasks, flows(statements, space.universe), late)
     try:
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:

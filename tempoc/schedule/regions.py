@@ -16,8 +16,9 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
          8      4       1024          14.4      27.1
         24      1        256             -      24.2                    17.2
 
-A short outermost loop stays on the host, which costs nothing there. Effects and calls of Python
-functions must run on the host, and so must loops with a run-time length at each of their steps.
+A short outermost loop stays on the host, which costs nothing there. Files are saved and Python
+functions called by the host, and so are loops with a run-time length at each of their steps. Small
+tensors that are printed are collected (``collected_lines.py``).
 
 JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
 excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
@@ -25,14 +26,24 @@ excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import After
+from tempoc.ops.control.effects import Print
 from tempoc.ops.control.externs import ExternHost
 from tempoc.poly.relations.space import Space
+from tempoc.schedule.collected_lines import (
+    collected_rows,
+    collected_types,
+    effect_node,
+    fixed_bounds,
+    step_count,
+)
 from tempoc.schedule.tree import (
     Execute,
     LoopPlace,
@@ -49,7 +60,7 @@ from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.walk import substitute_entry, symbols
 
 Say = Callable[[str, Span | None], None]
 """Receives the remarks: which loops run on the device, and why others do not."""
@@ -104,6 +115,9 @@ class _RegionPlaces:
             if reason := self.business(statement) or self.lasts(loop, execute):
                 self.say(f"{title} is not on the device: {reason}", self.span(statement))
                 return None
+        if reason := self.printing(loop):
+            self.say(f"{title} is not on the device: {reason}", None)
+            return None
         first = self.span(self.statement(next(executed(loop))))
         try:
             body = self.inside(loop.body, 1)
@@ -174,14 +188,8 @@ class _RegionPlaces:
 
     def steps(self, loop: TreeLoop) -> int | None:
         """The number of steps of a loop, if constant and at most ``unrolled_steps``."""
-        fixed: dict[str, ix.Expr] = {
-            b.name: b.value for b in self.graph.universe.bounds if isinstance(b.value, ix.Const)
-        }
-        low, high = (substitute(e, fixed) for e in (loop.lower, loop.upper))
-        if not (isinstance(low, ix.Const) and isinstance(high, ix.Const)):
-            return None
-        steps = len(range(low.value, high.value, loop.step))
-        return steps if steps <= MODEL.unrolled_steps else None
+        steps = step_count(loop, fixed_bounds(self.graph))
+        return None if steps is None or steps > MODEL.unrolled_steps else steps
 
     def size(self, tree: ScheduleTree) -> int:
         """The number of operators in a subtree."""
@@ -198,13 +206,30 @@ class _RegionPlaces:
         name = statement.name
         if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in statement.members):
             return f"`{name}` calls a Python function"
-        if statement.turn is not None:
-            return f"`{name}` is printed or saved"
+        if statement.turn is not None and not collected_types(statement, self.graph):
+            node = effect_node(statement, self.graph)
+            if node is not None and isinstance(node.op, Print):
+                most = MODEL.collected_row_bytes
+                return f"`{name}` is printed, and may have more than {most} bytes"
+            return f"`{name}` is saved"
         if any(isinstance(self.graph.nodes[m].op, After) for m in statement.members):
             return f"`{name}` makes values again, which XLA would take from where they were made"
         tensors = self.statements.tensors
         if any(tensors[w.tensor].is_given for w in statement.writes):
             return f"`{name}` computes weights that may be given"
+        return ""
+
+    def printing(self, loop: TreeLoop) -> str:
+        """The reason why too many lines of a step would be collected; empty if there is none."""
+        fixed, rows = fixed_bounds(self.graph), Counter[str]()
+        for execute, around in walk(loop):
+            if isinstance(execute, Execute) and self.statement(execute).turn is not None:
+                counts = [step_count(inner, fixed) for inner in around[1:]]
+                known = [n for n in counts if n is not None]
+                rows[execute.statement] += prod(known)
+                most = collected_rows(collected_types(self.statement(execute), self.graph))
+                if len(known) < len(counts) or rows[execute.statement] > most:
+                    return f"`{execute.statement}` is printed in a loop within it"
         return ""
 
     def lasts(self, loop: TreeLoop, execute: Execute) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -92,3 +94,21 @@ def per_step(
     )
     mine, other = (median(slope) for slope in slopes)
     return mine, other
+
+
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def peak(command: Sequence[str]) -> float:
+    """The most memory that a process has at any time, in bytes.
+
+    Linux counts what a process had before it became another program, so a small one starts it.
+    Raises CalledProcessError where the command fails.
+    """
+    small = [sys.executable, "-c", MEASURE, *command]
+    done = subprocess.run(small, check=True, capture_output=True, text=True)
+    return int(done.stdout.split()[-1]) * 1024

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.session import Session
+from tests.house.source import ROOT
 
 TEMPOC = [sys.executable, "-m", "tempoc"]
 # A job in the background of a shell does not hear interrupts.
@@ -26,6 +27,12 @@ LONG = "dim t < T\nh[0] = 1.0\nh[t] = tanh(h[t-1])\ny = sum(h[0:T])\noutput y\n"
 
 def run(*argv: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TEMPOC, *argv], capture_output=True, text=True, env=os.environ | more)
+
+
+def test_processes_run_this_checkout(tempoc: Session) -> None:
+    code = "import tempoc; print(tempoc.__file__)"
+    where = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert where.stdout.strip() == str(ROOT / "tempoc" / "__init__.py")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -97,7 +104,12 @@ def test_terminals_without_unicode_and_users_without_a_home(tempoc: Session) -> 
     done = subprocess.run(
         [*TEMPOC, "explain", "psi.rt", "--dump-sdg"],
         capture_output=True,
-        env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "HOME": "/dev/null/home"},
+        env={
+            "LC_ALL": "C",
+            "PYTHONIOENCODING": "ascii",
+            "HOME": "/dev/null/home",
+            "PYTHONPATH": os.environ["PYTHONPATH"],
+        },
     )
     assert done.returncode == 0, done.stderr
     assert "Schrödinger → ψ" in done.stdout.decode()

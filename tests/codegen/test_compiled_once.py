@@ -1,7 +1,14 @@
-"""Every kernel is compiled once in a run: nothing about its arguments changes between steps."""
+"""Every kernel is compiled once in a run: nothing about its arguments changes between steps.
+
+Tests compile equal kernels once, whichever program they come from (`support/kernels.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
 import numpy as np
 import pytest
 
@@ -41,3 +48,33 @@ def test_compiled_once(case, bounds, inputs, params, tmp_path, monkeypatch):
     case.run(tmp_path, bounds, inputs, params)
     counts = {name: kernel._cache_size() for name, kernel in compiled.items()}
     assert counts and set(counts.values()) <= {0, 1}, counts
+
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+@pytest.fixture
+def compilations() -> Iterator[list[str]]:
+    """Those by XLA since the test began."""
+    events: list[str] = []
+
+    def listen(event: str, _: float, **__: object) -> None:
+        events.extend([event] if event == COMPILED else [])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield events
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def test_equal_kernels_are_shared(tmp_path: Path, compilations: list[str]) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        programs.FIBONACCI.run(tmp_path / name, {"T": 7})
+        before, compilations[:] = [*compilations], []
+    assert before == []
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_or_not(tmp_path: Path, compilations: list[str]) -> None:
+    programs.FIBONACCI.run(tmp_path, {"T": 7})
+    assert compilations

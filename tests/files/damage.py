@@ -1,12 +1,14 @@
 """`python -m tests.files.damage --count N --seed S`: N damaged files of each format, and sources.
 
 A damaged file of data is refused with one diagnostic, or has the numbers that another reader of the
-format finds in it. A damaged source is fine or refused with diagnostics.
+format finds in it. A damaged source is refused with diagnostics, or it compiles, before and after
+it is formatted.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import random
 import struct
@@ -177,7 +179,7 @@ def same(array: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
 # ------------------------------------------------------------------ sources
 
 SOURCE = b'''"""Sums."""
-import std.nn as nn
+import nn
 const D = 4
 dim t < T
 input x[t]: f32[D]
@@ -185,8 +187,10 @@ param W: f32[D, D]
 def twice(a) = a + a
 
 s[0] = W @ x[0]
-s[t] = s[t-1] + twice(W @ x[t]) * 1.5e-3
-output s when t == T - 1
+s[t] = s[t-1] + twice(W @ nn.softmax(x[t])) * 1.5e-3
+mean = sum(s[0:T], axis = 0) / T
+output s[T-1] as last
+output mean
 '''
 WORDS = (
     *(b"9" * 20, b"9" * 5000, b"1e999", b"1e-999", b"0x10", b"1_000", "٣".encode(), b"1.5", b"-1"),
@@ -216,15 +220,41 @@ def source_mutant(content: bytes, rng: random.Random) -> bytes:
 
 
 def check_source(folder: Path, content: bytes) -> bool:
-    """Check a damaged program; whether it is fine. Raises ``AssertionError`` for a bug."""
+    """Check a damaged program; whether it is fine. Raises ``AssertionError`` for a bug.
+
+    One that is fine has kernels, and the same ones after formatting.
+    """
     path = folder / "x.rt"
     path.write_bytes(content)
+    code, _, err = called("check", str(path))
+    assert code in (0, 1), err
+    assert code == 0 or err.startswith("error[RT"), err
+    if code:
+        return False
+    kernels = []
+    for _ in range(2):
+        code, text, err = called("explain", "--dump-kernels", str(path))
+        assert code == 0, err
+        kernels.append([f for f in ast.walk(ast.parse(text)) if isinstance(f, ast.FunctionDef)])
+        assert called("fmt", str(path))[0] == 0
+    before, after = ([code_of(f) for f in functions] for functions in kernels)
+    assert before == after
+    formatted = path.read_bytes()
+    assert called("fmt", str(path))[0] == 0 and path.read_bytes() == formatted
+    return True
+
+
+def code_of(function: ast.FunctionDef) -> str:
+    """What a kernel does, without the source that it quotes."""
+    return "".join(ast.dump(s) for s in function.body[ast.get_docstring(function) is not None :])
+
+
+def called(*line: str) -> tuple[int, str, str]:
+    """The exit status of a command, and what it writes."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        code = status(["check", str(path)])
-    assert code in (0, 1), err.getvalue()
-    assert code == 0 or err.getvalue().startswith("error[RT"), err.getvalue()
-    return code == 0
+        code = status(line)
+    return code, out.getvalue(), err.getvalue()
 
 
 def campaign(kind: str, count: int, seed: int, folder: Path) -> int:

@@ -325,6 +325,7 @@ def test_a_run_over_budget_is_refused_before_it_starts() -> None:
     [
         ("4096", 4096), ("2GiB", 2 << 30), ("2G", 2 << 30), ("1.5 kib", 1536), ("3MB", 3_000_000),
         ("12B", 12), ("0", None), ("-3", None), ("much", None), ("1.5.2G", None), ("0.2", None),
+        ("1\N{KELVIN SIGN}B", None), ("٣", None), ("1_0", None),
     ],
 )  # fmt: skip
 def test_sizes_in_bytes(text: str, size: int | None) -> None:

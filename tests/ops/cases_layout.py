@@ -5,7 +5,14 @@ from __future__ import annotations
 from tempoc.frontend.expressions.numpy_indexing import IndexEntry, SliceRange, spatial_index
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.indexing.indexing import OneHot, Take, TakeAlong
+from tempoc.ops.indexing.indexing import (
+    IndexPart,
+    InRange,
+    OneHot,
+    SpatialIndex,
+    Take,
+    TakeAlong,
+)
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -21,6 +28,7 @@ from tempoc.ops.tensor.movement import (
     Widen,
 )  # fmt: skip
 from tempoc.ops.tensor.reshape import Reshape, resolved
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.parse import parse
 from tests.ops.harness import Arg, Case, Sampled, shape
@@ -44,6 +52,10 @@ def _written(text: str) -> IndexEntry:
     return SliceRange(
         lo=_optional(lo), hi=_optional(hi), step=int(step[0]) if step and step[0] else 1
     )
+
+
+def _whole(extent: str, step: int = 1) -> IndexPart:
+    return ix.ZERO, parse(extent), step
 
 
 def _optional(text: str) -> Expr | None:
@@ -131,6 +143,12 @@ INDEXING = [
     getitem((5, 3, 2), "*; :; 1", Arg(Z, (2, 2), low=-5, high=4)),
     getitem((5, 3, 2), ":; *; 1", Arg(Z, (2, 2), low=-3, high=2)),
     getitem((5, 3, 2), ":; *; ::-1", Arg(Z, (2, 2), low=-3, high=2)),
+    *(Case(SpatialIndex(entries=e, sure=True), (Arg(F, x), Arg(Z, s, low=0, high=most)))
+      for x, e, s, most in (
+        ((4, 3, 2), ("tensor", "tensor", _whole("2")), ("t",), 11),
+        ((2, 4, 3, "t"), (ix.ONE, "tensor", "tensor", _whole("t")), (2,), 11),
+        ((4, "t", 3, 2), (_whole("4"), _whole("t"), "tensor", "tensor"), (), 5),
+        ((4, 5, 3, 2, 2), (_whole("2", 2), "tensor", "tensor", "tensor", ix.ONE), (3,), 29))),
     getitem(("t + 1", 3), "*", Arg(Z, (4,), low=-1, high=0)),
     getitem(("t + 1", 3), "*; 1:", Arg(Z, ("T - t",), low=-1, high=0)),
     *(Case(Take(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
@@ -141,6 +159,9 @@ INDEXING = [
     Case(TakeAlong(axis=0), (Arg(F, (3, 1)), Arg(Z, (2, 4), low=-3, high=2))),
     *(Case(OneHot(n=parse(n), dtype=d), (Arg(Z, s, low=-1, high=4),))
       for n, d, s in (("4", F, ()), ("t", F, (3,)), ("t + 1", Z, ("t",)), ("3", B, (2, "t")))),
+    *(Case(InRange(n=parse("t + 2")), (Arg(d, s, low=low, high=1),))
+      for d, s, low in ((Z, (), -2), (Z, (4,), -2), (Z, (2, "t"), -2), (DType.U32, ("t",), 0))),
+    Case(ScatterAdd(axis=0, n=parse("3"), sure=True), (Arg(F, ("t", 2)), Arg(Z, ("t",), high=2))),
     Case(ScatterAdd(axis=0, n=parse("3")), (Arg(F, (4, 2)), Arg(Z, (4,), low=0, high=2))),
     Case(ScatterAdd(axis=1, n=parse("t + 1")), (Arg(F, (2,)), Arg(Z, values=0))),
     *(Case(Pick(lo=parse(lo), hi=parse(hi), step=k, axis=a), (Arg(F, x), Arg(d, values=v)))

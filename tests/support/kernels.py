@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import mmap
 import os
 import sys
@@ -143,11 +144,12 @@ class Shared:
         precision: str = "highest",
         commands: str = "default",
     ) -> Any:
+        kernel = inspect.unwrap(function)
         common = commands == "default" and isinstance(function, FunctionType)
-        if not common or function.__closure__:
+        if not common or not isinstance(kernel, FunctionType):
             return self.make(function, static, donated, precision, commands)
         objects: list[object] = []  # those known by their identity must live as long as the key
-        places = {name: k for k, name in enumerate(function.__code__.co_varnames)}
+        places = {name: k for k, name in enumerate(kernel.__code__.co_varnames)}
         given = frozenset((places.get(name, name), value) for name, value in static.items())
         key = _function(function, objects, ()), given, donated, precision
         if key not in self.kept:
@@ -159,10 +161,26 @@ class Shared:
 
 
 def _function(function: FunctionType, objects: list[object], inside: tuple[str, ...]) -> object:
-    """What a function of a module of kernels does."""
+    """What a function of a module of kernels does, or one of the runner around it."""
     defaults = function.__defaults__, function.__kwdefaults__
     inside = (*inside, function.__name__)
-    return _code(function.__code__, function.__globals__, objects, inside), repr(defaults)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    code = _code(function.__code__, function.__globals__, objects, inside)
+    return code, repr(defaults), tuple(_captured(value, objects, inside) for value in cells)
+
+
+def _captured(value: object, objects: list[object], inside: tuple[str, ...]) -> object:
+    """What a function has from the one around it: kernels, and the stores that results fit."""
+    from tempoc.runtime.device.stores import Layout
+
+    if isinstance(value, FunctionType):
+        return _function(value, objects, inside)
+    if isinstance(value, list) and all(isinstance(each, Layout) for each in value):
+        return tuple((each.dtype, each.shape, each.group >= 0) for each in value)
+    if isinstance(value, int):
+        return value
+    objects.append(value)
+    return id(value)
 
 
 def _code(

@@ -731,107 +731,543 @@ def first_fault(fault, kernel, code, point):
     return jnp.where(fault[1] != 0, fault, new)
 
 
-def block(
-    at, at_mul, text, net_letters, net_cell_w, net_cell_b,
-    loss_d_cost_take_along_expand_dims_expand_dims, *, T, N,
-):
-    """What stands between two tasks of the host: at_add, letter."""
-    i = at[0]
-    fault = jnp.zeros(4, jnp.int32)
-    (at_add2,) = at_add((i,), at_mul, T=T)
-    (
-        letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
-        state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
-        loss_d_cost_log_softmax_logsumexp, code,
-    ) = letter(
-        (i,), at_add2, text, net_letters, net_cell_w, net_cell_b,
-        loss_d_cost_take_along_expand_dims_expand_dims, T=T, N=N,
+def with_row(rows, values, more):
+    """What a print shows as one more row of arrays, after their number; 0 ``more``: not counted."""
+    count, *arrays = rows
+    put = lambda array, value: lax.dynamic_update_index_in_dim(
+        array, jnp.asarray(value, array.dtype), count, 0
     )
-    fault = first_fault(fault, 8, code, (i,))
-    return (
-        letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
-        state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
-        loss_d_cost_log_softmax_logsumexp, fault,
-    )
+    return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
 
 
-def block2(
-    at, h_rows2, h, loss2, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,
-    state_gru_cell_r_split, net_cell_u, net_cell_c, net_out_w, net_out_b, cost_expand_dims,
-    loss_d_cost_log_softmax_logsumexp, loss_d_cost_take_along_sum, *, T,
+def taken_if(condition, step, carry):
+    """The step if the condition holds, else the carry.
+
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    once = lambda state: (jnp.bool_(False), step(state[1]))
+    return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
+
+
+def loop_i(
+    at, h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+    loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+    net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+    net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+    net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+    net_adam_adam_direction_m_moving_average_m_cell_w,
+    net_adam_adam_direction_m_moving_average_m_cell_u,
+    net_adam_adam_direction_m_moving_average_m_cell_b,
+    net_adam_adam_direction_m_moving_average_m_cell_c,
+    net_adam_adam_direction_m_moving_average_m_out_w,
+    net_adam_adam_direction_m_moving_average_m_out_b,
+    net_adam_adam_direction_v_moving_average_m_letters,
+    net_adam_adam_direction_v_moving_average_m_cell_w,
+    net_adam_adam_direction_v_moving_average_m_cell_u,
+    net_adam_adam_direction_v_moving_average_m_cell_b,
+    net_adam_adam_direction_v_moving_average_m_cell_c,
+    net_adam_adam_direction_v_moving_average_m_out_w,
+    net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+    net_cell_b, net_cell_c, net_out_w, net_out_b, at_mul, text,
+    loss_d_cost_take_along_expand_dims_expand_dims, *, steps=None, I, T, N,
 ):
-    """What stands between two tasks of the host: h_rows, h_2, cost, ..."""
-    i = at[0]
+    """i from at[0] on, at[1] steps; the loop of at_add, letter, h_1, ..."""
+    print_loss_rows = (jnp.int32(0), jnp.zeros((4096,), jnp.int32), jnp.zeros((4096,), jnp.float32))
     fault = jnp.zeros(4, jnp.int32)
-    if T >= 2:
-        (h_rows2,) = h_rows(
-            (i,), h, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,
-            state_gru_cell_r_split, net_cell_u, net_cell_c, T=T,
+    count = at[1] if steps is None else steps
+    def step_i(i2, carry):
+        (
+            h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+            loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+            net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+            net_adam_adam_direction_m_moving_average_m_cell_w,
+            net_adam_adam_direction_m_moving_average_m_cell_u,
+            net_adam_adam_direction_m_moving_average_m_cell_b,
+            net_adam_adam_direction_m_moving_average_m_cell_c,
+            net_adam_adam_direction_m_moving_average_m_out_w,
+            net_adam_adam_direction_m_moving_average_m_out_b,
+            net_adam_adam_direction_v_moving_average_m_letters,
+            net_adam_adam_direction_v_moving_average_m_cell_w,
+            net_adam_adam_direction_v_moving_average_m_cell_u,
+            net_adam_adam_direction_v_moving_average_m_cell_b,
+            net_adam_adam_direction_v_moving_average_m_cell_c,
+            net_adam_adam_direction_v_moving_average_m_out_w,
+            net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+            net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
+        ) = carry
+        i = at[0] + i2
+        (at_add2,) = at_add((i,), at_mul, T=T)
+        (
+            letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
+            state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
+            loss_d_cost_log_softmax_logsumexp, code,
+        ) = letter(
+            (i,), at_add2, text, net_letters, net_cell_w, net_cell_b,
+            loss_d_cost_take_along_expand_dims_expand_dims, T=T, N=N,
         )
-        (h,) = h_2((i,), h_rows2, h, T=T)
+        fault = first_fault(fault, 8, code, (i,))
+        def taken(carry):
+            (h,) = carry
+            (h,) = h_1((i,), state, h, T=T)
+            return (h,)
+        (h,) = taken_if(i >= 1, taken, (h,))
+        if T >= 2:
+            (h_rows2,) = h_rows(
+                (i,), h, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,
+                state_gru_cell_r_split, net_cell_u, net_cell_c, T=T,
+            )
+            (h,) = h_2((i,), h_rows2, h, T=T)
+        (
+            state_gru_cell_r_split2_out2, state_gru_cell_z_sigmoid, state_gru_cell_sub,
+            state_gru_cell_r_sigmoid, state, cost2, loss_d_logits,
+            loss_d_logits_linear_matmul_einsum, loss_d_state_gru_cell_z_sigmoid_sub,
+            loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_n_tanh_sub,
+            loss_d_state_gru_cell_r_sigmoid_mul, code,
+        ) = cost(
+            (i,), h, net_cell_u, net_cell_c, state_gru_cell_r_split_out1, state_gru_cell_r_split,
+            state_gru_cell_r_split_out2, net_out_w, net_out_b, cost_expand_dims,
+            loss_d_cost_log_softmax_logsumexp, loss_d_cost_take_along_sum,
+        )
+        fault = first_fault(fault, 9, code, (i,))
+        loss2, loss_d_state_rows = loss(
+            (i,), cost2, loss_d_logits_linear_matmul_einsum, state_gru_cell_z_sigmoid,
+            loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+            state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_sigmoid,
+            state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, net_cell_u, loss2,
+            T=T,
+        )
+        (
+            loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
+            loss_d_state_gru_cell_g_add,
+        ) = loss_d_state_gru_cell_add(
+            (i,), state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
+            loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+            state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul,
+            state_gru_cell_r_sigmoid, loss_d_state_rows,
+        )
+        def taken2(carry):
+            (
+                loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+                loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+                net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                net_adam_adam_direction_v_mul7_2,
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
+                net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+            ) = carry
+            if I >= 2:
+                (
+                    loss_d_state_gru_cell_a_add, loss_d_state_getitem,
+                    loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum,
+                    loss_d_logits_sum2,
+                ) = loss_d_logits_sum(
+                    (i,), loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add,
+                    loss_d_state_gru_cell_r_add, net_cell_w, loss_d_state_gru_cell_g_add,
+                    loss_d_logits,
+                )
+                (
+                    loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+                    loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+                    net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                    net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                    net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                    net_adam_adam_direction_v_mul7_2, code,
+                ) = net_adam_adam_direction_v_mul7(
+                    (i,), loss_d_state_getitem, letter2, loss_d_state_gru_cell_a_add, state_getitem,
+                    loss_d_state_gru_cell_g_add, h, loss_d_state_gru_cell_a_add_sum,
+                    loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
+                )
+                fault = first_fault(fault, 17, code, (i,))
+            def taken3(carry):
+                (
+                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b,
+                ) = carry
+                if I >= 3:
+                    (
+                        net_adam_adam_direction_m_moving_average_m_letters,
+                        net_adam_adam_direction_m_moving_average_m_cell_w,
+                        net_adam_adam_direction_m_moving_average_m_cell_u,
+                        net_adam_adam_direction_m_moving_average_m_cell_b,
+                        net_adam_adam_direction_m_moving_average_m_cell_c,
+                        net_adam_adam_direction_m_moving_average_m_out_w,
+                        net_adam_adam_direction_m_moving_average_m_out_b,
+                        net_adam_adam_direction_v_moving_average_m_letters,
+                        net_adam_adam_direction_v_moving_average_m_cell_w,
+                        net_adam_adam_direction_v_moving_average_m_cell_u,
+                        net_adam_adam_direction_v_moving_average_m_cell_b,
+                        net_adam_adam_direction_v_moving_average_m_cell_c,
+                        net_adam_adam_direction_v_moving_average_m_out_w,
+                        net_adam_adam_direction_v_moving_average_m_out_b,
+                    ) = net_adam_adam_direction_0(
+                        (i,), net_adam_adam_direction_m_moving_average_m_letters,
+                        net_adam_adam_direction_m_moving_average_m_cell_w,
+                        net_adam_adam_direction_m_moving_average_m_cell_u,
+                        net_adam_adam_direction_m_moving_average_m_cell_b,
+                        net_adam_adam_direction_m_moving_average_m_cell_c,
+                        net_adam_adam_direction_m_moving_average_m_out_w,
+                        net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
+                        loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
+                        loss_d_net_out_w, loss_d_net_out_b,
+                        net_adam_adam_direction_v_moving_average_m_letters,
+                        net_adam_adam_direction_v_moving_average_m_cell_w,
+                        net_adam_adam_direction_v_moving_average_m_cell_u,
+                        net_adam_adam_direction_v_moving_average_m_cell_b,
+                        net_adam_adam_direction_v_moving_average_m_cell_c,
+                        net_adam_adam_direction_v_moving_average_m_out_w,
+                        net_adam_adam_direction_v_moving_average_m_out_b,
+                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                        net_adam_adam_direction_v_mul7_2,
+                    )
+                return (
+                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b,
+                )
+            carry = (
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b,
+            )
+            (
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b,
+            ) = taken_if(i >= 1, taken3, carry)
+            def taken4(carry):
+                (
+                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b,
+                ) = carry
+                if I >= 2:
+                    (
+                        net_adam_adam_direction_m_moving_average_m_letters,
+                        net_adam_adam_direction_m_moving_average_m_cell_w,
+                        net_adam_adam_direction_m_moving_average_m_cell_u,
+                        net_adam_adam_direction_m_moving_average_m_cell_b,
+                        net_adam_adam_direction_m_moving_average_m_cell_c,
+                        net_adam_adam_direction_m_moving_average_m_out_w,
+                        net_adam_adam_direction_m_moving_average_m_out_b,
+                        net_adam_adam_direction_v_moving_average_m_letters,
+                        net_adam_adam_direction_v_moving_average_m_cell_w,
+                        net_adam_adam_direction_v_moving_average_m_cell_u,
+                        net_adam_adam_direction_v_moving_average_m_cell_b,
+                        net_adam_adam_direction_v_moving_average_m_cell_c,
+                        net_adam_adam_direction_v_moving_average_m_out_w,
+                        net_adam_adam_direction_v_moving_average_m_out_b,
+                    ) = net_adam_adam_direction_1(
+                        (jnp.int32(0),), loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+                        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                        net_adam_adam_direction_v_mul7_2,
+                    )
+                return (
+                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b,
+                )
+            carry = (
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b,
+            )
+            (
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b,
+            ) = taken_if(i == 0, taken4, carry)
+            if I >= 2:
+                (
+                    net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w,
+                    net_out_b,
+                ) = net_1(
+                    (i,), net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
+                    net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b,
+                )
+            return (
+                loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+                loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+                net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                net_adam_adam_direction_v_mul7_2,
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
+                net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+            )
+        carry = (
+            loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+            loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
+            net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+            net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+            net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
+            net_adam_adam_direction_m_moving_average_m_letters,
+            net_adam_adam_direction_m_moving_average_m_cell_w,
+            net_adam_adam_direction_m_moving_average_m_cell_u,
+            net_adam_adam_direction_m_moving_average_m_cell_b,
+            net_adam_adam_direction_m_moving_average_m_cell_c,
+            net_adam_adam_direction_m_moving_average_m_out_w,
+            net_adam_adam_direction_m_moving_average_m_out_b,
+            net_adam_adam_direction_v_moving_average_m_letters,
+            net_adam_adam_direction_v_moving_average_m_cell_w,
+            net_adam_adam_direction_v_moving_average_m_cell_u,
+            net_adam_adam_direction_v_moving_average_m_cell_b,
+            net_adam_adam_direction_v_moving_average_m_cell_c,
+            net_adam_adam_direction_v_moving_average_m_out_w,
+            net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+            net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+        )
+        (
+            loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+            loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
+            net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+            net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+            net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
+            net_adam_adam_direction_m_moving_average_m_letters,
+            net_adam_adam_direction_m_moving_average_m_cell_w,
+            net_adam_adam_direction_m_moving_average_m_cell_u,
+            net_adam_adam_direction_m_moving_average_m_cell_b,
+            net_adam_adam_direction_m_moving_average_m_cell_c,
+            net_adam_adam_direction_m_moving_average_m_out_w,
+            net_adam_adam_direction_m_moving_average_m_out_b,
+            net_adam_adam_direction_v_moving_average_m_letters,
+            net_adam_adam_direction_v_moving_average_m_cell_w,
+            net_adam_adam_direction_v_moving_average_m_cell_u,
+            net_adam_adam_direction_v_moving_average_m_cell_b,
+            net_adam_adam_direction_v_moving_average_m_cell_c,
+            net_adam_adam_direction_v_moving_average_m_out_w,
+            net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+            net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+        ) = taken_if(i < I - 1, taken2, carry)
+        def taken5(carry):
+            (print_loss_rows,) = carry
+            (row,) = print_loss((i,), loss2)
+            print_loss_rows = with_row(print_loss_rows, (i, row), fault[1] == 0)
+            return (print_loss_rows,)
+        (print_loss_rows,) = taken_if(i % 50 == 0, taken5, (print_loss_rows,))
+        return (
+            h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+            loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+            net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+            net_adam_adam_direction_m_moving_average_m_cell_w,
+            net_adam_adam_direction_m_moving_average_m_cell_u,
+            net_adam_adam_direction_m_moving_average_m_cell_b,
+            net_adam_adam_direction_m_moving_average_m_cell_c,
+            net_adam_adam_direction_m_moving_average_m_out_w,
+            net_adam_adam_direction_m_moving_average_m_out_b,
+            net_adam_adam_direction_v_moving_average_m_letters,
+            net_adam_adam_direction_v_moving_average_m_cell_w,
+            net_adam_adam_direction_v_moving_average_m_cell_u,
+            net_adam_adam_direction_v_moving_average_m_cell_b,
+            net_adam_adam_direction_v_moving_average_m_cell_c,
+            net_adam_adam_direction_v_moving_average_m_out_w,
+            net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+            net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
+        )
+    carry = (
+        h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+        net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+        net_adam_adam_direction_m_moving_average_m_cell_w,
+        net_adam_adam_direction_m_moving_average_m_cell_u,
+        net_adam_adam_direction_m_moving_average_m_cell_b,
+        net_adam_adam_direction_m_moving_average_m_cell_c,
+        net_adam_adam_direction_m_moving_average_m_out_w,
+        net_adam_adam_direction_m_moving_average_m_out_b,
+        net_adam_adam_direction_v_moving_average_m_letters,
+        net_adam_adam_direction_v_moving_average_m_cell_w,
+        net_adam_adam_direction_v_moving_average_m_cell_u,
+        net_adam_adam_direction_v_moving_average_m_cell_b,
+        net_adam_adam_direction_v_moving_average_m_cell_c,
+        net_adam_adam_direction_v_moving_average_m_out_w,
+        net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+        net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
+    )
     (
-        state_gru_cell_r_split2_out2, state_gru_cell_z_sigmoid, state_gru_cell_sub,
-        state_gru_cell_r_sigmoid, state, cost2, loss_d_logits, loss_d_logits_linear_matmul_einsum,
-        loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
-        loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_r_sigmoid_mul, code,
-    ) = cost(
-        (i,), h, net_cell_u, net_cell_c, state_gru_cell_r_split_out1, state_gru_cell_r_split,
-        state_gru_cell_r_split_out2, net_out_w, net_out_b, cost_expand_dims,
-        loss_d_cost_log_softmax_logsumexp, loss_d_cost_take_along_sum,
-    )
-    fault = first_fault(fault, 9, code, (i,))
-    loss2, loss_d_state_rows = loss(
-        (i,), cost2, loss_d_logits_linear_matmul_einsum, state_gru_cell_z_sigmoid,
-        loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
-        state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_sigmoid,
-        state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, net_cell_u, loss2, T=T,
-    )
-    (
-        loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
-        loss_d_state_gru_cell_g_add,
-    ) = loss_d_state_gru_cell_add(
-        (i,), state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
-        loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
-        state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid,
-        loss_d_state_rows,
-    )
+        h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+        net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+        net_adam_adam_direction_m_moving_average_m_cell_w,
+        net_adam_adam_direction_m_moving_average_m_cell_u,
+        net_adam_adam_direction_m_moving_average_m_cell_b,
+        net_adam_adam_direction_m_moving_average_m_cell_c,
+        net_adam_adam_direction_m_moving_average_m_out_w,
+        net_adam_adam_direction_m_moving_average_m_out_b,
+        net_adam_adam_direction_v_moving_average_m_letters,
+        net_adam_adam_direction_v_moving_average_m_cell_w,
+        net_adam_adam_direction_v_moving_average_m_cell_u,
+        net_adam_adam_direction_v_moving_average_m_cell_b,
+        net_adam_adam_direction_v_moving_average_m_cell_c,
+        net_adam_adam_direction_v_moving_average_m_out_w,
+        net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+        net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
+    ) = lax.fori_loop(0, count, step_i, carry)
     return (
-        h_rows2, h, loss2, state, loss_d_logits, loss_d_state_gru_cell_n_add,
-        loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add, loss_d_state_gru_cell_g_add,
-        fault,
-    )
-
-
-def block3(
-    at, loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
-    net_cell_w, loss_d_state_gru_cell_g_add, loss_d_logits, letter2, state_getitem, h, state,
-):
-    """What stands between two tasks of the host: loss_d_logits_sum, net_adam_adam_direction_v_mul7."""
-    i = at[0]
-    fault = jnp.zeros(4, jnp.int32)
-    (
-        loss_d_state_gru_cell_a_add, loss_d_state_getitem, loss_d_state_gru_cell_a_add_sum,
-        loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2,
-    ) = loss_d_logits_sum(
-        (i,), loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
-        net_cell_w, loss_d_state_gru_cell_g_add, loss_d_logits,
-    )
-    (
-        loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
-        loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2, code,
-    ) = net_adam_adam_direction_v_mul7(
-        (i,), loss_d_state_getitem, letter2, loss_d_state_gru_cell_a_add, state_getitem,
-        loss_d_state_gru_cell_g_add, h, loss_d_state_gru_cell_a_add_sum,
-        loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
-    )
-    fault = first_fault(fault, 17, code, (i,))
-    return (
-        loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
-        loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2, fault,
+        h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+        net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+        net_adam_adam_direction_m_moving_average_m_cell_w,
+        net_adam_adam_direction_m_moving_average_m_cell_u,
+        net_adam_adam_direction_m_moving_average_m_cell_b,
+        net_adam_adam_direction_m_moving_average_m_cell_c,
+        net_adam_adam_direction_m_moving_average_m_out_w,
+        net_adam_adam_direction_m_moving_average_m_out_b,
+        net_adam_adam_direction_v_moving_average_m_letters,
+        net_adam_adam_direction_v_moving_average_m_cell_w,
+        net_adam_adam_direction_v_moving_average_m_cell_u,
+        net_adam_adam_direction_v_moving_average_m_cell_b,
+        net_adam_adam_direction_v_moving_average_m_cell_c,
+        net_adam_adam_direction_v_moving_average_m_out_w,
+        net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
+        net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
     )

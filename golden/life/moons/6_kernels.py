@@ -479,6 +479,229 @@ def save_net(at, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, 
     return net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b
 
 
+def with_row(rows, values, more):
+    """What a print shows as one more row of arrays, after their number; 0 ``more``: not counted."""
+    count, *arrays = rows
+    put = lambda array, value: lax.dynamic_update_index_in_dim(
+        array, jnp.asarray(value, array.dtype), count, 0
+    )
+    return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
+
+
+def taken_if(condition, step, carry):
+    """The step if the condition holds, else the carry.
+
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    once = lambda state: (jnp.bool_(False), step(state[1]))
+    return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
+
+
+def loop_i(
+    at, loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+    net_adam_adam_direction_m_moving_average_m_0_b, net_adam_adam_direction_m_moving_average_m_1_w,
+    net_adam_adam_direction_m_moving_average_m_1_b, net_adam_adam_direction_m_moving_average_m_2_w,
+    net_adam_adam_direction_m_moving_average_m_2_b, net_adam_adam_direction_m_moving_average_m_3_w,
+    net_adam_adam_direction_m_moving_average_m_3_b, net_adam_adam_direction_v_moving_average_m_0_w,
+    net_adam_adam_direction_v_moving_average_m_0_b, net_adam_adam_direction_v_moving_average_m_1_w,
+    net_adam_adam_direction_v_moving_average_m_1_b, net_adam_adam_direction_v_moving_average_m_2_w,
+    net_adam_adam_direction_v_moving_average_m_2_b, net_adam_adam_direction_v_moving_average_m_3_w,
+    net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
+    net_2_b, net_3_w, net_3_b, random_seed, loss_direction_wave_power, loss_d_loss_expand_dims2_2,
+    *, steps=None, I,
+):
+    """i from at[0] on, at[1] steps; the loop of loss, net_adam_adam_direction_v_mul8, net_adam_adam_direction_0, ..."""
+    print_loss_rows = (jnp.int32(0), jnp.zeros((4096,), jnp.int32), jnp.zeros((4096,), jnp.float32))
+    count = at[1] if steps is None else steps
+    def step_i(i2, carry):
+        (
+            loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+            net_adam_adam_direction_m_moving_average_m_0_b,
+            net_adam_adam_direction_m_moving_average_m_1_w,
+            net_adam_adam_direction_m_moving_average_m_1_b,
+            net_adam_adam_direction_m_moving_average_m_2_w,
+            net_adam_adam_direction_m_moving_average_m_2_b,
+            net_adam_adam_direction_m_moving_average_m_3_w,
+            net_adam_adam_direction_m_moving_average_m_3_b,
+            net_adam_adam_direction_v_moving_average_m_0_w,
+            net_adam_adam_direction_v_moving_average_m_0_b,
+            net_adam_adam_direction_v_moving_average_m_1_w,
+            net_adam_adam_direction_v_moving_average_m_1_b,
+            net_adam_adam_direction_v_moving_average_m_2_w,
+            net_adam_adam_direction_v_moving_average_m_2_b,
+            net_adam_adam_direction_v_moving_average_m_3_w,
+            net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b,
+            net_2_w, net_2_b, net_3_w, net_3_b, print_loss_rows,
+        ) = carry
+        i = at[0] + i2
+        (
+            loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
+            loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
+            loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss2,
+        ) = loss(
+            (i,), random_seed, loss_direction_wave_power, net_0_w, net_0_b, net_1_w, net_1_b,
+            net_2_w, net_2_b, net_3_w, net_3_b, loss2,
+        )
+        (
+            loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
+            loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
+            net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+            net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+            net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
+            net_adam_adam_direction_v_mul8_2,
+        ) = net_adam_adam_direction_v_mul8(
+            (i,), loss_sub2, loss_d_loss_expand_dims2_2, net_3_w, loss_direction_mlp_h_linear3_add,
+            net_2_w, loss_direction_mlp_h_linear2_add, net_1_w, loss_direction_mlp_h_linear_add,
+            loss_direction_concat, loss_direction_mlp_h_silu, loss_direction_mlp_h_silu2,
+            loss_direction_mlp_h_silu3,
+        )
+        (
+            net_adam_adam_direction_m_moving_average_m_0_w,
+            net_adam_adam_direction_m_moving_average_m_0_b,
+            net_adam_adam_direction_m_moving_average_m_1_w,
+            net_adam_adam_direction_m_moving_average_m_1_b,
+            net_adam_adam_direction_m_moving_average_m_2_w,
+            net_adam_adam_direction_m_moving_average_m_2_b,
+            net_adam_adam_direction_m_moving_average_m_3_w,
+            net_adam_adam_direction_m_moving_average_m_3_b,
+            net_adam_adam_direction_v_moving_average_m_0_w,
+            net_adam_adam_direction_v_moving_average_m_0_b,
+            net_adam_adam_direction_v_moving_average_m_1_w,
+            net_adam_adam_direction_v_moving_average_m_1_b,
+            net_adam_adam_direction_v_moving_average_m_2_w,
+            net_adam_adam_direction_v_moving_average_m_2_b,
+            net_adam_adam_direction_v_moving_average_m_3_w,
+            net_adam_adam_direction_v_moving_average_m_3_b,
+        ) = net_adam_adam_direction_0(
+            (i,), net_adam_adam_direction_m_moving_average_m_0_w,
+            net_adam_adam_direction_m_moving_average_m_0_b,
+            net_adam_adam_direction_m_moving_average_m_1_w,
+            net_adam_adam_direction_m_moving_average_m_1_b,
+            net_adam_adam_direction_m_moving_average_m_2_w,
+            net_adam_adam_direction_m_moving_average_m_2_b,
+            net_adam_adam_direction_m_moving_average_m_3_w,
+            net_adam_adam_direction_m_moving_average_m_3_b, loss_d_net_0_w, loss_d_net_0_b,
+            loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w, loss_d_net_2_b, loss_d_net_3_w,
+            loss_d_net_3_b, net_adam_adam_direction_v_moving_average_m_0_w,
+            net_adam_adam_direction_v_moving_average_m_0_b,
+            net_adam_adam_direction_v_moving_average_m_1_w,
+            net_adam_adam_direction_v_moving_average_m_1_b,
+            net_adam_adam_direction_v_moving_average_m_2_w,
+            net_adam_adam_direction_v_moving_average_m_2_b,
+            net_adam_adam_direction_v_moving_average_m_3_w,
+            net_adam_adam_direction_v_moving_average_m_3_b, net_adam_adam_direction_v_mul,
+            net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+            net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+            net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
+            net_adam_adam_direction_v_mul8_2,
+        )
+        (
+            net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
+        ) = net_1(
+            (i,), net_adam_adam_direction_m_moving_average_m_0_w,
+            net_adam_adam_direction_m_moving_average_m_0_b,
+            net_adam_adam_direction_m_moving_average_m_1_w,
+            net_adam_adam_direction_m_moving_average_m_1_b,
+            net_adam_adam_direction_m_moving_average_m_2_w,
+            net_adam_adam_direction_m_moving_average_m_2_b,
+            net_adam_adam_direction_m_moving_average_m_3_w,
+            net_adam_adam_direction_m_moving_average_m_3_b,
+            net_adam_adam_direction_v_moving_average_m_0_w,
+            net_adam_adam_direction_v_moving_average_m_0_b,
+            net_adam_adam_direction_v_moving_average_m_1_w,
+            net_adam_adam_direction_v_moving_average_m_1_b,
+            net_adam_adam_direction_v_moving_average_m_2_w,
+            net_adam_adam_direction_v_moving_average_m_2_b,
+            net_adam_adam_direction_v_moving_average_m_3_w,
+            net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b,
+            net_2_w, net_2_b, net_3_w, net_3_b, I=I,
+        )
+        def taken(carry):
+            (print_loss_rows,) = carry
+            (row,) = print_loss((i,), loss2)
+            print_loss_rows = with_row(print_loss_rows, (i, row), 1)
+            return (print_loss_rows,)
+        (print_loss_rows,) = taken_if(i % 100 == 0, taken, (print_loss_rows,))
+        return (
+            loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+            net_adam_adam_direction_m_moving_average_m_0_b,
+            net_adam_adam_direction_m_moving_average_m_1_w,
+            net_adam_adam_direction_m_moving_average_m_1_b,
+            net_adam_adam_direction_m_moving_average_m_2_w,
+            net_adam_adam_direction_m_moving_average_m_2_b,
+            net_adam_adam_direction_m_moving_average_m_3_w,
+            net_adam_adam_direction_m_moving_average_m_3_b,
+            net_adam_adam_direction_v_moving_average_m_0_w,
+            net_adam_adam_direction_v_moving_average_m_0_b,
+            net_adam_adam_direction_v_moving_average_m_1_w,
+            net_adam_adam_direction_v_moving_average_m_1_b,
+            net_adam_adam_direction_v_moving_average_m_2_w,
+            net_adam_adam_direction_v_moving_average_m_2_b,
+            net_adam_adam_direction_v_moving_average_m_3_w,
+            net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b,
+            net_2_w, net_2_b, net_3_w, net_3_b, print_loss_rows,
+        )
+    carry = (
+        loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+        net_adam_adam_direction_m_moving_average_m_0_b,
+        net_adam_adam_direction_m_moving_average_m_1_w,
+        net_adam_adam_direction_m_moving_average_m_1_b,
+        net_adam_adam_direction_m_moving_average_m_2_w,
+        net_adam_adam_direction_m_moving_average_m_2_b,
+        net_adam_adam_direction_m_moving_average_m_3_w,
+        net_adam_adam_direction_m_moving_average_m_3_b,
+        net_adam_adam_direction_v_moving_average_m_0_w,
+        net_adam_adam_direction_v_moving_average_m_0_b,
+        net_adam_adam_direction_v_moving_average_m_1_w,
+        net_adam_adam_direction_v_moving_average_m_1_b,
+        net_adam_adam_direction_v_moving_average_m_2_w,
+        net_adam_adam_direction_v_moving_average_m_2_b,
+        net_adam_adam_direction_v_moving_average_m_3_w,
+        net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
+        net_2_b, net_3_w, net_3_b, print_loss_rows,
+    )
+    (
+        loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+        net_adam_adam_direction_m_moving_average_m_0_b,
+        net_adam_adam_direction_m_moving_average_m_1_w,
+        net_adam_adam_direction_m_moving_average_m_1_b,
+        net_adam_adam_direction_m_moving_average_m_2_w,
+        net_adam_adam_direction_m_moving_average_m_2_b,
+        net_adam_adam_direction_m_moving_average_m_3_w,
+        net_adam_adam_direction_m_moving_average_m_3_b,
+        net_adam_adam_direction_v_moving_average_m_0_w,
+        net_adam_adam_direction_v_moving_average_m_0_b,
+        net_adam_adam_direction_v_moving_average_m_1_w,
+        net_adam_adam_direction_v_moving_average_m_1_b,
+        net_adam_adam_direction_v_moving_average_m_2_w,
+        net_adam_adam_direction_v_moving_average_m_2_b,
+        net_adam_adam_direction_v_moving_average_m_3_w,
+        net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
+        net_2_b, net_3_w, net_3_b, print_loss_rows,
+    ) = lax.fori_loop(0, count, step_i, carry)
+    return (
+        loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+        net_adam_adam_direction_m_moving_average_m_0_b,
+        net_adam_adam_direction_m_moving_average_m_1_w,
+        net_adam_adam_direction_m_moving_average_m_1_b,
+        net_adam_adam_direction_m_moving_average_m_2_w,
+        net_adam_adam_direction_m_moving_average_m_2_b,
+        net_adam_adam_direction_m_moving_average_m_3_w,
+        net_adam_adam_direction_m_moving_average_m_3_b,
+        net_adam_adam_direction_v_moving_average_m_0_w,
+        net_adam_adam_direction_v_moving_average_m_0_b,
+        net_adam_adam_direction_v_moving_average_m_1_w,
+        net_adam_adam_direction_v_moving_average_m_1_b,
+        net_adam_adam_direction_v_moving_average_m_2_w,
+        net_adam_adam_direction_v_moving_average_m_2_b,
+        net_adam_adam_direction_v_moving_average_m_3_w,
+        net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
+        net_2_b, net_3_w, net_3_b, print_loss_rows,
+    )
+
+
 def block(
     at, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, random_seed,
     loss_direction_wave_power, *, I,
@@ -583,132 +806,6 @@ def block(
 
 
 def block2(
-    at, loss2, net_adam_adam_direction_m_moving_average_m_0_w,
-    net_adam_adam_direction_m_moving_average_m_0_b, net_adam_adam_direction_m_moving_average_m_1_w,
-    net_adam_adam_direction_m_moving_average_m_1_b, net_adam_adam_direction_m_moving_average_m_2_w,
-    net_adam_adam_direction_m_moving_average_m_2_b, net_adam_adam_direction_m_moving_average_m_3_w,
-    net_adam_adam_direction_m_moving_average_m_3_b, net_adam_adam_direction_v_moving_average_m_0_w,
-    net_adam_adam_direction_v_moving_average_m_0_b, net_adam_adam_direction_v_moving_average_m_1_w,
-    net_adam_adam_direction_v_moving_average_m_1_b, net_adam_adam_direction_v_moving_average_m_2_w,
-    net_adam_adam_direction_v_moving_average_m_2_b, net_adam_adam_direction_v_moving_average_m_3_w,
-    net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-    net_2_b, net_3_w, net_3_b, random_seed, loss_direction_wave_power, loss_d_loss_expand_dims2_2,
-    *, I,
-):
-    """What stands between two tasks of the host: loss, net_adam_adam_direction_v_mul8, net_adam_adam_direction_0, ..."""
-    i = at[0]
-    (
-        loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
-        loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
-        loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss2,
-    ) = loss(
-        (i,), random_seed, loss_direction_wave_power, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-        net_2_b, net_3_w, net_3_b, loss2,
-    )
-    (
-        loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
-        loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul8_2,
-    ) = net_adam_adam_direction_v_mul8(
-        (i,), loss_sub2, loss_d_loss_expand_dims2_2, net_3_w, loss_direction_mlp_h_linear3_add,
-        net_2_w, loss_direction_mlp_h_linear2_add, net_1_w, loss_direction_mlp_h_linear_add,
-        loss_direction_concat, loss_direction_mlp_h_silu, loss_direction_mlp_h_silu2,
-        loss_direction_mlp_h_silu3,
-    )
-    (
-        net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b,
-    ) = net_adam_adam_direction_0(
-        (i,), net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b, loss_d_net_0_w, loss_d_net_0_b,
-        loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w, loss_d_net_2_b, loss_d_net_3_w,
-        loss_d_net_3_b, net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul8_2,
-    )
-    (
-        net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-    ) = net_1(
-        (i,), net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-        net_2_b, net_3_w, net_3_b, I=I,
-    )
-    return (
-        loss2, net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-        net_2_b, net_3_w, net_3_b, loss_direction_concat, loss_direction_mlp_h_linear_add,
-        loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
-        loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss_d_net_0_w,
-        loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w, loss_d_net_2_b,
-        loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul8_2,
-    )
-
-
-def block3(
     at, loss_direction_wave_power, random_seed, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
     net_2_b, net_3_w, net_3_b, *, S,
 ):

@@ -17,6 +17,7 @@ from tempoc.cli.options.options import (
     declared,
     define_option,
     error_format_option,
+    integer,
     limit_option,
     refuse,
     stack,
@@ -84,7 +85,7 @@ _COMPILE_OPTIONS = stack(
     ),
     click.option(
         "--tile",
-        type=click.IntRange(min=1),
+        type=integer(1),
         metavar="N",
         help="Cut axes that come from temporal slices into tiles of N, be they large or not.",
     ),
@@ -102,7 +103,7 @@ _COMPILE_OPTIONS = stack(
     ),
     click.option(
         "--bucket",
-        type=click.IntRange(min=0),
+        type=integer(0),
         metavar="N",
         default=MODEL.capacity,
         show_default=True,

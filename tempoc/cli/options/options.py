@@ -5,6 +5,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from tempoc.runtime.messages.units import LAST, parse_integer
 from tempoc.runtime.options import DECLARED, RunOption
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,20 +38,25 @@ class FileName(click.Path):
 
 
 class Parsed(click.ParamType[object]):
-    """A text that a function turns into a value: `24GiB`, `5min`."""
+    """A text that a function turns into a value: `24GiB`, `5min`, `3`."""
 
-    def __init__(self, option: RunOption) -> None:
-        """The type of the values of an option of a run."""
-        self.option, self.name = option, option.metavar.lower()
+    def __init__(self, parse: Callable[[str], object | None], what: str) -> None:
+        """The type of what ``parse`` returns: ``None`` for a text that is not ``what``."""
+        self.parse, self.what, self.name = parse, what, what.split(" ")[0]
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> object:
         """The value."""
-        parsed = self.option.parse(value) if self.option.parse else value
+        parsed = self.parse(value) if isinstance(value, str) else value
         if parsed is None:
-            self.fail(f"'{value}' is no {self.option.what}", param, ctx)
+            self.fail(f"'{value}' is no {self.what}", param, ctx)
         return parsed
+
+
+def integer(first: int) -> Parsed:
+    """The type of integers from the first one on."""
+    return Parsed(lambda text: parse_integer(text, first), f"integer from {first} to {LAST}")
 
 
 def declared(*names: str) -> Callable[[F], F]:
@@ -64,15 +70,15 @@ def _declared(flag: str, option: RunOption, default: object) -> Callable[[F], F]
     kind: Any = (
         FileName()
         if option.metavar in ("DIR", "FILE")
-        else Parsed(option)
+        else Parsed(option.parse, option.what)
         if option.parse
         else None
     )
     if option.choices:
         kind = click.Choice(option.choices)
-    more: dict[str, Any] = {"multiple": True} if option.many else {"default": default}
-    if option.span is not None:
-        kind, more["show_default"] = click.IntRange(*option.span), True
+    more: dict[str, Any] = {"default": default, "show_default": default is not None}
+    if option.many:
+        more = {"multiple": True}
     return click.option(flag, type=kind, metavar=option.metavar, help=option.help, **more)
 
 

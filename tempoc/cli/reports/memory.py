@@ -19,12 +19,13 @@ from tempoc.footprint.peak import peak
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.data.bounds import INTEGER, bound_values, resolve
+from tempoc.runtime.data.bounds import bound_values, resolve
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.forecast.least_run import default_filled_stores
+from tempoc.runtime.messages.units import INTEGER
 from tempoc.runtime.options import RunOptions, parse_bounds
 from tempoc.symbolic.walk import symbols
 

@@ -26,6 +26,7 @@ from tempoc.codegen.program.module import module
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
@@ -37,9 +38,12 @@ from tempoc.ops.control.externs import ExternVjp
 from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
+from tempoc.program.analysis.traversal import regions
 from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
+from tempoc.program.nodes.buffers import Buffer
+from tempoc.schedule.collected_lines import collected_rows, collected_types, effect_node
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
@@ -91,14 +95,16 @@ def assemble(
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     stored = (*interface.stores(stages), *(t for h in hosts.values() for t in h.stores))
+    rows = {functions[s.name].name: stores for s, stores in _row_stores(computing, graph)}
     context = ProgramContext(
-        stores={s.name: s for s in stored},
+        stores={s.name: s for s in (*stored, *(b for bs in rows.values() for b in bs))},
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
         x64=stages.x64,
         narrow={f.name: reads for f, reads in _narrow(functions, computing)},
         declared=interface.bounds(graph.universe),
         lengths=interface.lengths(graph.universe),
+        rows=rows,
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -107,7 +113,7 @@ def assemble(
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = replace(
         _program(stages),
-        stores=stored,
+        stores=(*stored, *(b for kernel in device.prints for b in rows[kernel])),
         externs=externs(functions_of, hosts_of),
         kernels=(*kernels, *(r.kernel for r in device.emitted)),
         tree=device.tree,
@@ -135,6 +141,12 @@ class _DeviceProgram:
     emitted: tuple[EmittedRegion, ...]
     on_host: tuple[str, ...]
 
+    @property
+    def prints(self) -> tuple[str, ...]:
+        """The kernels of prints whose lines regions collect."""
+        some = (k for part in regions(self.tree) for k in part.prints)
+        return tuple(dict.fromkeys(some))
+
 
 def _form_regions(
     steps: prog.ProgramStatement,
@@ -149,9 +161,9 @@ def _form_regions(
     user, so that an error names its point, and those that rematerialize values, since XLA's common
     subexpression elimination would undo that.
     """
-    regions = Regions(context=context, names=names)
-    tree = regions.convert(steps, frozenset(o.store for o in interface.outputs(stages)))
-    emitted = (*regions.emitted,)
+    loops = Regions(context=context, names=names)
+    tree = loops.convert(steps, frozenset(o.store for o in interface.outputs(stages)))
+    emitted = (*loops.emitted,)
     if separate is not None:
         filled = [i.store for i in interface.inputs(stages)] + [
             p.store for p in interface.params(stages)
@@ -165,7 +177,16 @@ def _form_regions(
         )
         tree = blocks.convert(tree)
         emitted += (*blocks.emitted,)
-    return _DeviceProgram(tree=tree, emitted=emitted, on_host=tuple(regions.on_host))
+    return _DeviceProgram(tree=tree, emitted=emitted, on_host=tuple(loops.on_host))
+
+
+def _row_stores(
+    statements: Iterable[Statement], graph: Graph
+) -> Iterator[tuple[Statement, tuple[Buffer, ...]]]:
+    """The statements that print what a region may collect, with the stores of the rows."""
+    for s in statements:
+        if s.turn is not None and (types := collected_types(s, graph)):
+            yield s, row_stores(s.name, collected_rows(types), types)
 
 
 def _calls_any(f: KernelFunction, names: Iterable[str]) -> bool:
@@ -372,9 +393,9 @@ class _Tree:
         )
 
     def _effect(self, statement: Statement, call: prog.Call) -> prog.Effect:
-        graph = self.stages.graph  # all other members are constants
-        node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, EffectOp))
-        assert isinstance(node.op, EffectOp)
+        graph = self.stages.graph
+        node = effect_node(statement, graph)
+        assert node is not None and isinstance(node.op, EffectOp)
         effect = to_effect(node.op, operand_types(graph, node), call)
         return lengths.with_points(effect, graph.universe, statement.domain.dims)
 

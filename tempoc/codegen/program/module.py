@@ -27,6 +27,7 @@ _IMPORTS = (
 
 REGION_HELPERS = {
     "first_fault": prelude.FIRST_FAULT,
+    "with_row": prelude.WITH_ROW,
     "taken_if": prelude.TAKEN_IF,
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,

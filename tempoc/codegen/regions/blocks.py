@@ -163,8 +163,9 @@ class Blocks:
                 return {*symbols(condition)} <= {*self.context.bounds} and self.is_free(body)
             case prog.Sequence(items=items):
                 return all(map(self.is_free, items))
-            case prog.Region():
-                return not any(c.kernel in self.separate for c in traversal.calls(s))
+            case prog.Region(prints=prints):
+                free = all(c.kernel not in self.separate for c in traversal.calls(s))
+                return free and not prints
             case prog.Call(kernel=kernel, results=results):
                 writes = {cell.store for cell in results}
                 return kernel not in self.separate and not writes & self.filled

@@ -20,7 +20,8 @@ class ProgramContext:
 
     ``narrow`` are the kernels that update an array with an axis of possible length 1, each with the
     stores that it also reads. ``declared`` are the bounds with their expressions; ``lengths`` are
-    those found at run time, which are not in ``bounds``.
+    those found at run time, which are not in ``bounds``. ``rows`` has for kernels of prints the
+    stores of the rows that a region collects.
     """
 
     stores: Mapping[str, Buffer]
@@ -30,6 +31,7 @@ class ProgramContext:
     narrow: Mapping[str, frozenset[str]] = field(default_factory=dict)
     declared: tuple[ProgramBound, ...] = ()
     lengths: tuple[FoundLength, ...] = ()
+    rows: Mapping[str, tuple[Buffer, ...]] = field(default_factory=dict)
 
     @cached_property
     def registers(self) -> frozenset[str]:

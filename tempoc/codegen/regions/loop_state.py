@@ -79,7 +79,10 @@ def cell_uses(s: prog.ProgramStatement, values: VariableValues) -> Iterator[Loop
         case prog.Guard(condition=condition, body=body):
             if may_hold(condition, values):
                 yield from cell_uses(body, values)
-        case prog.Call(args=args, results=results):
+        case (
+            prog.Call(args=args, results=results)
+            | prog.Effect(call=prog.Call(args=args, results=results))
+        ):
             for cell in (*args, *results):
                 if cell.when is None or may_hold(cell.when, values):
                     yield LoopUse(cell=cell, values=values)

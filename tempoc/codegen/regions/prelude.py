@@ -103,3 +103,14 @@ def first_fault(fault, kernel, code, point):
     return jnp.where(fault[1] != 0, fault, new)
 '''
 """Stands in front of regions that check something."""
+
+WITH_ROW = '''\
+def with_row(rows, values, more):
+    """What a print shows as one more row of arrays, after their number; 0 ``more``: not counted."""
+    count, *arrays = rows
+    put = lambda array, value: lax.dynamic_update_index_in_dim(
+        array, jnp.asarray(value, array.dtype), count, 0
+    )
+    return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
+'''
+"""Stands in front of regions that print."""

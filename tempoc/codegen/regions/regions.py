@@ -15,6 +15,8 @@
 The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
 stores in place. Stores that the loop writes are loop-carried; those that it only reads are not, nor
 those that are local to one step (written in each step before they are read, and dead after it).
+What a loop prints it collects (`prints.py`).
+
 ``at`` has the first ``t``, the number of steps, then the variables of enclosing loops; with
 ``steps`` the number is static, so that a GPU need not copy the loop condition to the host after
 each step.
@@ -29,6 +31,7 @@ from tempoc.codegen.regions.capacity import capacity_needs
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
+from tempoc.codegen.regions.prints import most_steps, print_kernels, with_rows
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
 from tempoc.program.analysis.traversal import written_stores
@@ -84,20 +87,23 @@ class Regions:
         self, loop: prog.Loop, after: frozenset[str], outer: tuple[str, ...]
     ) -> prog.ProgramStatement:
         """The loop as a region; on the host if it is unknown which arrays its calls share."""
-        context = self.context
+        context, on_host = self.context, _on_host(loop)
         try:
+            loop = with_rows(loop, context)
+            most = most_steps(loop, context)
             cells = arrays(loop, context.stores, context.fixed, {*context.bounds, *outer})
             ends = loop_endings(loop)
             lengths = length_parameters(loop, context, {*context.bounds, *outer})
         except SharedArraysUnknown:
             self.on_host.append(loop.var)
-            return _on_host(loop)
+            return on_host
         live_out = live_in_loop(loop.body, after, context.registers)
         carried = changed_stores(loop, live_out, context.registers)
         changed = [name for name in carried if name in cells]
         local = [name for name in written_stores(loop) if name not in carried]
-        if not changed and not ends:
-            return _on_host(loop)
+        prints = print_kernels(loop)
+        if not changed and not ends and not prints:
+            return on_host
         name = self.names.fresh(f"loop_{loop.var}")
         writer = RegionWriter(
             context=context,
@@ -120,7 +126,9 @@ class Regions:
             needs=capacity_needs(loop),
             lengths=lengths,
             endings=tuple(map(lengths.index, ends)),
-            local=tuple(local),
+            local=(*local, *(store.name for k in prints for store in context.rows[k])),
+            prints=prints,
+            most=most,
         )
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import assert_never
@@ -12,6 +12,7 @@ from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
+from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, names_in
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
@@ -32,8 +33,9 @@ class RegionWriter(RegionNames):
     """Writes the function of one region or block.
 
     ``fixed`` are the constant bounds, ``ends`` the lengths that the region ends, ``end_names`` the
-    variables that carry these. ``live_out`` are the stores that are live after the statement that
-    is being written.
+    variables that carry these; ``row_names`` those that carry rows, by the kernel of a print,
+    at steps of the loop over ``root``. ``live_out`` are the stores that are live after the
+    statement that is being written.
     """
 
     fixed: Mapping[str, int]
@@ -44,6 +46,9 @@ class RegionWriter(RegionNames):
     locals: Names = field(default_factory=Names)
     index: str = "i"
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
+    row_names: dict[str, str] = field(default_factory=dict)
+    checked: bool = False
+    root: str = ""
 
     def begin(self, s: prog.ProgramStatement) -> None:
         """Choose the names of the function, and write the initial values of ends and faults."""
@@ -62,7 +67,12 @@ class RegionWriter(RegionNames):
             if e in self.ends:
                 self.end_names[e] = self.locals.fresh(f"{name}_end")
                 self.line(1, f"{self.end_names[e]} = jnp.int32(0)")
-        if any(self.checks(c) for c in calls(s)):
+        for kernel in print_kernels(s):
+            self.row_names[kernel] = name = self.locals.fresh(f"{kernel}_rows")
+            arrays = (self.zeros(prog.Cell(store=b.name)) for b in self.context.rows[kernel])
+            self.line(1, f"{name} = {tupled(['jnp.int32(0)', *arrays])}")
+        self.checked = any(self.checks(c) for c in calls(s))
+        if self.checked:
             self.line(1, f"{FAULT} = jnp.zeros({3 + self.rank(s)}, jnp.int32)")
 
     def end(
@@ -76,9 +86,9 @@ class RegionWriter(RegionNames):
         first: tuple[str, ...] = (),
     ) -> tuple[prog.Kernel, list[str]]:
         """The kernel and the lines of its function; ``first`` are its first keyword arguments."""
-        checked = any(self.checks(c) for c in calls(s))
         ends = [tupled([*self.end_names.values()])] if self.end_names else []
-        self.line(1, f"return {tupled(returned + ends + [FAULT] * checked)}")
+        rows = [*self.row_names.values()]
+        self.line(1, f"return {tupled(returned + rows + ends + [FAULT] * self.checked)}")
         body, self.lines = self.lines, []
         used = names_in(body)
         for k, var in enumerate(self.outer):
@@ -96,7 +106,7 @@ class RegionWriter(RegionNames):
             bounds=bounds,
             donated=tuple(range(donated)),
             equations=tuple(equations),
-            checks=("",) * checked,
+            checks=("",) * self.checked,
         )
         words = [INDENT + line for line in docstring(doc)]
         return kernel, [*head, *words, *self.lines, *body]
@@ -146,7 +156,9 @@ class RegionWriter(RegionNames):
                 pass
             case prog.Region(loop=loop):
                 self.device(loop, depth)
-            case prog.Host() | prog.Effect() | prog.Block() | prog.Load() | prog.Evict():
+            case prog.Effect():
+                self.effect(s, depth)
+            case prog.Host() | prog.Block() | prog.Load() | prog.Evict():
                 raise TypeError(f"{type(s).__name__} in a region")
             case _:
                 assert_never(s)
@@ -170,6 +182,7 @@ class RegionWriter(RegionNames):
 
     def device(self, loop: prog.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
+        self.root = variable(loop.var) if root else self.root
         loop = loop if root or ended_lengths(loop) else _clamped(loop)
         after = live_in_loop(loop.body, self.live_out, self.single)
         carried = self.carried_names(loop, after)
@@ -308,10 +321,21 @@ class RegionWriter(RegionNames):
             content = f"{given} = {call('carry')}"
         self.line(depth, content)
 
-    def call(self, call: prog.Call, depth: int) -> None:
-        """The call of a kernel; results with a condition are selected after it."""
+    def effect(self, effect: prog.Effect, depth: int) -> None:
+        """The call of the kernel of a print, whose results become a row unless a check failed."""
+        values = [self.locals.fresh("row") for _ in effect.places]
+        self.call(effect.call, depth, values)
+        rows, row = self.row_names[effect.call.kernel], tupled([self.root, *values])
+        more = f"{FAULT}[1] == 0" if self.checked else "1"
+        self.line(depth, f"{rows} = with_row({rows}, {row}, {more})")
+
+    def call(self, call: prog.Call, depth: int, values: Sequence[str] = ()) -> None:
+        """The call of a kernel; results with a condition are selected after it.
+
+        The ``values`` are names for results that go to no cell.
+        """
         kernel = self.kernel(call)
-        targets, after = [], []
+        targets, after = [*values], []
         for cell in call.results:
             if cell.store not in self.cells:  # the write never happens
                 targets.append("_")
@@ -327,8 +351,9 @@ class RegionWriter(RegionNames):
                 after += [f"if {when}:", f"{INDENT}{array} = {new}"]
             else:
                 after.append(f"{array} = jnp.where({when}, {new}, {array})")
-        targets += [self.locals.fresh("ends") for _ in call.endings]
-        for target, ending in zip(targets[len(call.results) :], call.endings, strict=True):
+        tests = [self.locals.fresh("ends") for _ in call.endings]
+        targets += tests
+        for target, ending in zip(tests, call.endings, strict=True):
             end = self.end_names[ended_length(ending)]
             after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
         if kernel.checks:
@@ -358,6 +383,7 @@ class RegionWriter(RegionNames):
         """The names of what a part changes that is live after it: arrays, ends, the fault."""
         changed = changed_stores(s, after, self.single)
         carried = [self.array_names[name] for name in changed if name in self.cells]
+        carried += [self.row_names[kernel] for kernel in print_kernels(s)]
         carried += [self.end_names[e] for e in ended_lengths(s)]
         return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 

@@ -12,6 +12,7 @@ from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.indexing.search import ArgSort, Sort, TopK
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Pad, Transpose
+from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic import expr as ix
 
@@ -55,7 +56,11 @@ def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:
         others = [k for k in order if k not in picked]
         others[now:now] = picked
         g = c.op(Transpose(axes=tuple(others)), g)
-    return c.op(ScatterAdd(axis=now, n=x.shape[axis]), g, idx)
+    g = c.op(ScatterAdd(axis=now, n=op.joint(x.shape)[axis], sure=op.sure), g, idx)
+    if op.entries.count("tensor") > 1:
+        shape = (*g.shape[:now], *x.shape[op.searched_axes], *g.shape[now + 1 :])
+        g = c.op(Reshape(shape=shape), g)
+    return g
 
 
 @RULES.of(Take)

@@ -96,16 +96,50 @@ def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:
     return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 
+def placed(idx: EmittedValue, extent: ix.Expr, axis: int, sure: bool, out: Emitter) -> str:
+    """Positions counted from the front, checked unless they are known to be there."""
+    return pads.converted(idx, DType.I32, out).text if sure else guarded(idx, extent, axis, out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InRange(Op):
+    """Positions on axis ``axis`` of extent ``n``, checked and counted from the front: ``i32``."""
+
+    n: ix.Expr
+    axis: int = 0
+
+    name = "in_range"
+    elementwise = True
+    checks = True
+    differentiable = False
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """The shape of the positions."""
+        require(args, 1, self.name)
+        require_integers(args[0], "an index")
+        return (TensorType(DType.I32, args[0].shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """``OperandError`` for a position outside."""
+        return (checked(args[0], evaluate(self.n, at), self.axis).astype(np.int32),)
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """With a check; padding is not checked."""
+        return (guarded(args[0], self.n, self.axis, out),)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpatialIndex(Op):
     """``x[entries]``: one part for each axis; ``spatial_index`` makes them from what is written.
 
     Points drop their axis, slices keep it. With ``"tensor"`` the second operand gives positions,
     and its axes take the place of the axis; as in NumPy they come first if a slice stands between
-    the tensor and a point.
+    the tensor and a point. Positions that are ``sure`` are known to be there. Those of several
+    axes, next to each other and of constant extents, count their elements in row-major order.
     """
 
     entries: tuple[IndexPart, ...]
+    sure: bool = False
 
     name = "getitem"
     layout_agnostic = True
@@ -114,6 +148,17 @@ class SpatialIndex(Op):
     def gathers(self) -> bool:
         """Whether there is a second operand."""
         return "tensor" in self.entries
+
+    @property
+    def searched_axes(self) -> slice:
+        """The axes that the second operand gives positions of."""
+        first = self.entries.index("tensor")
+        return slice(first, first + self.entries.count("tensor"))
+
+    def joint(self, shape: Shape) -> Shape:
+        """The shape with one axis for those that the second operand gives positions of."""
+        own = self.searched_axes
+        return (*shape[: own.start], ix.product(shape[own]), *shape[own.stop :])
 
     def place(self) -> int:
         """How many slices come before the axes of the second operand."""
@@ -124,8 +169,8 @@ class SpatialIndex(Op):
 
     @property
     def checks(self) -> bool:
-        """Whether positions are data."""
-        return self.gathers
+        """Whether positions are data that may be outside."""
+        return self.gathers and not self.sure
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Counts of slices, and the second operand's extents in their place."""
@@ -146,20 +191,30 @@ class SpatialIndex(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         keys: list[object] = []
-        for axis, e in enumerate(self.entries):
+        x, entries = args[0], self.entries
+        if self.gathers:
+            own = self.searched_axes
+            count = int(np.prod(x.shape[own]))
+            x = x.reshape((*x.shape[: own.start], count, *x.shape[own.stop :]))
+            entries = (*entries[: own.start], "tensor", *entries[own.stop :])
+        for axis, e in enumerate(entries):
             if isinstance(e, tuple):
                 start, count = evaluate(e[0], at), evaluate(e[1], at)
                 keys.append(start + e[2] * np.arange(count))
             elif isinstance(e, ix.Expr):
                 keys.append(np.array([evaluate(e, at)]))
             else:
-                keys.append(checked(args[1], args[0].shape[axis], axis).ravel())
-        x = args[0][np.ix_(*keys)] if keys else args[0]
+                keys.append(checked(args[1], x.shape[axis], axis).ravel())
+        x = x[np.ix_(*keys)] if keys else x
         return (self.arranged(x, args[1].shape if self.gathers else ()),)
 
     def arranged(self, x: Array, picked: tuple[int, ...]) -> Array:
-        """The array with an axis for each entry in the shape of the result."""
-        points = tuple(k for k, e in enumerate(self.entries) if isinstance(e, ix.Expr))
+        """The array, with one axis for all searched ones, in the shape of the result."""
+        more = self.entries.count("tensor") - 1
+        after = self.searched_axes.start if self.gathers else len(self.entries)
+        points = tuple(
+            k - more * (k > after) for k, e in enumerate(self.entries) if isinstance(e, ix.Expr)
+        )
         if not self.gathers:
             return np.squeeze(x, axis=points)
         axis = self.entries.index("tensor")
@@ -217,8 +272,12 @@ class SpatialIndex(Op):
         """The tensor's axis gathered, and its axes put where NumPy has them."""
         axis = self.entries.index("tensor")
         idx = pads.with_own_padding(args[1], out)
-        positions = guarded(idx, args[0].type.shape[axis], axis, out)
+        joint = self.joint(args[0].type.shape)
+        positions = placed(idx, joint[axis], axis, self.sure, out)
         now = axis - sum(isinstance(e, ix.Expr) for e in self.entries[:axis])
+        searched = len(self.entries) - len(joint) + 1
+        if searched > 1:
+            text = f"lax.collapse({text}, {now}, {now + searched})"
         text = pads.take_text(text, positions, now)
         rank = idx.type.ndim
         if now == self.place() or not rank:
@@ -362,10 +421,7 @@ class TakeAlong(Op):
         own = out.pad(x.type.shape[axis])
         x = pads.aligned_to(x, tuple(own if k == axis else e for k, e in enumerate(shape)), out)
         x = pads.nonempty(x, (axis,), out)
-        if self.sure:
-            positions = pads.converted(idx, DType.I32, out).text
-        else:
-            positions = guarded(idx, x.type.shape[axis], axis, out)
+        positions = placed(idx, x.type.shape[axis], axis, self.sure, out)
         return (f'jnp.take_along_axis({x.text}, {positions}, axis={axis}, mode="clip")',)
 
 

@@ -21,7 +21,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.ops.indexing.indexing import checked, guarded, require_integers
+from tempoc.ops.indexing.indexing import checked, placed, require_integers
 from tempoc.ops.tensor.monoids import SUM
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
@@ -32,16 +32,22 @@ class ScatterAdd(Op):
     """``scatter_add(x, idx)``: the sum, at each of ``n`` positions, of what ``idx`` sends there.
 
     The axes of ``idx`` are axes ``axis``, ``axis + 1``, ... of ``x``; one axis of extent ``n``
-    takes their place. The opposite of ``take(y, idx, axis)``.
+    takes their place. The opposite of ``take(y, idx, axis)``. Positions that are ``sure`` are known
+    to be there.
     """
 
     axis: int
     n: ix.Expr
+    sure: bool = False
 
     name = "scatter_add"
-    checks = True
     heavy = True
     monoid = SUM
+
+    @property
+    def checks(self) -> bool:
+        """Whether positions are data that may be outside."""
+        return not self.sure
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis in the place of those of the positions."""
@@ -96,7 +102,7 @@ class ScatterAdd(Op):
         goal[axis : axis + rank] = idx.padded
         x = out.align(x, tuple(goal))
         text = out.masked(x, tuple(range(axis, axis + rank)), scalar(0, wide))
-        positions = guarded(idx, self.n, axis, out)
+        positions = placed(idx, self.n, axis, self.sure, out)
         shape = pads.static_shape(pads.padded(result.shape, out), out)
         leading = "".join(":, " for _ in range(axis))
         target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{leading}{positions}]"

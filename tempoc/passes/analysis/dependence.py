@@ -137,6 +137,31 @@ class DependenceCandidates:
         dims_of = {k: loop_dims(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
         return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in dims_of.items()}
 
+    def among(self, names: Iterable[str]) -> DependenceCandidates:
+        """The dependences among some of the nodes."""
+        nodes = {name: self.nodes[name] for name in names}
+        reads = [w for w in self.reads if w.sink in nodes and w.source in nodes]
+        return replace(self, nodes=nodes, reads=reads)
+
+    def distances(self, dim: str, direction: int) -> list[tuple[str, str, int]] | None:
+        """For each dependence its sink, source and least distance along a dimension of both.
+
+        The distance is sink minus source (for direction -1: source minus sink), at one point of the
+        other dimensions; a dependence that never stays there has none. ``None`` if one has no least
+        distance.
+        """
+        distances = []
+        for read in self.reads:
+            if isinstance(read, Dependence):
+                return None
+            if not read.meets(self.space, dim):
+                continue
+            least = read.least_distance(self.space, dim, direction)
+            if least is None:
+                return None
+            distances.append((read.sink, read.source, least))
+        return distances
+
     def parts(self) -> list[DependenceCandidates]:
         """The strongly connected components that have dependences, in the order of these."""
         return [
@@ -166,6 +191,23 @@ class _AlignedRead:
         if ends not in self.known:
             self.known[ends] = self._compute(space, ends)
         return self.known[ends]
+
+    def meets(self, space: Space, dim: str) -> bool:
+        """Whether both ends can be at one point of all common dimensions but this."""
+        need = self.dependence(space, {self.sink: (), self.source: ()})
+        return need is not None and all(0 in s for k, s in need.signs if k != dim)
+
+    def least_distance(self, space: Space, dim: str, direction: int) -> int | None:
+        """The least distance from source to sink along a dimension, of those that ``meets``."""
+        ends = self.passage.reader.dims, self.passage.writer.dims
+        along = _common_coordinates(space, *ends)
+        if dim not in along:
+            return None
+        others = [pair for name, pair in along.items() if name != dim]
+        key = ("distance", self.passage, dim, direction)
+        return space.known.once(
+            key, lambda: distance.least(space, self.passage, along[dim], others, direction)
+        )
 
     def _compute(self, space: Space, vectors: EndVectorDims) -> Dependence | None:
         ends = (self.passage.reader.dims, vectors[0]), (self.passage.writer.dims, vectors[1])

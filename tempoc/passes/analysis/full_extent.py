@@ -20,6 +20,7 @@ from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param
+from tempoc.passes.analysis.expansion import expands
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, is_computed
@@ -35,24 +36,45 @@ def full_extent_nodes(
     These are inputs and params, tensors with a consumer in a later round, and tensors read by
     slices of unlimited length. A slice that is only summed does not count, since a loop can
     accumulate the sum; with ``ranges=False`` no slice counts. Nodes in ``late`` wait for the round
-    of their first consumer where all their operands are stored anyway.
+    of their first consumer where all their operands are stored anyway; nodes that make large
+    tensors of small ones always do.
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
-    paths = {
-        n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs]
-        for n in graph.nodes.values()
-        if is_computed(n)
-    }
+    paths = _paths_of(graph, dim)
     reads = {n: [w for each in paths[n] for w in each] for n in paths}
     rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
     first = full.union(_read_in_full(graph, dim, paths, rounds, ranges))
-    if not late:
+    expanding = _expanding(graph, dim)
+    if not late and not expanding:
         return first
-    waiting = _waiting_rounds(graph, reads, rounds, {*late}, first)
+    waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, first | expanding)
     return full.union(_read_in_full(graph, dim, paths, waiting, ranges))
+
+
+def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
+    """The rounds of nodes that run later than they could: they make large tensors of small ones."""
+    expanding = _expanding(graph, dim)
+    if not expanding:
+        return {}
+    paths = _paths_of(graph, dim)
+    reads = {n: [w for each in paths[n] for w in each] for n in paths}
+    rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
+    waiting = _waiting_rounds(graph, reads, rounds, expanding, expanding)
+    return {n: waiting[n] for n in paths if n in expanding and waiting[n] > rounds[n]}
+
+
+def _expanding(graph: Graph, dim: str) -> set[str]:
+    """The computed nodes that make large tensors of small ones."""
+    return {n.name for n in graph.nodes.values() if is_computed(n) and expands(graph, n, dim)}
+
+
+def _paths_of(graph: Graph, dim: str) -> Mapping[str, Sequence[Sequence[_ReadPath]]]:
+    """What each operand of each computed node reads."""
+    nodes = [n for n in graph.nodes.values() if is_computed(n)]
+    return {n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs] for n in nodes}
 
 
 def _read_in_full(
@@ -129,11 +151,12 @@ def _waiting_rounds(
     reads: Mapping[str, Sequence[_ReadPath]],
     rounds: Mapping[str, int],
     late: set[str],
-    full: set[str],
+    ready: set[str],
 ) -> Mapping[str, int]:
     """The rounds with nodes in ``late`` as late as their consumers allow.
 
-    A node stays in its first round if an operand that is not stored at full extent does.
+    A node that is not ``ready`` itself stays in its first round if an operand that is not, one that
+    is not stored at full extent, does.
     """
     consumers: dict[str, list[tuple[str, bool]]] = {}
     for name, paths in reads.items():
@@ -149,9 +172,9 @@ def _waiting_rounds(
                 waiting[name] = min(waiting[c] - ends for c, ends in consumers[name])
         early = {
             name
-            for name in late
+            for name in late - ready
             for edge in graph.nodes[name].inputs
-            if edge.source not in full and waiting.get(edge.source, 0) < waiting[name]
+            if edge.source not in ready and waiting.get(edge.source, 0) < waiting[name]
         }
         if not early:
             return waiting

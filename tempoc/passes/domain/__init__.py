@@ -1,4 +1,4 @@
-"""Passes that change iteration domains: index-set splitting, invariant code motion, trimming.
+"""Passes that change iteration domains: index-set splitting, retiming, if-conversion, trimming.
 
 May import, of its package: analysis, simplify, vectorization
 """

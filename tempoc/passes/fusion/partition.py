@@ -9,6 +9,7 @@ from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.dependence import Dependence, loop_dims
+from tempoc.passes.analysis.full_extent import later_rounds
 from tempoc.passes.fusion.loop_nests import LoopNests
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import ancestors
@@ -20,8 +21,9 @@ class Partition:
     """The units (computed nodes), their dependences, and for each unit its group (``homes``).
 
     A group is named after its first unit. Only units of one kind (``kinds``) can join: of equal
-    domain, purpose and vectorized dimensions. ``nests`` has the dependences between groups, and
-    inside a group those that are not at one point. ``inward`` has the dependences of each unit.
+    domain, purpose and vectorized dimensions, and not postponed to different loops. ``nests`` has
+    the dependences between groups, and inside a group those that are not at one point. ``inward``
+    has the dependences of each unit.
     """
 
     units: tuple[str, ...]
@@ -44,6 +46,7 @@ class Partition:
         for d in needs:
             inward[d.sink].append(d)
         aims = purposes(graph)
+        late = postponed(graph)
         kinds: dict[object, int] = {}
         dims = {u: loop_dims(n.domain.dims, n.vector) for u, n in nodes.items()}
         stands = {d: tuple(coordinates(graph.universe, d)) for d in dict.fromkeys(dims.values())}
@@ -51,7 +54,7 @@ class Partition:
             units=tuple(units),
             place={u: k for k, u in enumerate(units)},
             kinds={
-                u: kinds.setdefault((n.domain, n.vector, aims[u]), len(kinds))
+                u: kinds.setdefault((n.domain, n.vector, aims[u], late.get(u)), len(kinds))
                 for u, n in nodes.items()
             },
             needs=needs,
@@ -141,6 +144,20 @@ def instance_order(
     if any(len(part) > 1 for part in parts):
         return None
     return tuple(part[0] for part in parts)
+
+
+def postponed(graph: Graph) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Nodes that wait for a later loop over some dimensions, with the numbers of these loops.
+
+    They make large tensors of small ones: joined to a node of an earlier loop, they would be stored
+    until the later one.
+    """
+    late: dict[str, tuple[tuple[str, int], ...]] = {}
+    for dim in graph.universe.dims:
+        for name, number in later_rounds(graph, dim.name).items():
+            if dim.name not in graph.nodes[name].vector:
+                late[name] = (*late.get(name, ()), (dim.name, number))
+    return late
 
 
 def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:

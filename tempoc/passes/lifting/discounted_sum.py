@@ -149,7 +149,9 @@ def _nearest_exponent(
 # ---------------------------------------------------------------- rewrites
 
 
-def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
+def as_recurrence(
+    graph: Graph, discounted: DiscountedSum, space: Space, *, in_loop: bool = False
+) -> tuple[Node, ...] | None:
     """The nodes of a recurrence, for a range that grows by one element per point.
 
     The last node has the name of the sum. ``None`` if the range does not grow that way.
@@ -163,7 +165,7 @@ def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tupl
     builder = step_builder(graph, space, node, dim)
     try:
         running = RunningReduction(
-            builder, discounted.range, discounted.place, grows, discounted.base
+            builder, discounted.range, discounted.place, grows, discounted.base, in_loop
         )
         merge = running.nodes(SUM, lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:

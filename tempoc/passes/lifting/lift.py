@@ -9,8 +9,9 @@ Consumers that read all points at once read the scan itself.
 
 Where the points stay a loop because that loop computes the operand, a range that grows by one
 element per point becomes a running value (``running_reduction.py``), and a window stays as it is,
-unless its operand is an input. Discounted sums always become recurrences (``discounted_sum.py``);
-the pass after this one turns recurrences into scans where it can.
+unless its operand is an input. Discounted sums (``discounted_sum.py``) and contractions over such
+ranges (``range_contraction.py``) always become recurrences; the pass after this one turns
+recurrences into scans where it can.
 
 Windows are never computed as differences of prefix sums, not even of integers, where that would be
 exact: the window operator is as fast (``ops/tensor/window.py``). Nor do sums of products become
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
@@ -30,6 +32,7 @@ from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
+from tempoc.passes.lifting.range_contraction import range_contractions, running_contraction
 from tempoc.passes.lifting.range_operand import is_given
 from tempoc.passes.lifting.range_reduction import range_reductions
 from tempoc.passes.lifting.running_reduction import running_value
@@ -94,35 +97,45 @@ def _remark(message: str, node: Node, context: PassContext) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """The nodes that replace ``node`` and compute its points in order along ``dim``."""
+    """The nodes that replace ``node`` and compute its points in order along ``dim``.
+
+    ``in_loop``: the first point, too, is computed in the loop.
+    """
 
     node: Node
     dim: str
     parts: tuple[Node, ...]
     form: str
+    in_loop: bool = False
 
 
-def _loop_step(graph: Graph, node: Node, space: Space) -> _Step | None:
-    """A replacement whose points run in order: of any discounted sum, or of a looping reduction."""
+def _loop_step(graph: Graph, node: Node, space: Space, *, in_loop: bool = False) -> _Step | None:
+    """A replacement whose points run in order: of any discounted sum, a looping reduction, or any
+    contraction."""
+    step = partial(_Step, node=node, in_loop=in_loop)
     for discounted in discounted_sums(graph, node, space):
-        parts = as_recurrence(graph, discounted, space)
+        parts = as_recurrence(graph, discounted, space, in_loop=in_loop)
         if parts is not None:
-            return _Step(
-                node=node, dim=discounted.dim, parts=parts, form="a discounted running sum"
-            )
+            return step(dim=discounted.dim, parts=parts, form="a discounted running sum")
     for target in range_reductions(graph, node, space):
-        parts = None if target.dim in node.vector else running_value(graph, target, space)
+        vectorized = target.dim in node.vector
+        parts = None if vectorized else running_value(graph, target, space, in_loop=in_loop)
         if parts is not None:
-            return _Step(node=node, dim=target.dim, parts=parts, form="a running value")
+            return step(dim=target.dim, parts=parts, form="a running value")
+    for product in range_contractions(graph, node, space):
+        parts = running_contraction(graph, product, space, in_loop=in_loop)
+        if parts is not None:
+            return step(dim=product.dim, parts=parts, form="a running sum of products")
     return None
 
 
 def _with_running_values(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
     """The graph with running values, except those that would make it unschedulable."""
+    space = context.space
     steps: dict[str, _Step] = {}
     for node in graph.nodes.values():
         if node.name not in lazy:
-            step = _loop_step(graph, node, context.space)
+            step = _loop_step(graph, node, space)
             if step is not None:
                 steps[node.name] = step
             else:
@@ -130,11 +143,15 @@ def _with_running_values(graph: Graph, lazy: Container[str], context: PassContex
     updated, unscheduled = graph, tuple(steps)
     while steps and unscheduled:
         updated = replace_nodes(graph, {name: step.parts for name, step in steps.items()})
-        unscheduled = unschedulable_nodes(updated, context.space)
+        unscheduled = unschedulable_nodes(updated, space)
         rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
         if unscheduled and not rejected:
             return graph
         for step in rejected:
+            other = None if step.in_loop else _loop_step(graph, step.node, space, in_loop=True)
+            if other is not None:
+                steps[step.node.name] = other
+                continue
             del steps[step.node.name]
             message = f"`{step.node.name}` needs points that a loop over {step.dim} has not reached"
             _remark(message, step.node, context)

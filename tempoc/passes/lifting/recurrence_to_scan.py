@@ -18,7 +18,8 @@ backwards.
 A cycle stays a loop if another loop computes its operands: the scan would have to wait for that
 loop, and operands that live for one step would be stored for all points. It also stays a loop if
 its states are large: then the loop's overhead is small in comparison, and storing the states of all
-points would only take memory.
+points would only take memory. The sooner so if its states are larger than what they are made of, as
+sums of outer products are.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
+from tempoc.passes.analysis.expansion import is_much_of_little, origin_size
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
@@ -125,6 +127,10 @@ class RecurrenceToScan(GraphPass):
             size += count
         if size > self.limit:
             raise NotARecurrence(f"a state has {size} elements")
+        moving = [e for e in recurrence.operands if recurrence.varies(e)]
+        origin = origin_size(graph, moving, dim) if moving else None
+        if origin is not None and is_much_of_little(size, origin):
+            raise NotARecurrence(f"a state has {size} elements, made of {origin}")
         return recurrence
 
 

@@ -87,7 +87,8 @@ def range_growth(
 class RunningReduction:
     """Builds the running value of a reduction over ranges like ``range``.
 
-    ``decay`` multiplies the neighbour's value.
+    ``decay`` multiplies the neighbour's value. With ``in_loop`` the value at the first point is a
+    point of the loop, too, which a cycle through all points needs; else a node of its own.
     """
 
     builder: NodeBuilder
@@ -95,6 +96,7 @@ class RunningReduction:
     place: int
     growth: RangeGrowth
     decay: Edge | None = None
+    in_loop: bool = False
 
     def nodes(self, monoid: Monoid, element: Callable[[Rebuild], Edge | None]) -> Node | None:
         """The merge with the value of each point, operands first; ``None`` where there is none.
@@ -122,7 +124,8 @@ class RunningReduction:
         both = (before, newest) if decay is None else (newest, before)
         assert monoid.combine is not None
         added = builder.put("next", monoid.combine, both, later)
-        starts = {growth.dim: growth.first} if growth.single else {}
+        own_node = growth.single and not self.in_loop
+        starts = {growth.dim: growth.first} if own_node else {}
         targets = (entries_at(domain.dims, starts), identity(domain))
         inputs = (
             replace(read_of(first), guard=growth.early),
@@ -144,9 +147,11 @@ class RunningReduction:
             return builder.put("none", full, (), early)
 
         def domain_of(dims: tuple[str, ...]) -> Domain:
-            return builder.space.project(early, tuple(d for d in dims if d != growth.dim))
+            outer = tuple(d for d in dims if self.in_loop or d != growth.dim)
+            return builder.space.project(early, outer)
 
-        edge = element(self._rebuild("first", domain_of, {growth.dim: growth.first}))
+        at = {} if self.in_loop else {growth.dim: growth.first}
+        edge = element(self._rebuild("first", domain_of, at))
         if edge is None:
             return None
         return builder.put("first", Copy(), (edge,), domain_of(builder.node.domain.dims))
@@ -173,7 +178,9 @@ def step_builder(graph: Graph, space: Space, node: Node, dim: str) -> NodeBuilde
     return NodeBuilder(graph=graph, space=space, node=steps)
 
 
-def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
+def running_value(
+    graph: Graph, target: RangeReduction, space: Space, *, in_loop: bool = False
+) -> tuple[Node, ...] | None:
     """Nodes that compute the points of the reduction in order; the last has its name.
 
     ``None`` where the range does not grow by one element from point to point.
@@ -185,7 +192,7 @@ def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[N
         return None
     builder = step_builder(graph, space, node, dim)
     running = RunningReduction(
-        builder=builder, range=target.range, place=target.place, growth=growth
+        builder=builder, range=target.range, place=target.place, growth=growth, in_loop=in_loop
     )
     try:
         merge = running.nodes(node.op.monoid, lambda rebuild: _element(target, rebuild))

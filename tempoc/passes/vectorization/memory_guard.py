@@ -6,9 +6,11 @@ extent: computed before the loop, or consumed after it. That is allowed
 - at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``).
   Those of large points are assumed to be computed as late as possible: where a loop back through
   layers needs them one by one, nothing is gained from having all of them before it;
-- for matrix products, which gain from being vectorized, and the nodes connected with them, as long
-  as the additional tensors are no larger than those with full extent anyway: so the projections of
-  all inputs of a recurrent network are computed before it runs.
+- for products of which all points share a matrix, which gain from being vectorized, and the nodes
+  connected with them, as long as the additional tensors are no larger than those with full extent
+  anyway: so the projections of all inputs of a recurrent network are computed before it runs.
+  Connected nodes that gain nothing themselves, like outer products, are left to the loop where that
+  stores less.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.passes.analysis.expansion import sums_products
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -43,10 +46,11 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
         accepted -= growing
     rejected = [s for s in candidates if s not in accepted]
     for part in connected_components(rejected, lambda name: graph.nodes[name].sources):
-        if any(graph.nodes[s].op.contraction for s in part):
-            added = {store for _, store in boundary.growing(accepted.union(part))}
+        compact = _compact(graph, dim, part, accepted, boundary, space)
+        if any(_gains(graph, graph.nodes[s], dim) for s in compact):
+            added = {tensor for _, tensor in boundary.growing(accepted.union(compact))}
             if _size(graph, dim, added, space) <= limit:
-                accepted.update(part)
+                accepted.update(compact)
     return [s for s in candidates if s in accepted]
 
 
@@ -72,6 +76,47 @@ class _LoopBoundary:
                 yield reader, source
             if reader not in free and source in vectorized and source not in self.full_extent:
                 yield source, source
+
+
+def _gains(graph: Graph, node: Node, dim: str) -> bool:
+    """Whether a node is a product of matrices of which all points share one, or a part of it."""
+    return sums_products(graph, node) and not all(_is_own(e, dim) for e in node.inputs)
+
+
+def _is_own(edge: Edge, dim: str) -> bool:
+    """Whether each point of a dimension reads a tensor of its own."""
+    return any(not isinstance(e, ix.Slice) and dim in symbols(e) for e in edge.entries)
+
+
+def _compact(
+    graph: Graph,
+    dim: str,
+    part: Sequence[str],
+    accepted: Collection[str],
+    boundary: _LoopBoundary,
+    space: Space,
+) -> list[str]:
+    """The part without nodes that gain nothing and whose boundary tensors would take most.
+
+    Nodes are left to the loop as long as less is stored that way.
+    """
+    chosen, vectorized = [*part], {*accepted, *part}
+    growing = [*boundary.growing(vectorized)]
+    while growing:
+        tensors = dict.fromkeys(t for _, t in growing)
+        sizes = {t: _size(graph, dim, (t,), space) for t in tensors}
+        largest = max(sizes, key=lambda t: sizes[t])
+        nodes = {n for n, t in growing if t == largest}
+        if sizes[largest] < MODEL.made_elements or not nodes <= {*chosen}:
+            break
+        fewer = vectorized - nodes
+        less = [*boundary.growing(fewer)]
+        after = _size(graph, dim, (t for _, t in less), space)
+        gains = any(_gains(graph, graph.nodes[n], dim) for n in nodes)
+        if gains or after >= sum(sizes.values()):
+            break
+        chosen, vectorized, growing = [n for n in chosen if n not in nodes], fewer, less
+    return chosen
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str], space: Space) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -37,10 +37,47 @@ def signs(
     Bounds with a compile-time value are treated as symbolic. ``None``: there is no dependence.
     """
     symbolic = space.symbolic
+    pairs = _pairs(symbolic, passage)
+    return sides(symbolic, pairs, (passage.reader.dims, passage.writer.dims), along)
+
+
+def least(
+    space: Space,
+    passage: AccessPair,
+    along: tuple[ix.Expr, ix.Expr],
+    same: Sequence[tuple[ix.Expr, ix.Expr]],
+    direction: int,
+) -> int | None:
+    """The least distance between a coordinate of the writer and one of the reader, in a direction.
+
+    Of pairs with equal coordinates ``same``, each the reader's first. ``None`` if there is none:
+    it has no limit, or there is no pair.
+    """
+    symbolic = space.symbolic
+    pairs = _pairs(symbolic, passage)
+    at = symbolic.frame.coordinates
+
+    def coordinates(pair: tuple[ix.Expr, ix.Expr]) -> tuple[isl.PwAff, isl.PwAff]:
+        dims = passage.reader.dims, passage.writer.dims
+        first, second = (symbolic.frame.value(e, at(d)) for e, d in zip(pair, dims, strict=True))
+        return first, second
+
+    for pair in same:
+        first, second = coordinates(pair)
+        pairs = pairs.intersect(first.eq_map(second))
+    if pairs.is_empty():
+        return None
+    reader, writer = (c.as_map() for c in coordinates(along))
+    gaps = pairs.apply_domain(reader).apply_range(writer).deltas()  # writer minus reader
+    gap = gaps.dim_max_val(0).neg() if direction > 0 else gaps.dim_min_val(0)
+    return int(gap.to_python()) if gap.is_int() else None
+
+
+def _pairs(symbolic: Space, passage: AccessPair) -> isl.Map:
+    """The points of the reader, each with those of the writer that write what it reads."""
     reads = symbolic.access_map(passage.reader, passage.read, passage.tensor)
     writes = symbolic.access_map(passage.writer, passage.written, passage.tensor)
-    pairs = reads.apply_range(writes.reverse())
-    return sides(symbolic, pairs, (passage.reader.dims, passage.writer.dims), along)
+    return reads.apply_range(writes.reverse())
 
 
 def sides(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.comparisons import solved_comparison
@@ -69,6 +70,35 @@ def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
             parts = [affine(aff) for aff in pieces]
             return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
     return None
+
+
+def nested(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
+    """A piecewise function on `given` as a `max` of `min`; `None` unless it is continuous.
+
+    On the piece of each function, those that are not less there are joined by `min`: a continuous
+    function is the greatest of these (Tarela and Martínez, 1999). This is checked.
+    """
+    restricted = pw.coalesce().gist(given).intersect_domain(given)
+    functions = distinct(restricted)
+    if len(functions) > EFFORT.nested_pieces:
+        return None
+    least: list[isl.PwAff] = []
+    texts: list[ix.Expr] = []
+    for aff in functions:
+        own = aff.to_pw_aff()
+        where = restricted.eq_set(own).intersect(restricted.domain())
+        above = [f for f in functions if where.is_subset(f.to_pw_aff().ge_set(own))]
+        low = own
+        for f in above:
+            low = low.min(f.to_pw_aff())
+        least.append(low)
+        texts.append(ix.minimum(*(affine(f) for f in above)))
+    joined = least[0]
+    for low in least[1:]:
+        joined = joined.max(low)
+    if not joined.intersect_domain(restricted.domain()).is_equal(restricted):
+        return None
+    return ix.maximum(*texts)
 
 
 def distinct(pw: isl.PwAff) -> list[isl.Aff]:

@@ -337,9 +337,10 @@ class Space:
         except isl.Error:  # isl gives up on some divisions; without them we get a bound
             values = values.remove_divs()
             best = values.dim_max(0) if greatest else values.dim_min(0)
-        exact = recover.value(best, symbolic.context)
-        if exact is not None:
-            return exact
+        for exact in (recover.value, recover.nested):
+            value = exact(best, symbolic.context)
+            if value is not None:
+                return value
         parts = [recover.affine(aff) for aff in recover.distinct(best.gist(symbolic.context))]
         return ix.maximum(*parts) if greatest else ix.minimum(*parts)
 

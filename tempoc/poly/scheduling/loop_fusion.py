@@ -123,7 +123,11 @@ class Grouping:
     def merged(self) -> list[LoopGroup]:
         """The groups after all merges, in an order of execution."""
         flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
-        # First the merges in which both get their first option, even if one must be delayed; a
+        for a, b in flows:
+            if a in self.problem.late:
+                self.try_merge(a, b, Wish.FAVOURITE)
+                self.try_merge(a, b, Wish.ANY)
+        # Then the merges in which both get their first option, even if one must be delayed; a
         # delay is better than to reverse a loop that could run forwards.
         for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
             for a, b in flows:

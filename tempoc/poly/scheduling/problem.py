@@ -7,7 +7,7 @@ proximity; isl's options keep their defaults.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -50,13 +50,23 @@ class Unschedulable(Exception):
 
 
 class SchedulingProblem:
-    """Tasks and the flows between them, as isl relations in the symbolic space."""
+    """Tasks and the flows between them, as isl relations in the symbolic space.
 
-    def __init__(self, space: Space, tasks: Mapping[str, Domain], flows: Sequence[Flow]) -> None:
+    ``late`` are tasks that should share the loops of their readers rather than of their writers.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        tasks: Mapping[str, Domain],
+        flows: Sequence[Flow],
+        late: Collection[str] = (),
+    ) -> None:
         self.space = OpenRun(space) if space.universe.ended else space.symbolic
         self.plain = space.symbolic
         self.tasks = tasks
         self.flows = flows
+        self.late = late
         # isl orders independent statements by name; numbers keep that away from the user's names.
         self.labels = {name: f"S{k:04d}" for k, name in enumerate(tasks)}
         self.names = {label: name for name, label in self.labels.items()}

@@ -15,6 +15,7 @@ from tempoc.program.analysis.declarations import (
     named,
     unique,
 )
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import lengths_in
 from tempoc.program.nodes.errors import inconsistent, too_deep
@@ -148,6 +149,7 @@ class _ProgramChecker(DeclarationChecker):
     ) -> None:
         where = f"region {region.kernel}"
         if isinstance(region, prog.Region):
+            self.prints(where, region)
             self.needs(where, region.needs, (*scope, region.loop.var))
         self.lengths(where, region, scope)
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
@@ -164,6 +166,19 @@ class _ProgramChecker(DeclarationChecker):
             self.require(fits, where, f"bad keys of {some.store}")
         for some in changed:
             self.require(some.store not in self.given, where, f"writes {some.store}")
+
+    def prints(self, where: str, region: prog.Region) -> None:
+        """Each print of a region has rows for its tensors in local stores, saves are none."""
+        effects = [s for s in statements_in(region.loop) if isinstance(s, prog.Effect)]
+        unique(f"{where}, print", region.prints)
+        fits = {e.call.kernel for e in effects} == {*region.prints} and (region.most > 0) == (
+            len(effects) > 0
+        )
+        self.require(fits, where, "does not collect what it prints")
+        for effect in effects:
+            fits = not effect.path and len(effect.rows) == 1 + len(effect.places)
+            fits = fits and {*effect.rows} <= {*region.local}
+            self.require(fits, where, f"{effect.call.kernel} has no rows")
 
     def lengths(self, where: str, region: prog.Region | prog.Block, scope: tuple[str, ...]) -> None:
         """The lengths passed to a region are lengths, and its endings refer to these."""

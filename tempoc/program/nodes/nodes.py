@@ -30,7 +30,7 @@ from tempoc.program.nodes.tuning import UNTUNED, RunTuning
 from tempoc.program.nodes.variants import Variant
 from tempoc.symbolic import expr as ix
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +161,15 @@ class Effect:
     """Call a kernel without result cells, and print or save the tensors that it returns.
 
     ``kind`` is ``print`` (lines on standard error) or ``save`` (one file; ``{i}`` in ``path``
-    stands for an index of the point).
+    stands for an index of the point). A print in a region adds the step of the region's loop and
+    its tensors as rows to the stores ``rows``; the runner prints them after each call.
     """
 
     kind: str
     call: Call
     places: tuple[EffectTensor, ...]
     path: str = ""
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +279,9 @@ class Region:
     After the point, ``at`` has the ``lengths`` known so far. For each of the ``endings``, indices
     into these, the kernel returns an i32 before ``fault``: the length if it ended, or 0; it skips
     the steps beyond. ``local`` stores never leave the kernel, and their earlier values are dead.
+
+    For each kernel of the ``prints`` the kernel of the region returns a tuple, after ``carried``:
+    the number of rows, then the stores of rows. They hold the rows of ``most`` steps.
     """
 
     kernel: str
@@ -288,6 +293,8 @@ class Region:
     lengths: tuple[ix.Expr, ...] = ()
     endings: tuple[int, ...] = ()
     local: tuple[str, ...] = ()
+    prints: tuple[str, ...] = ()
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ PREAMBLE = (
     *("linear_rows", "looped", "looped_while", "matvec", "minus_log", "random_bits", "random_fold"),
     *("random_gumbel", "random_key", "random_normal", "random_normal64", "random_of_few"),
     *("random_uniform", "random_uniform64", "squeezed", "taken_if", "threefry"),
+    "with_row",
     *("transposed_matmul", "updated", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""

@@ -3,7 +3,6 @@ assumptions on them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from tempoc.diagnostics.diagnostic import Collector, Diagnostic, RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import ProgramBound, bound_order
 from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.units import INTEGER
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import spelled
 from tempoc.symbolic.walk import evaluate, substitute, symbols
@@ -20,8 +20,6 @@ LIMIT = 2**31
 """Bounds are below."""
 POWERS = [1 << k for k in range(LIMIT.bit_length() - 1)]
 """The bounds that are powers of 2."""
-INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-"""What is read as a number; longer ones are too large anyway."""
 
 
 @dataclass(frozen=True, slots=True)

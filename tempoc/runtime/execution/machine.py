@@ -19,9 +19,8 @@ from tempoc.program.nodes.bounds import bound_order
 from tempoc.runtime.checkpoint.suspend import Suspender
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import CellArrays
-from tempoc.runtime.execution.explain import Fault, explained, failed_check, kernel_named
+from tempoc.runtime.execution.explain import Fault, explained, failed_check
 from tempoc.runtime.execution.specialize import Prepared
 from tempoc.runtime.host.effects import Show, perform
 from tempoc.runtime.host.failure import place
@@ -82,6 +81,7 @@ class Machine(RunFrame):
             )
             for host in code.hosts
         ]
+        self.dims = {k.name: k.dims for k in self.program.kernels}
         self.position = code.entry
         self.suspender = suspender
         if suspender is not None:
@@ -115,9 +115,10 @@ class Machine(RunFrame):
     # -------------------------------------------------------------- hooks
 
     def region_steps(self, region: prog.Region, steps: range, steps_left: int | None) -> int:
-        """As many as take about a quarter of a second."""
+        """As many as take about a quarter of a second, and for whose rows there is room."""
         pace = self.paces.setdefault(region.kernel, Pace(self.program.tuning))
-        return pace.start(len(steps), len(steps) if steps_left is None else steps_left)
+        limit = len(steps) if steps_left is None else steps_left
+        return pace.start(len(steps), min(limit, region.most) if region.most else limit)
 
     def region_returned(
         self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool
@@ -130,18 +131,16 @@ class Machine(RunFrame):
         """Call the user's function."""
         return self.callers[number](point, *args)
 
-    def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
-        """Print or save the tensors of an effect, after all pending checks have passed."""
-        self.check()
-        effect = self.code.effects[number]
-        dims = kernel_named(self, effect.call.kernel).dims
+    def perform(self, effect: prog.Effect, point: Any, values: Sequence[Any]) -> None:
+        """Print or save the tensors of an effect."""
+        at = point if isinstance(point, tuple) else np.asarray(point).tolist()
         values_by_name = self.known_values() | dict(
-            zip(dims, np.asarray(point).tolist(), strict=False)
+            zip(self.dims[effect.call.kernel], at, strict=False)
         )
-        arrays = []
-        for value, shown in zip(backend.hosts(values), effect.places, strict=True):
-            true = tuple(slice(evaluate(e, values_by_name)) for e in shown.shape)
-            arrays.append(value[true])
+        arrays = [
+            value[tuple(slice(evaluate(e, values_by_name)) for e in shown.shape)]
+            for value, shown in zip(backend.hosts(values), effect.places, strict=True)
+        ]
         perform(effect, values_by_name, arrays, self.show)
 
     def failed(self, kernel: int, point: Any, fault: Any) -> None:

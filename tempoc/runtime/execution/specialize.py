@@ -182,7 +182,8 @@ def _with_checks(
             results[s.kernel] = [cell.store for cell in s.results], len(s.endings)
         elif isinstance(s, prog.Region | prog.Block):
             changed = (*s.carried, *(s.made if isinstance(s, prog.Block) else ()))
-            results[s.kernel] = [cells.store for cells in changed], bool(s.endings)
+            more = bool(s.endings) + (len(s.prints) if isinstance(s, prog.Region) else 0)
+            results[s.kernel] = [cells.store for cells in changed], more
     checked = []
     for kernel, function in zip(program.kernels, functions, strict=True):
         stores, ends = results.get(kernel.name, ([], 0))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tempoc.program.analysis.traversal import statements_in
-from tempoc.program.nodes.nodes import Call, Program, Region
+from tempoc.program.nodes.nodes import Call, Effect, Program, Region
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device.capacity import groups
@@ -175,7 +175,8 @@ def _region_kernel(
         length = ends.at(tuple(rest[: len(region.point)]))
         length = length if length - 1 in range(first, first + count) else 0
         lengths = ((length,) * len(region.endings),) * bool(region.endings)
-        return (ARRAY,) * len(region.carried) + lengths + fault
+        rows = ((0,),) * len(region.prints)
+        return (ARRAY,) * len(region.carried) + rows + lengths + fault
 
     return kernel
 
@@ -247,7 +248,7 @@ class _DryRun(RunFrame):
         """Placeholders."""
         return (ARRAY,) * len(self.code.hosts[number].results)
 
-    def perform(self, number: int, point: Any, values: Sequence[Any]) -> None:
+    def perform(self, effect: Effect, point: Any, values: Sequence[Any]) -> None:
         """Nothing is printed."""
 
     def failed(self, kernel: int, point: Any, fault: Any) -> None:

@@ -42,12 +42,12 @@ def perform(
     effect: prog.Effect, env: Mapping[str, int], values: Many[HostArray], show: Show
 ) -> None:
     """Show the tensors of an effect at a point; ``env`` holds bounds and coordinates."""
-    pairs = [(place, v) for place, v in zip(effect.places, values, strict=True)]
     if not effect.path:
         labels = tuple(_label(place, env) for place in effect.places)
         names = tuple(place.name for place in effect.places)
         show(Shown(names, labels), values)
         return
+    pairs = zip(effect.places, values, strict=True)
     named = dict(part for place, value in pairs for part in _tensors(place, env, value))
     show(Shown(tuple(named), (), filled(effect.path, env)), tuple(named.values()))
 

@@ -1,12 +1,22 @@
-"""Numbers of bytes, and times, as people write them."""
+"""Integers, numbers of bytes, and times, as people write them."""
 
 from __future__ import annotations
 
 import re
 
+INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+"""What is read as a number; longer ones are too large anyway."""
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("bytes", 1))
-_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-_TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(s|min|m|h|)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE | re.ASCII)
+_TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(s|min|m|h|)", re.IGNORECASE | re.ASCII)
+
+LAST = 2**63 - 1
+
+
+def parse_integer(text: str, first: int = 0, last: int = LAST) -> int | None:
+    """An integer in this span, in decimal ASCII digits; ``None`` if it is something else."""
+    value = int(text) if INTEGER.fullmatch(text.strip()) else first - 1
+    return value if first <= value <= last else None
 
 
 def parse_size(text: str) -> int | None:

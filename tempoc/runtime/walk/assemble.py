@@ -130,7 +130,6 @@ class _Assembler:
     open: list[OpenLoop] = field(default_factory=list)
     loops: list[prog.Loop] = field(default_factory=list)
     hosts: list[prog.Host] = field(default_factory=list)
-    effects: list[prog.Effect] = field(default_factory=list)
     zeros: dict[int, None] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
@@ -159,7 +158,6 @@ class _Assembler:
             around=tuple(self.around),
             loops=tuple(self.loops),
             hosts=tuple(self.hosts),
-            effects=tuple(self.effects),
             zeros=tuple(self.zeros),
             straight=direct_inputs(self.program, self.single_calls),
         )
@@ -415,8 +413,6 @@ class _Assembler:
         else:
             store = code.write_all([write for write in writers if write is not None])
             self.act(code.call_kernel(function_, point, readers, store), call)
-        if effect is not None:
-            self.effects.append(effect)
         self.count(1)
 
     def sink(
@@ -437,7 +433,7 @@ class _Assembler:
                 for e in call.endings
             ),
             checks=bool(self.program.kernels[number].checks),
-            effect=len(self.effects) if effect is not None else None,
+            effect=effect,
         )
 
     def host(self, host: prog.Host) -> None:
@@ -537,6 +533,7 @@ class _Assembler:
             ends=tuple(map(self.ended, ended)),
             checks=bool(self.program.kernels[number].checks),
             local=tuple(self.numbers[name] for name in part.local if self.hooks.account),
+            prints=len(part.prints) if isinstance(part, prog.Region) else 0,
         )
 
     def ended(self, length: ix.Expr) -> code.Ended:

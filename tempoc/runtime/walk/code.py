@@ -32,7 +32,7 @@ class HostCode:
 
     The first is ``entry``. ``calls`` has the nodes of those that call kernels or host functions,
     ``resume`` the instruction after each suspend point, ``around`` the loops around it. ``hosts``
-    and ``effects`` are referred to by number; ``zeros`` are the stores, by number, that need zeros
+    are referred to by number; ``zeros`` are the stores, by number, that need zeros
     for absent arguments.
     ``straight`` are the stores of inputs and params whose arrays are passed directly to a call.
     """
@@ -44,7 +44,6 @@ class HostCode:
     around: tuple[tuple[OpenLoop, ...], ...]
     loops: tuple[prog.Loop, ...]
     hosts: tuple[prog.Host, ...]
-    effects: tuple[prog.Effect, ...]
     zeros: tuple[int, ...]
     straight: frozenset[str]
 

@@ -207,7 +207,7 @@ class RunFrame(ABC):
         """The results of a host function."""
 
     @abstractmethod
-    def perform(self, number: int, point: Any, values: Sequence[Any]) -> None:
+    def perform(self, effect: prog.Effect, point: Any, values: Sequence[Any]) -> None:
         """Print or save the tensors of an effect."""
 
     @abstractmethod

@@ -12,6 +12,7 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import END, Instruction
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
+from tempoc.runtime.walk.lines import print_rows
 from tempoc.runtime.walk.operands import Action, Reader, Writer
 from tempoc.runtime.walk.values import Function, Variables
 
@@ -274,8 +275,8 @@ class ResultSink:
     """What to do with the results of a call: ``writers`` take them (``None``: dropped).
 
     ``released`` frees donated arguments first. After the results come a condition for each of the
-    ``ends``, then the fault if the kernel has ``checks``. All results go to an ``effect``, by
-    number, if there is one.
+    ``ends``, then the fault if the kernel has ``checks``. All results go to an ``effect``, if there
+    is one.
     """
 
     kernel: int
@@ -283,7 +284,7 @@ class ResultSink:
     released: tuple[Action, ...] = ()
     ends: tuple[Ended, ...] = ()
     checks: bool = False
-    effect: int | None = None
+    effect: prog.Effect | None = None
 
     def returned(self, frame: RunFrame, at: Any, results: Sequence[Any]) -> None:
         """Take the results of a call at a point."""
@@ -298,6 +299,7 @@ class ResultSink:
         if self.checks:
             frame.failed(self.kernel, at, results[-1])
         if self.effect is not None:
+            frame.check()  # nothing is printed or saved after what has failed
             frame.perform(self.effect, at, results[: last - len(self.ends)])
 
 
@@ -367,10 +369,10 @@ def call_host(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceCall:
-    """A call of the kernel of a region or block, which returns cells, lengths, and a fault.
+    """A call of the kernel of a region or block, which returns cells, rows, lengths, and a fault.
 
-    Stores in ``local`` exist while it runs; they are entered into the ledger. Lengths are numbers:
-    0 where a bound did not end.
+    Stores in ``local`` exist while it runs; they are entered into the ledger. So many ``prints``
+    have rows. Lengths are numbers: 0 where a bound did not end.
     """
 
     number: int
@@ -380,21 +382,23 @@ class DeviceCall:
     ends: tuple[Ended, ...]
     checks: bool
     local: tuple[int, ...] = ()
+    prints: int = 0
 
-    def __call__(self, frame: RunFrame, at: Any) -> tuple[Any, list[int]]:
-        """Call the kernel; its first result, and the lengths."""
+    def __call__(self, frame: RunFrame, at: Any) -> tuple[Any, Sequence[Any], list[int]]:
+        """Call the kernel; its first result, the rows, and the lengths."""
         for number in self.local:
             frame.ledger.wrote(number, ())
         results = self.kernel(at, *[read(frame) for read in self.operands])
         for number in self.local:
             frame.ledger.freed(number, ())
-        count = len(self.writers)
+        first = len(self.writers)
         for write, array in zip(self.writers, results, strict=False):
             write(frame, array)
         if self.checks:
             frame.failed(self.number, None, results[-1])
-        lengths = [int(n) for n in results[count]] if self.ends else []
-        return results[0], lengths
+        end = first + self.prints
+        lengths = [int(n) for n in results[end]] if self.ends else []
+        return results[0], results[first:end], lengths
 
     def note_ends(self, frame: RunFrame, lengths: Sequence[int]) -> None:
         """Tell the frame which lengths have ended."""
@@ -406,7 +410,8 @@ def call_block(device_call: DeviceCall, point: PointReader) -> Action:
     """A block as one call."""
 
     def call(frame: RunFrame) -> None:
-        device_call.note_ends(frame, device_call(frame, point(frame.variables))[1])
+        *_, lengths = device_call(frame, point(frame.variables))
+        device_call.note_ends(frame, lengths)
 
     return call
 
@@ -459,13 +464,19 @@ class RegionRun:
             for group, rows in self.needs:
                 frame.grow(group, rows(variables))
             at = (now[0], count, *self.outer(variables), *self.lengths(variables))
-            first, lengths = self.device_call(frame, frame.device.coordinates(at))
-            if self.counted:
-                frame.done[0] += round(count * self.calls_of_step(frame))
-            result = first if region.carried else lengths
-            frame.region_returned(region, now, rest, result, any(lengths))
-            active.steps = rest
-            self.device_call.note_ends(frame, lengths)
+            if region.prints:
+                frame.check()  # nothing is printed after what has failed
+            first, lines, lengths = self.device_call(frame, frame.device.coordinates(at))
+            try:
+                if self.counted:
+                    frame.done[0] += round(count * self.calls_of_step(frame))
+                result = first if region.carried or lines else lengths
+                frame.region_returned(region, now, rest, result, any(lengths))
+                active.steps = rest
+                self.device_call.note_ends(frame, lengths)
+            finally:  # also after Ctrl-C, and if a check has failed: then with the rows before that
+                if lines:
+                    print_rows(frame, region, lines)
             return returned
 
         return instruction

@@ -10,9 +10,8 @@ import jax
 import numpy as np
 
 from tests.bench.attention.attention_jax import loss, online, whole
-from tests.bench.attention.chunked import peak
 from tests.bench.compiled import BUILD, Arrays, compile_program, ready
-from tests.bench.measure import Row, in_turns
+from tests.bench.measure import Row, in_turns, peak
 
 PLAIN, LEARNED = "tests/bench/attention/attention.rt", "tests/bench/attention/attention_loss.rt"
 COUNT, KEYS, FEW, MANY = 4096, 512, 1024, 4096

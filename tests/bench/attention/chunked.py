@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from safetensors.numpy import save_file
 
 from tempoc.driver.pipelines import O2
 from tempoc.pipeline.spec import show_pipeline
-from tests.bench.compiled import BUILD, ROOT, Arrays, compile_program
-from tests.bench.measure import Row
+from tests.bench.compiled import BUILD, Arrays, compile_program
+from tests.bench.measure import Row, peak
 
 SOURCE = "tests/bench/attention/chunked.rt"
 TILE, FEW, MANY = 1024, 2, 32
@@ -59,20 +58,3 @@ def drawn(count: int) -> Arrays:
         "word": random.integers(0, 4096, count).astype(np.int32),
         "head": (random.standard_normal((64, 4096)) / 8).astype(np.float32),
     }
-
-
-MEASURE = """
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
-
-
-def peak(command: Sequence[str]) -> float:
-    """The most memory that a process has at any time, in bytes.
-
-    A process starts with what its parent has, so a small one starts it.
-    """
-    small = [sys.executable, "-c", MEASURE, *command]
-    found = subprocess.run(small, cwd=ROOT, check=True, capture_output=True, text=True)
-    return int(found.stdout.split()[-1]) * 1024

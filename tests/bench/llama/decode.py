@@ -7,8 +7,6 @@ decodes once, in a process of its own, so that somebody else can see how much me
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,9 +15,9 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from tests.bench.compiled import ROOT, Ready, ready
+from tests.bench.compiled import Ready, ready
 from tests.bench.llama import decode_jax
-from tests.bench.measure import Row, in_turns
+from tests.bench.measure import Row, in_turns, peak
 
 SOURCE = Path(__file__).with_name("decode.rt")
 WINDOW = 256
@@ -120,19 +118,9 @@ def _ours(program: Ready, steps: int, batch: int) -> np.ndarray:
 
 def memory(kind: str, steps: int, window: int) -> float:
     """The bytes by which a process is larger at most when it decodes a sequence of this length."""
-    few, many = (peak(kind, count, window) for count in (WINDOW, steps))
-    return float(many - few)
-
-
-def peak(kind: str, steps: int, window: int) -> int:
-    """The most memory of a process that decodes once, in bytes."""
-    command = [sys.executable, "-m", "tests.bench.llama.decode", kind, str(steps), "1", str(window)]
-    with subprocess.Popen(command, cwd=ROOT) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return usage.ru_maxrss * 1024
+    command = [sys.executable, "-m", "tests.bench.llama.decode", kind]
+    few, many = (peak([*command, str(count), "1", str(window)]) for count in (WINDOW, steps))
+    return many - few
 
 
 if __name__ == "__main__":

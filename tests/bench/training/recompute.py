@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
-from tests.bench.attention.chunked import peak
 from tests.bench.compiled import BUILD, Arrays, compile_program, ready
-from tests.bench.measure import Row, in_turns
+from tests.bench.measure import Row, in_turns, peak
 from tests.bench.training import training_jax
 from tests.bench.training.recompute_jax import slopes
 

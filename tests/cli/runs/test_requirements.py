@@ -139,6 +139,17 @@ def test_a_program_names_what_is_too_old(compiled: Path, text: str) -> None:
     )
 
 
+def test_a_program_that_cannot_even_look_for_packages_ends_plainly(compiled: Path) -> None:
+    """As where there is too little memory: whatever is imported may fail."""
+    failing = {"jax": "raise ImportError('jax.so: failed to map segment')\n", "csv": "1 / 0\n"}
+    done = run([str(compiled), "--input", "x=x.npy", "--params", "w.npz"], failing)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"error[RT505]: {compiled} cannot run: jax.so: failed to map segment\n"
+        "help: give it more memory, if there is a limit (ulimit -v)\n"
+    )
+
+
 @pytest.mark.parametrize("text", [WORKS, FAILS])
 def test_a_run_names_what_is_too_old(compiled: Path, text: str) -> None:
     done = run(

@@ -192,6 +192,28 @@ def record(s: State) -> None:
     s.also(v)
 
 
+def integrator(s: State) -> None:
+    """A place and a speed: the force at the next place enters the next speed."""
+    t, sketch = s.along, s.sketch
+    v, g = sketch.fresh("v"), sketch.fresh("g")
+    sketch.note("force at the next place")
+    end = sketch.bound(t)
+    start, after = ("0", f"{t}+1") if sketch.chance(0.7) else (f"{end}-1", f"{t}-1")
+    now, ahead = s.at(g), s.at(g, **{t: after})
+    force = sketch.pick((ahead, ahead, f"({now} + {ahead})", f"({ahead} - 0.5 * {now})"))
+    speed = sketch.pick((s.at(v), f"({s.at(v)} - 0.1 * {now})"))
+    lines = [
+        f"{s.at(**{t: start})} = {s.expression({t: start}, 1)}",
+        f"{s.at(v, **{t: start})} = {s.expression({t: start}, 1)}",
+        f"{now} = {s.step(s.at())}",
+        f"{s.at(**{t: after})} = 0.9 * {s.at()} + 0.1 * {speed}",
+        f"{s.at(v, **{t: after})} = 0.9 * {s.at(v)} - 0.1 * {force}",
+    ]
+    s.define(*lines)
+    s.also(v)
+    s.also(g)
+
+
 def two_dims(sketch: Sketch) -> tuple[str, str] | None:
     """Two different dimensions, in any order."""
     if len(sketch.dims) < 2:
@@ -302,7 +324,7 @@ def table(s: State) -> None:
 
 STATES: tuple[Callable[[State], None], ...] = (
     forwards, forwards, forwards, backwards, backwards, named_next, named_next, longer, longer,
-    past, mutual, record, layered, layered, chunked, nested, table,
+    past, mutual, record, layered, layered, chunked, nested, table, integrator,
 )  # fmt: skip
 
 

@@ -187,6 +187,12 @@ EXACT = {
 %n2 = sub %x, %n : [t] f32[2, 3]
 %n3 = full{shape=(2, 1), value=1, dtype=i32} : [] i32[2, 1]
 %a = take_along{axis=1} %n2, %n3 : [t] f32[2, 1]""",
+    "an element of a row": """%w = full{shape=(4, 5, 2), value=1.0, dtype=f32} : [] f32[4, 5, 2]
+%n = mod %k, %unit : [t] i32
+%n2 = getitem{entries=("tensor", (0, 5, 1), (0, 2, 1))} %w, %n : [t] f32[5, 2]
+%a = getitem{entries=("tensor", 1)} %n2, %n : [t] f32
+%n3 = getitem{entries=("tensor", (0, 2, 1))} %n2, %n : [t] f32[2]
+%b = getitem{entries=("tensor",)} %n3, %n : [t] f32""",
     "a reduction of a reduction": """%n = max{axes=(1,)} %x[0:t+1] : [t] f32[t+1, 3]
 %a = max{axes=(1,)} %n : [t] f32[t+1]
 %n2 = cast{dtype=i32} %y : [t] i32[2, 3]
@@ -224,6 +230,16 @@ ROUNDED = {
 %n2 = sum{axes=(1,), keepdims=true} %n : [t] f32[2, 1]
 %n3 = div %n, %n2 : [t] f32[2, 3]
 %a = log %n3 : [t] f32[2, 3]""",
+    "sums by position of sums by position": """%n = mod %k, %bins : [t] i32
+%n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
+%a = scatter_add{axis=0, n=9} %n2[0:T], %n[0:T] : [] f32[9, 8, 3]
+%n3 = scatter_add{axis=0, n=8, sure=true} %r, %n : [t] f32[8, 3]
+%b = scatter_add{axis=0, n=9, sure=true} %n3[t:T], %n[t:T] : [t] f32[9, 8, 3]""",
+    "how often a number occurs": """%n = one_hot{n=T, dtype=f32} %k : [t] f32[T]
+%a = sum{axes=(0,)} %n[0:T] : [] f32[T]
+%n2 = broadcast_to{shape=(2, 3)} %k : [t] i32[2, 3]
+%n3 = one_hot{n=4, dtype=i32} %n2 : [t] i32[2, 3, 4]
+%b = sum{axes=(0, 1, 2)} %n3[t:T] : [t] i32[4]""",
     "a sum of rows in their places": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
 %n2 = pad{widths=((t, T-t-1), (0, 0))} %n : [t] f32[T, 3]
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[T, 3]

@@ -124,6 +124,7 @@ def test_algebra_of_domains() -> None:
         ("min(t+5, T)-t", dom("t"), "min(5, T)", "1"),
         ("t*l", dom("tl"), "L*T-L-T+1", "0"),
         ("t-l", dom("tl"), "T-1", "1-L"),
+        ("min(4, max(0, t-2))", dom("t"), "max(0, min(4, T-3))", "0"),
         ("T+2", dom("t"), "T+2", "T+2"),
         ("t", dom("t", "t < P"), "P-1", "0"),
     ],

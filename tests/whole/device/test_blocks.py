@@ -43,7 +43,7 @@ m[i, t] = tanh(m[i, t-1] + w[i] * x[t]) when t >= 1
 n[i, 0] = m[i, T-1]
 n[i, t] = 0.5 * n[i, t-1] + m[i, t] when t >= 1
 w[i+1] = w[i] + n[i, T-1] when i < I - 1
-print w[i] when i % 2 == 1
+print w[0:i+1] when i % 2 == 1
 output w
 output m[I-1, 0:T] as m
 """

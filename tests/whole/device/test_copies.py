@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import pytest
 
 from tempoc.diagnostics.source import Source
@@ -83,6 +84,18 @@ COPIED = {
 takes the element before as an index and checks it: XLA does not see in which order that works.
 """
 
+COPIED_BY_OLD_XLA = {
+    "causal": {"f32[512,16]": ("k", "v", "k2", "v2", "y")},
+    "14_learned_rates": {"f32[7,500,10]": ("train.predict.tanh", "test.d.train.predict.tanh.sub")},
+}
+"""Further copies, which the XLA of JAX 0.8 makes."""
+
+
+def known_copies(name: str) -> dict[str, tuple[str, ...]]:
+    """The stores that XLA copies, by their type."""
+    is_old = jax.__version_info__[:2] == (0, 8)
+    return COPIED.get(name, {}) | (COPIED_BY_OLD_XLA.get(name, {}) if is_old else {})
+
 
 @pytest.mark.usefixtures("operations_as_users")
 @pytest.mark.parametrize("name", SEQUENCES)
@@ -95,7 +108,7 @@ def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert bool(loops) == (name != "two rows")
     for function in loops:
         assert function.updated == function.given > 0
-    assert [c.copies for c in found] == [()] * len(found)
+    assert _copies(found) == known_copies(name)
 
 
 @pytest.mark.usefixtures("operations_as_users")
@@ -108,8 +121,11 @@ def test_examples(name: str, tmp_path: Path) -> None:
     for function in found:
         if function.loop:
             assert function.updated == function.given
-    copies = {copy.type: copy.stores for function in found for copy in function.copies}
-    assert copies == COPIED.get(name, {})
+    assert _copies(found) == known_copies(name)
+
+
+def _copies(functions: tuple[Compiled, ...]) -> dict[str, tuple[str, ...]]:
+    return {copy.type: copy.stores for function in functions for copy in function.copies}
 
 
 def _audit(compilation: Compilation, bounds: dict[str, int], folder: Path) -> tuple[Compiled, ...]:

@@ -144,8 +144,9 @@ def test_text() -> None:
     assert "lax.fori_loop(0, count, step_t, " in found
 
 
-def test_loops_with_effects_stay_with_the_host() -> None:
-    program = emitted(RNN + "print h[t]\n").program
+@pytest.mark.parametrize("effect", ['save h[t] to "h-{t}.safetensors"', "print h[0:t+1]"])
+def test_loops_with_other_effects_than_small_prints_stay_with_the_host(effect: str) -> None:
+    program = emitted(f"{RNN}{effect}\n").program
     assert not [*regions(program.tree)]
 
 
@@ -221,8 +222,13 @@ def remarks(text: str, **options: Any) -> list[str]:
 
 def test_it_is_said_which_loops_run_on_the_device() -> None:
     assert "the loop over `t` runs on the device" in remarks(RNN, passes=LOOPS)
-    (why,) = remarks(RNN + "print h[t]\n", passes=LOOPS)
-    assert "is not on the device" in why and "is printed or saved" in why
+    assert "the loop over `t` runs on the device" in remarks(RNN + "print h[t]\n", passes=LOOPS)
+    for effect, reason in (
+        ('save h[t] to "h-{t}.safetensors"', "is saved"),
+        ("print h[0:t+1]", "is printed, and may have more than"),
+    ):
+        (why,) = remarks(f"{RNN}{effect}\n", passes=LOOPS)
+        assert "is not on the device" in why and reason in why
 
 
 def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:

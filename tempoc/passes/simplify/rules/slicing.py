@@ -140,6 +140,8 @@ def _part_of_product(v: Match, op: SpatialIndex, inner: Producer[Op]) -> Rewrite
     """A slice or element of an elementwise operation: of its operands, which may broadcast."""
     if (op.gathers and v.operand(1).shape) or all(isinstance(e, tuple) for e in op.entries):
         return None
+    if op.entries.count("tensor") > 1:  # an operand that broadcasts may have only some of the axes
+        return None
     edges = []
     for edge in inner.edges:
         shape = v.type_of(edge).shape
