@@ -279,27 +279,24 @@ def likelihood(
     return later_rows, later_cov_rows, likelihood, d_now_rows
 
 
-def smooth_cov(at, now_cov, now, surprise, later_rows, later_cov_rows, d_now_rows, *, T):
-    """12_kalman.rt:48: now = guess + gain @ surprise
-    12_kalman.rt:52: later[T-1] = zeros([S])
+def smooth_cov(at, now_cov, now, later_rows, later_cov_rows, *, T):
+    """12_kalman.rt:52: later[T-1] = zeros([S])
     12_kalman.rt:53: later_cov[T-1] = zeros([S, S])
     12_kalman.rt:54: later[t-1] = F.T @ (keep.T @ later + H.T @ sure @ surprise)
     12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
     12_kalman.rt:56: smooth = now + now_cov @ later
     12_kalman.rt:57: smooth_cov = now_cov - now_cov @ later_cov @ now_cov
     """
-    def point(later_rows_t, later_cov_rows_t, now_cov, now, d_now_rows_t, surprise):
+    def point(later_rows_t, later_cov_rows_t, now_cov, now):
         smooth = now + matvec(now_cov, later_rows_t, T)
         smooth_cov = now_cov - jnp.matmul(jnp.matmul(now_cov, later_cov_rows_t), now_cov)
-        return (smooth, smooth_cov, jnp.einsum("i,k->ik", d_now_rows_t, surprise))
-    (
-        smooth_rows, smooth_cov_rows, d_matmul_einsum_rows,
-    ) = jax.vmap(point)(later_rows, later_cov_rows, now_cov, now, d_now_rows, surprise)
-    return smooth_rows, smooth_cov_rows, d_matmul_einsum_rows
+        return (smooth, smooth_cov)
+    smooth_rows, smooth_cov_rows = jax.vmap(point)(later_rows, later_cov_rows, now_cov, now)
+    return smooth_rows, smooth_cov_rows
 
 
 def likelihood_d_guess_cov(
-    at, d_now_cov, guess_cov, H, d_now_matmul_einsum, gain_matmul, d_score_matmul_einsum2, valid,
+    at, d_now_rows, surprise, d_now_cov, guess_cov, H, gain_matmul, d_score_matmul_einsum2, valid,
     determinant_sub, inverse_div, rows_getitem, rows_getitem4, rows_getitem3, rows_getitem2,
     d_spread_add3, d_R_past, sure, keep, d_guess_cov,
 ):
@@ -314,12 +311,14 @@ def likelihood_d_guess_cov(
     12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
     12_kalman.rt:46: gain = guess_cov @ H.T @ sure
     12_kalman.rt:47: keep = eye(S) - gain @ H
+    12_kalman.rt:48: now = guess + gain @ surprise
     12_kalman.rt:49: now_cov = keep @ guess_cov
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
     """
     t = at[0]
+    d_now = lax.dynamic_index_in_dim(d_now_rows, t, 0, keepdims=False)
     d_keep_neg = -jnp.einsum("ij,kj->ik", d_now_cov, guess_cov[t])
-    d_gain = d_now_matmul_einsum[t] + jnp.einsum("ij,kj->ik", d_keep_neg, H)
+    d_gain = jnp.einsum("i,k->ik", d_now, surprise[t]) + jnp.einsum("ij,kj->ik", d_keep_neg, H)
     d_sure = d_score_matmul_einsum2[t] + transposed_matmul(gain_matmul[t], d_gain)
     d_inverse_stack = jnp.where(valid[t], d_sure, 0.0) / determinant_sub[t]
     d_sum_sum = jnp.sum(d_inverse_stack * inverse_div[t], axis=(0, 1))
@@ -414,8 +413,8 @@ def likelihood_d_now_cov_1(at):
 
 
 def loop_t(
-    at, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2, F, guess_cov, H,
-    likelihood_d_now_matmul_einsum, gain_matmul, likelihood_d_score_matmul_einsum2, valid,
+    at, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2, F, likelihood_d_now_rows,
+    surprise, guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2, valid,
     sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
     sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
     likelihood_d_spread_add3, sure, keep, *, steps=None,
@@ -429,7 +428,7 @@ def loop_t(
         (
             likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
-            (t,), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+            (t,), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
@@ -476,16 +475,12 @@ def block(at, log_force, log_error, valid, seen, *, T):
         (), keep, later_matmul3, F, later_cov_matmul4_2, score2, valid, likelihood_d_surprise_add,
         gain, H, T=T,
     )
-    (
-        smooth, smooth_cov2, likelihood_d_now_matmul_einsum,
-    ) = smooth_cov(
-        (), now_cov2, now, surprise, later_rows, later_cov_rows, likelihood_d_now_rows, T=T,
-    )
+    smooth, smooth_cov2 = smooth_cov((), now_cov2, now, later_rows, later_cov_rows, T=T)
     (likelihood_d_now_cov,) = likelihood_d_now_cov_1((jnp.int32(T - 1),))
     (
         likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
     ) = likelihood_d_guess_cov(
-        (jnp.int32(T - 1),), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum,
+        (jnp.int32(T - 1),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
         gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
         sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
         sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
@@ -500,7 +495,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
         (
             likelihood_d_R_now, likelihood_d_R_past_new2, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
-            (t,), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+            (t,), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,

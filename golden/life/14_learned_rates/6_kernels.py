@@ -135,9 +135,7 @@ def test_d_test_getitem_mul(at, x, new_x, rates, rates_1, *, M):
 def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
-    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
     def point(net_0_w, net_0_b, net_1_w, net_1_b):
@@ -146,12 +144,12 @@ def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
         getitem_getitem2 = lax.index_in_dim(net_1_b, 0, 0, keepdims=False)
         mse_sub = lax.index_in_dim(predict_matmul2, 0, 1, keepdims=False) + getitem_getitem2 - y
         train = jnp.sum(mse_sub * mse_sub, axis=0) / jnp.float32(N)
-        return (predict_tanh, mse_sub, train, 1.0 - predict_tanh * predict_tanh)
-    (
-        predict_tanh_rows, mse_sub_rows, train_rows, d_tanh_sub_rows,
-    ) = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
+        return (predict_tanh, mse_sub, train)
+    predict_tanh_rows, mse_sub_rows, train_rows = jax.vmap(point)(
+        net_0_w, net_0_b, net_1_w, net_1_b,
+    )
     train2_2 = updated(train2, train_rows[None, :], (i, 0))
-    return predict_tanh_rows, mse_sub_rows, train2_2, d_tanh_sub_rows
+    return predict_tanh_rows, mse_sub_rows, train2_2
 
 
 def net(
@@ -355,10 +353,14 @@ def test_d_rates_0_0(at, d_mul4_sum, d_mul3_sum, descend_exp2, d_mul2_sum, d_mul
     return (jnp.sum(d_mul4_sum, axis=0) + jnp.sum(d_mul3_sum, axis=0)) * descend_exp2, d_rates_0_0
 
 
-def test_d_train_predict(at, d_predict_tanh, d_tanh_sub, d_predict_transpose2, train_expand_dims):
-    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
+def test_d_train_predict(at, predict_tanh, d_predict_tanh, d_predict_transpose2, train_expand_dims):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
     k = at[1]
-    d_predict_add = d_predict_tanh * d_tanh_sub[k]
+    predict_tanh_k = predict_tanh[k]
+    d_predict_add = d_predict_tanh * (1.0 - predict_tanh_k * predict_tanh_k)
     d_transpose2_transpose = jnp.transpose(d_predict_transpose2, (1, 0))
     d_transpose_transpose = transposed_matmul(d_predict_add, train_expand_dims)
     return jnp.sum(d_predict_add, axis=0), d_transpose2_transpose, d_transpose_transpose
@@ -452,9 +454,9 @@ def loop_i(
             (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
             net_0_b, net_1_w, net_1_b, K=K,
         )
-        (
-            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
-        ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        train_predict_tanh, train_mse_sub, train2 = train(
+            (i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
+        )
         (
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
@@ -486,7 +488,7 @@ def loop_i(
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+            (i, jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
@@ -548,7 +550,7 @@ def loop_i(
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose,
             ) = test_d_train_predict(
-                (i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                (i, k), train_predict_tanh, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
@@ -612,8 +614,8 @@ def loop_k(
     at, test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
     test_d_net_0_b, test_d_net_0_w, net_descend_exp2, train_predict_tanh, net_descend_exp, x,
     train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem, train_d_train_predict_tanh,
-    train_d_train_getitem_mul2, train_d_train_getitem_expand_dims, test_d_train_predict_tanh_sub,
-    train_expand_dims, *, steps=None, I, K,
+    train_d_train_getitem_mul2, train_d_train_getitem_expand_dims, train_expand_dims, *, steps=None,
+    I, K,
 ):
     """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_2, test_d_train_predict_0, ..."""
     count = at[1] if steps is None else steps
@@ -657,7 +659,7 @@ def loop_k(
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+            (jnp.int32(I - 1), k), train_predict_tanh, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
@@ -702,9 +704,9 @@ def loop_i2(
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
         )
-        (
-            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
-        ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        train_predict_tanh, train_mse_sub, train2 = train(
+            (i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
+        )
         (
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
@@ -728,7 +730,7 @@ def loop_i2(
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+            (i, jnp.int32(0)), train_predict_tanh, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
@@ -807,7 +809,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 net_0_w, net_0_b, net_1_w, net_1_b, K=K,
             )
             (
-                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+                train_predict_tanh, train_mse_sub, train2,
             ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
             (
                 test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
@@ -840,7 +842,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose,
             ) = test_d_train_predict(
-                (i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                (i, jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
@@ -905,7 +907,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                     test_d_train_predict_transpose_transpose,
                 ) = test_d_train_predict(
-                    (i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                    (i, k), train_predict_tanh, test_d_train_predict_tanh,
                     test_d_train_predict_transpose2, train_expand_dims,
                 )
                 (
@@ -975,9 +977,9 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (jnp.int32(I - 1),), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, K=K,
         )
-        (
-            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
-        ) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        train_predict_tanh, train_mse_sub, train2 = train(
+            (jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
+        )
         (
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
@@ -1009,8 +1011,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_predict_tanh,
-            test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims,
+            (jnp.int32(I - 1), jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
@@ -1062,7 +1064,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose,
             ) = test_d_train_predict(
-                (jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                (jnp.int32(I - 1), k), train_predict_tanh, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
@@ -1096,7 +1098,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 net_1_b,
             )
             (
-                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+                train_predict_tanh, train_mse_sub, train2,
             ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
             (
                 test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
@@ -1121,7 +1123,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose,
             ) = test_d_train_predict(
-                (i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                (i, jnp.int32(0)), train_predict_tanh, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
@@ -1152,9 +1154,9 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
             net_1_w, net_1_b,
         )
-        (
-            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
-        ) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        train_predict_tanh, train_mse_sub, train2 = train(
+            (jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
+        )
         (
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
@@ -1178,8 +1180,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (jnp.int32(I - 1), jnp.int32(0)), test_d_train_predict_tanh,
-            test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims,
+            (jnp.int32(I - 1), jnp.int32(0)), train_predict_tanh, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,

@@ -359,7 +359,7 @@ def block4(
     y_late2, x_late = y_late(
         (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
     )
-    return (k, v, x_late, a_reshape_late, y_late2)
+    return (k, v, x_late, y_late2)
 
 
 def block5(at, tok, best, q_rope_angle_power2, embed):
@@ -386,4 +386,4 @@ def block6(
     y_late2, x_late = y_late(
         (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
     )
-    return (k, v, x_late, a_reshape_late, y_late2)
+    return (k, v, x_late, y_late2)

@@ -778,15 +778,7 @@ def block(
     )
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-        loss_d_loss_expand_dims2_2, loss_direction_concat, loss_direction_mlp_h_linear_add,
-        loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
-        loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss2,
-        loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
-        loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul8_2, net_adam_adam_direction_m_moving_average_m_0_w,
+        loss_d_loss_expand_dims2_2, loss2, net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
         net_adam_adam_direction_m_moving_average_m_1_b,

@@ -34,7 +34,8 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
 
     Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
     """
-    large = [n.name for n in graph.nodes.values() if _bytes(graph, n, space) > MODEL.point_bytes]
+    along = [n for n in graph.nodes.values() if dim in n.domain.dims]
+    large = [n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes]
     full_extent = full_extent_nodes(graph, dim, late=large)
     limit = _size(graph, dim, full_extent, space)
     single_point = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
