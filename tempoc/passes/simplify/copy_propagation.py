@@ -13,6 +13,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import compose, rewrite_reads
 from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.symbolic.walk import symbols
 
 
 def forward_copies(graph: Graph) -> Graph:
@@ -20,7 +21,9 @@ def forward_copies(graph: Graph) -> Graph:
 
     The copy must not change the type. A branch of a merge goes to the original only where that is
     computed, at the same points: the branch then writes the merge itself. What computes points at
-    once writes all of them. Copies in a cycle are left to the schedule, which refuses them.
+    once writes all of them. A copy that waits for a length, as that of ``x[t+1] = y`` waits for
+    whether there is a further step, stays where the original does not wait: the length may depend
+    on it. Copies in a cycle are left to the schedule, which refuses them.
     """
     copies = {n.name: n for n in graph.nodes.values() if _is_pure_copy(graph, n)}
     if not copies:
@@ -68,7 +71,13 @@ def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
         at_own_point = original.entries == identity(source.domain)
         at_once = source.vector or copy.vector
         same_vectors = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
-        if not (same and at_own_point and same_vectors and is_computed(source)):
+        waits = copy.domain != source.domain and _names_a_length(graph, copy)
+        if waits or not (same and at_own_point and same_vectors and is_computed(source)):
             break
         edge = replace(edge, source=original.source, out=original.out)
     return edge
+
+
+def _names_a_length(graph: Graph, node: Node) -> bool:
+    """Whether it is not known before the run at which points a node is computed."""
+    return any(graph.universe.roots(name) for name in symbols(node.domain.where))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from tempoc.passes.context import PassContext
 from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.poly.relations.space import Space
+from tempoc.schedule.compute import compute
+from tempoc.schedule.text import show
+from tempoc.sdg.statements.build import statements
+from tests.support.elaborated import graph_of
 from tests.support.generators.graphs import Story
 from tests.support.golden import Golden
 
@@ -192,3 +199,21 @@ output a = %a
 output b = %b
 """
     assert len(Story().tell("zeros", text, Canonicalize()).graph.nodes) == 2
+
+
+def test_a_copy_waits_for_the_end_in_place_of_what_decides_it() -> None:
+    before = graph_of("""
+dim k < K until settled
+dim i < N
+input reward[i]: f32
+v[0, i] = 0.0
+better = 0.5 * v + reward
+v[k+1, i] = better
+settled = max(abs(better - v)[i = 0:N]) < 0.001
+output v[K-1, 0:N] as value
+""")
+    context = PassContext(Space(before.universe))
+    after = Vectorize().run(Canonicalize().run(before, context), context)
+    assert after.nodes["v"].inputs[1].source == "v.1"
+    found = statements(after, context.space)
+    assert "better[k]" in show(compute(found, context.space, after).tree)
