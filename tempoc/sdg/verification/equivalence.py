@@ -105,12 +105,17 @@ def values_at(graph: Graph, bounds: BoundSizes, data: OutputValues) -> OutputVal
 
 
 def _same(value: Array, want: Array) -> bool:
-    """Equal, or close where they are floats."""
+    """Equal, or close where they are floats: to their own size, or to that of the largest.
+
+    Constants are folded in single precision, and what is the difference of large numbers is as
+    inexact as these.
+    """
     if (value.dtype, value.shape) != (want.dtype, want.shape):
         return False
     if want.dtype.kind != "f":
         return np.array_equal(value, want)
-    return np.allclose(value, want, rtol=1e-6, atol=1e-8, equal_nan=True)
+    largest = np.abs(want[np.isfinite(want)]).max(initial=0.0)
+    return np.allclose(value, want, rtol=1e-6, atol=1e-8 + 1e-6 * largest, equal_nan=True)
 
 
 # ---------------------------------------------------------------- data and sizes
