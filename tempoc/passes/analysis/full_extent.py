@@ -175,7 +175,9 @@ def _waiting_rounds(
             name
             for name in late - expanding
             for edge in graph.nodes[name].inputs
-            if edge.source not in full and waiting.get(edge.source, 0) < waiting[name]
+            if edge.source not in full
+            and not graph.nodes[edge.source].op.cheap
+            and waiting.get(edge.source, 0) < waiting[name]
         }
         if not early:
             return waiting

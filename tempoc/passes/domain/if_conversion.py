@@ -192,7 +192,7 @@ class _Conversion:
         node = self.nodes.get(name) or self.graph.nodes[name]
         if name in self.nodes or not _has_holes(node.domain, self.dim, self.space):
             return True
-        if not (is_computed(node) and _is_fillable(node)):
+        if not self._is_fillable(node):
             return False
         where = ix.conjunction(
             *(p for p in _parts(node.domain.where) if self.dim not in symbols(p))
@@ -205,6 +205,11 @@ class _Conversion:
         inputs = tuple(edge for edge in edges if edge is not None)
         self.nodes[name] = replace(node, domain=domain, inputs=inputs)
         return len(inputs) == len(edges)
+
+    def _is_fillable(self, node: Node) -> bool:
+        """Whether more points cost little and change nothing else, extents that vary included."""
+        varies = any(self.dim in symbols(e) for t in node.types for e in t.shape)
+        return is_computed(node) and not varies and _is_fillable(node)
 
     def _source(self, name: str) -> Node:
         return self.nodes.get(name) or self.graph.nodes[name]
@@ -235,7 +240,7 @@ class _Conversion:
         node = self._source(name)
         if self.space.implies(domain, node.domain.where):
             return True
-        if not (is_computed(node) and _is_fillable(node)):
+        if not self._is_fillable(node):
             return False
         edges = tuple(self._inside(domain, edge) for edge in node.inputs)
         inputs = tuple(edge for edge in edges if edge is not None)
