@@ -185,6 +185,11 @@ class CostModel:
     faster_rounds: float = 0.8
     """And if at least this fraction of the ratios is below 1."""
 
+    def is_much_of_little(self, size: int, origin: int) -> bool:
+        """Whether tensors of so many elements are made anew from their origin at each step rather
+        than stored for all."""
+        return size >= self.made_elements and origin * self.made_factor <= size
+
     @property
     def unrolled_operators(self) -> int:
         """Largest number of operators after unrolling."""

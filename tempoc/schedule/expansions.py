@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.definition.shapes import constant_elements
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 
@@ -23,9 +24,7 @@ def expansions(statements: Statements) -> Iterator[str]:
         written = _elements(statements, dict.fromkeys(w.tensor for w in s.writes))
         moving = [r.tensor for r in s.reads if _moves(s, statements, r.tensor)]
         read = _elements(statements, dict.fromkeys(moving))
-        if written is None or read is None or written < MODEL.made_elements:
-            continue
-        if read * MODEL.made_factor <= written:
+        if written is not None and read is not None and MODEL.is_much_of_little(written, read):
             yield s.name
 
 
@@ -36,6 +35,6 @@ def _moves(s: Statement, statements: Statements, name: str) -> bool:
 
 def _elements(statements: Statements, names: dict[str, None]) -> int | None:
     """The elements of some tensors at a point; ``None`` where an extent is not known."""
-    counts = [ix.product(statements.tensors[name].type.shape) for name in names]
-    known = [c.value for c in counts if isinstance(c, ix.Const)]
+    counts = [constant_elements(statements.tensors[name].type.shape) for name in names]
+    known = [c for c in counts if c is not None]
     return sum(known) if len(known) == len(counts) else None

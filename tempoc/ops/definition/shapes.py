@@ -104,6 +104,12 @@ def is_smaller(a: Shape, b: Shape) -> bool:
     return bool(remaining)
 
 
+def constant_elements(shape: Shape) -> int | None:
+    """The number of elements of a shape; ``None`` where an extent is not known."""
+    count = ix.product(shape)
+    return count.value if isinstance(count, ix.Const) else None
+
+
 def has_fewer_elements(a: Shape, b: Shape) -> bool:
     """Whether a shape has fewer elements, also where no extent of it is one of the other's.
 

@@ -7,25 +7,28 @@ anew at each step than stored for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.definition.shapes import constant_elements
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.graph.query import operand_type, topological
 from tempoc.symbolic import expr as ix
 
-
-def expands(graph: Graph, node: Node, dim: str) -> bool:
-    """Whether a node makes much of little at a point of a dimension, one operation an element."""
-    if dim not in node.domain.dims or not _is_simple(graph, node):
-        return False
-    size, origin = _elements(node.types[0].shape), origin_size(graph, node.inputs, dim)
-    return size is not None and origin is not None and is_much_of_little(size, origin)
+Origins = Mapping[str, int | None]
 
 
-def is_much_of_little(size: int, origin: int) -> bool:
-    """Whether tensors of so many elements are worth making anew from their origin at each step."""
-    return size >= MODEL.made_elements and origin * MODEL.made_factor <= size
+def expanding_nodes(graph: Graph, dim: str) -> set[str]:
+    """The nodes that make much of little at a point of a dimension, an operation an element."""
+    origins = origin_sizes(graph, dim)
+    expanding = set[str]()
+    for name, origin in origins.items():
+        node = graph.nodes[name]
+        if dim in node.domain.dims and origin is not None and _is_simple(graph, node):
+            size = constant_elements(node.types[0].shape)
+            if size is not None and MODEL.is_much_of_little(size, origin):
+                expanding.add(name)
+    return expanding
 
 
 def sums_products(graph: Graph, node: Node) -> bool:
@@ -33,37 +36,32 @@ def sums_products(graph: Graph, node: Node) -> bool:
     return node.op.contraction and not _is_simple(graph, node)
 
 
-def origin_size(graph: Graph, operands: Iterable[Edge], dim: str) -> int | None:
-    """Elements at a point of ``dim`` from which operands can be made by an operation an element.
+def origin_sizes(graph: Graph, dim: str) -> Origins:
+    """The elements at a point of ``dim`` of which each node makes its result, an operation each.
 
-    What does not vary with the dimension counts nothing. ``None`` where an extent is not known.
+    What does not vary with the dimension is made of nothing. ``None``: of no smaller tensors, or of
+    an unknown number.
     """
-    sizes: dict[Edge, int | None] = {}
-
-    def size(operand: Edge) -> int | None:
-        if operand not in sizes:
-            sizes[operand] = None  # a cycle: its states are not made anew
-            own = _elements(operand_type(graph, operand).shape)
-            origin = made_of(graph.nodes[operand.source])
-            sizes[operand] = min((s for s in (own, origin) if s is not None), default=None)
-        return sizes[operand]
-
-    def made_of(node: Node) -> int | None:
-        if dim not in node.domain.dims:
-            return 0
-        return total(node.inputs) if _is_simple(graph, node) else None
-
-    def total(edges: Iterable[Edge]) -> int | None:
-        known = [s for e in dict.fromkeys(edges) if (s := size(e)) is not None]
-        return sum(known) if len(known) == len(dict.fromkeys(edges)) else None
-
-    return total(tuple(operands))
+    origins: dict[str, int | None] = {}
+    for name in topological(graph):
+        node = graph.nodes[name]
+        simple = dim in node.domain.dims and _is_simple(graph, node)
+        made = total_origin(graph, node.inputs, origins) if simple else None
+        origins[name] = 0 if dim not in node.domain.dims else made
+    return origins
 
 
-def _elements(shape: tuple[ix.Expr, ...]) -> int | None:
-    """The elements of a shape; ``None`` where an extent is not known."""
-    count = ix.product(shape)
-    return count.value if isinstance(count, ix.Const) else None
+def total_origin(graph: Graph, operands: Iterable[Edge], origins: Origins) -> int | None:
+    """The elements of which operands are made, or their own if these are fewer; ``None`` where an
+    extent is not known."""
+    total = 0
+    for edge in dict.fromkeys(operands):
+        own = constant_elements(operand_type(graph, edge).shape)
+        sizes = [s for s in (own, origins.get(edge.source)) if s is not None]
+        if not sizes:
+            return None
+        total += min(sizes)
+    return total
 
 
 def _is_simple(graph: Graph, node: Node) -> bool:

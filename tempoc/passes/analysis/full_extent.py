@@ -20,7 +20,7 @@ from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.expansion import expands
+from tempoc.passes.analysis.expansion import expanding_nodes
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, is_computed
@@ -44,10 +44,10 @@ def full_extent_nodes(
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
     paths = _paths_of(graph, dim)
-    reads = {n: [w for each in paths[n] for w in each] for n in paths}
+    reads = _all_reads(paths)
     rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
     first = full.union(_read_in_full(graph, dim, paths, rounds, ranges))
-    expanding = _expanding(graph, dim)
+    expanding = expanding_nodes(graph, dim)
     if not late and not expanding:
         return first
     waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, first, expanding)
@@ -56,25 +56,26 @@ def full_extent_nodes(
 
 def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     """The rounds of nodes that run later than they could: they make large tensors of small ones."""
-    expanding = _expanding(graph, dim)
+    expanding = expanding_nodes(graph, dim)
     if not expanding:
         return {}
-    paths = _paths_of(graph, dim)
-    reads = {n: [w for each in paths[n] for w in each] for n in paths}
+    reads = _all_reads(_paths_of(graph, dim))
     rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
     waiting = _waiting_rounds(graph, reads, rounds, expanding, set(), expanding)
-    return {n: waiting[n] for n in paths if n in expanding and waiting[n] > rounds[n]}
-
-
-def _expanding(graph: Graph, dim: str) -> set[str]:
-    """The computed nodes that make large tensors of small ones."""
-    return {n.name for n in graph.nodes.values() if is_computed(n) and expands(graph, n, dim)}
+    return {n: waiting[n] for n in reads if n in expanding and waiting[n] > rounds[n]}
 
 
 def _paths_of(graph: Graph, dim: str) -> Mapping[str, Sequence[Sequence[_ReadPath]]]:
     """What each operand of each computed node reads."""
     nodes = [n for n in graph.nodes.values() if is_computed(n)]
     return {n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs] for n in nodes}
+
+
+def _all_reads(
+    paths: Mapping[str, Sequence[Sequence[_ReadPath]]],
+) -> Mapping[str, Sequence[_ReadPath]]:
+    """What all operands of each node read."""
+    return {name: [path for each in operands for path in each] for name, operands in paths.items()}
 
 
 def _read_in_full(

@@ -30,9 +30,10 @@ from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
+from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.analysis.expansion import is_much_of_little, origin_size
+from tempoc.passes.analysis.expansion import origin_sizes, total_origin
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
@@ -119,18 +120,17 @@ class RecurrenceToScan(GraphPass):
         recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
         for state in recurrence.states:
-            count = 1
-            for e in graph.nodes[state].types[0].shape:
-                if not isinstance(e, ix.Const):
-                    raise NotARecurrence("how large a state is is not known")
-                count *= e.value
+            count = constant_elements(graph.nodes[state].types[0].shape)
+            if count is None:
+                raise NotARecurrence("how large a state is is not known")
             size += count
         if size > self.limit:
             raise NotARecurrence(f"a state has {size} elements")
         moving = [e for e in recurrence.operands if recurrence.varies(e)]
-        origin = origin_size(graph, moving, dim) if moving else None
-        if origin is not None and is_much_of_little(size, origin):
-            raise NotARecurrence(f"a state has {size} elements, made of {origin}")
+        if moving and size >= MODEL.made_elements:
+            origin = total_origin(graph, moving, origin_sizes(graph, dim))
+            if origin is not None and MODEL.is_much_of_little(size, origin):
+                raise NotARecurrence(f"a state has {size} elements, made of {origin}")
         return recurrence
 
 
