@@ -24,8 +24,9 @@ sums of outer products are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -33,7 +34,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.analysis.expansion import origin_sizes, total_origin
+from tempoc.passes.analysis.expansion import Origins, origin_sizes, total_origin
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
@@ -92,9 +93,10 @@ class RecurrenceToScan(GraphPass):
         """The recurrences along a dimension, each cycle judged by itself."""
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
+        origins = cache(lambda: origin_sizes(graph, dim))
         for cycle in cycles(graph, dim):
             try:
-                recurrences[cycle] = self.small_recurrence(graph, dim, cycle, context)
+                recurrences[cycle] = self.small_recurrence(graph, dim, cycle, origins, context)
             except NotARecurrence as reason:
                 _remark_missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
@@ -114,9 +116,17 @@ class RecurrenceToScan(GraphPass):
         return recurrences
 
     def small_recurrence(
-        self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext
+        self,
+        graph: Graph,
+        dim: str,
+        cycle: NodeNames,
+        origins: Callable[[], Origins],
+        context: PassContext,
     ) -> RecurrenceCycle:
-        """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``."""
+        """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``.
+
+        ``origins`` are the `origin_sizes` along the dimension, which few cycles ask for.
+        """
         recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
         for state in recurrence.states:
@@ -128,7 +138,7 @@ class RecurrenceToScan(GraphPass):
             raise NotARecurrence(f"a state has {size} elements")
         moving = [e for e in recurrence.operands if recurrence.varies(e)]
         if moving and size >= MODEL.made_elements:
-            origin = total_origin(graph, moving, origin_sizes(graph, dim))
+            origin = total_origin(graph, moving, origins())
             if origin is not None and MODEL.is_much_of_little(size, origin):
                 raise NotARecurrence(f"a state has {size} elements, made of {origin}")
         return recurrence
