@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import islpy as isl
@@ -106,26 +107,24 @@ class Liveness:
         cannot be written as `min` or `max`, and the whole extent where isl takes too long.
         """
         stored = self.stored[tensor]
+        universe = self.timeline.space.universe
+        extents = tuple(ix.Sym(universe.dim(d).bound) for d in stored.domain.dims)
+        if _stays_whole(stored, extents):
+            return extents
         # Whatever is alive is compared with what is written, nothing else.
         life = self._life(stored, [w.task for w in stored.writes]).distinct()
         dims = order or stored.domain.dims
         sizes = self._limited("windows", (life, dims), lambda: self._windows(life, dims))
-        if sizes is None:
-            universe = self.timeline.space.universe
-            return tuple(ix.Sym(universe.dim(d).bound) for d in stored.domain.dims)
-        return sizes
+        return extents if sizes is None else sizes
 
     def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[ix.Expr, ...]:
         dims = life.domain.dims
         gaps = self._once("gaps", life, lambda: self._gaps(life))
         sizes: dict[str, ix.Expr] = {}
         for dim in order:
-            k = dims.index(dim)
-            if gaps is None or gaps.is_empty():
-                sizes[dim] = ix.ONE
-                continue
-            sizes[dim] = self._size(gaps, k, dim)
-            gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
+            equal = frozenset(sizes)
+            compute = partial(self._size, gaps, dims, equal, dim)
+            sizes[dim] = self._once("size", (life, equal, dim), compute)
         return tuple(sizes[dim] for dim in dims)
 
     def _gaps(self, life: _Life) -> isl.Set | None:
@@ -138,16 +137,27 @@ class Liveness:
             gaps.append(self._since(writes).intersect_domain(outputs).deltas())
         return maps.union(gaps) if gaps else None
 
-    def _size(self, gaps: isl.Set, k: int, dim: str) -> ix.Expr:
-        """The greatest distance plus one."""
+    def _size(
+        self, gaps: isl.Set | None, dims: tuple[str, ...], equal: frozenset[str], dim: str
+    ) -> ix.Expr:
+        """The greatest distance plus one along a dimension, at equal coordinates in others."""
+        if gaps is None:
+            return ix.ONE
         space = self.timeline.space
-        facts, universe = space.sized(space.context), space.universe
-        gaps = space.sized(gaps)
+        facts, universe, zero = space.sized(space.context), space.universe, space.frame.val(0)
+        for k, other in enumerate(dims):
+            gaps = gaps.fix_val(D.set, k, zero) if other in equal else gaps
+        if gaps.is_empty():
+            return ix.ONE
+        k = dims.index(dim)
+        # The distances of one dimension alone are far fewer sets.
+        gaps = gaps.project_out(D.set, k + 1, len(dims) - k - 1).project_out(D.set, 0, k)
+        gaps = space.sized(gaps.coalesce())
         try:
-            furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
+            furthest = gaps.dim_max(0).max(gaps.dim_min(0).neg())
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
             return ix.Sym(universe.dim(dim).bound)
-        size = furthest.add_constant_val(self.timeline.space.frame.val(1)).intersect_params(facts)
+        size = furthest.add_constant_val(space.frame.val(1)).intersect_params(facts)
         exact = recover.value(size, facts)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
         parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
@@ -333,6 +343,12 @@ class Liveness:
         where = recover.condition(cells.domain(), points)
         if where != ix.FALSE:
             yield CellDeath(task="", entries=recovered[0], where=where)
+
+
+def _stays_whole(stored: StoredTensor, extents: tuple[ix.Expr, ...]) -> bool:
+    """Whether an output takes all cells of a tensor: then they live at the end, all of them."""
+    everything = tuple(ix.Slice(ix.ZERO, extent) for extent in extents)
+    return stored.domain.where == ix.TRUE and everything in stored.outputs
 
 
 def _most(size: isl.PwAff) -> int | None:
