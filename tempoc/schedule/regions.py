@@ -110,9 +110,10 @@ class _RegionPlaces:
         if self.steps(loop) is not None:
             return None
         title = f"the loop over `{loop.var}`"
+        variables = frozenset(x.var for x in loops(loop))
         for execute in executed(loop):
             statement = self.statement(execute)
-            if reason := self.business(statement) or self.lasts(loop, execute):
+            if reason := self.business(statement) or self.lasts(variables, execute):
                 self.say(f"{title} is not on the device: {reason}", self.span(statement))
                 return None
         if reason := self.printing(loop):
@@ -232,13 +233,13 @@ class _RegionPlaces:
                     return f"`{execute.statement}` is printed in a loop within it"
         return ""
 
-    def lasts(self, loop: TreeLoop, execute: Execute) -> str:
-        """The reason why a run-time length keeps the loop on the host; empty if there is none."""
+    def lasts(self, variables: frozenset[str], execute: Execute) -> str:
+        """The reason why a run-time length keeps a loop, of these variables with those of loops
+        in it, on the host; empty if there is none."""
         universe = self.graph.universe
-        inner = {x.var for x in loops(loop)}
         dims = self.statement(execute).domain.dims
         for dim, e in zip(dims, execute.point, strict=True):
-            if not inner.isdisjoint(symbols(e)):
+            if not variables.isdisjoint(symbols(e)):
                 for b in universe.ended:
                     if dim in b.outer:
                         what = next(d.name for d in universe.dims if d.bound == b.name)
