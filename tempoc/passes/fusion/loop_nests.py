@@ -56,6 +56,10 @@ class LoopNests:
         self.dims = dims
         self.bits = {name: 1 << k for k, name in enumerate(names)}
         self.alive = sum(self.bits.values())
+        self.inside: dict[str, int] = {}
+        for name in names:
+            for dim in dims[name]:
+                self.inside[dim] = self.inside.get(dim, 0) | self.bits[name]
         self.touching: dict[str, dict[Dependence, None]] = {name: {} for name in names}
         self.own: dict[str, dict[Dependence, None]] = {name: {} for name in names}
         for d in needs:
@@ -111,11 +115,20 @@ class LoopNests:
         cycle = level.cycles.get(a)
         if cycle is not None and cycle is level.cycles.get(b):
             return self._carries(level, cycle, a, b, own)
+        if not self._has_loop(level, members & self.alive, a):
+            return False
         names = self._listed(members)
         around = self._inside(names, level.carried, apart=(a, b))
         needs = [*_renamed(around, a, b), *_renamed(own, a, b)]
         remaining = [n for n in names if n != b]
         return is_schedulable(remaining, needs, self.dims, tuple(d for d, _ in level.carried))
+
+    def _has_loop(self, level: _Level, members: int, name: str) -> bool:
+        """Whether all members have a loop of a statement that no loop around has: a cycle of them
+        needs one."""
+        around = {dim for dim, _ in level.carried}
+        loops = (dim for dim in self.dims[name] if dim not in around)
+        return any(members & ~self.inside[dim] == 0 for dim in loops)
 
     def _carries(self, level: _Level, cycle: _Cycle, a: str, b: str, own: Dependences) -> bool:
         """Whether some loop carries a cycle, and the level inside is legal, after a join in it."""
