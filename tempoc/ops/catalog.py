@@ -22,7 +22,7 @@ binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maxi
            Greater GreaterEqual Equal NotEqual And Or              no fields; Clip() of x, low, high
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
-           TopK(k), two results
+           TopK(k), two results  SearchSorted(side) of a sorted vector, values
 scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
            Window(reduce, size: E, before: E, after: E, axis), for passes
            Fold(steps, carried, outputs, elements, reverse), for derivatives
@@ -36,6 +36,7 @@ joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that
 indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
            InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
+           ScatterMax and ScatterMin likewise
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
@@ -59,8 +60,8 @@ from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.control.until import Until
 from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.scatter import ScatterAdd
-from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, Sort, TopK
+from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
 from tempoc.ops.random.draws import (
     Bernoulli,
     Categorical,
@@ -156,13 +157,13 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # reduction
     Sum, Prod, Max, Min, Any, All, Mean, Var, LogSumExp,
     # search
-    ArgMax, ArgMin, Sort, ArgSort, TopK,
+    ArgMax, ArgMin, Sort, ArgSort, TopK, SearchSorted,
     # scan
     CumSum, CumProd, CumMax, CumMin, CumLogSumExp, Window, AssociativeScan, Fold, Recurrence,
     # movement, joining, reshape
     Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
-    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, Pick,
+    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Pick,
     # contraction, convolution
     MatMul, Einsum, Conv,
     # Python functions

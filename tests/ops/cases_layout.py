@@ -14,7 +14,8 @@ from tempoc.ops.indexing.indexing import (
     TakeAlong,
 )
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.joining import Concat, Split, Stack
@@ -164,6 +165,17 @@ INDEXING = [
     Case(ScatterAdd(axis=0, n=parse("3"), sure=True), (Arg(F, ("t", 2)), Arg(Z, ("t",), high=2))),
     Case(ScatterAdd(axis=0, n=parse("3")), (Arg(F, (4, 2)), Arg(Z, (4,), low=0, high=2))),
     Case(ScatterAdd(axis=1, n=parse("t + 1")), (Arg(F, (2,)), Arg(Z, values=0))),
+    *(Case(c(axis=0, n=parse(n)), (Arg(d, (4, "t")), Arg(Z, (4,), low=-2, high=1)))
+      for c in (ScatterMax, ScatterMin) for d, n in ((F, "3"), (H, "t + 2"), (Z, "2"), (B, "2"))),
+    *(Case(c(axis=0, n=parse("4")), (Arg(F, ("t", 2), special=True), Arg(Z, ("t",), low=0)))
+      for c in (ScatterMax, ScatterMin)),
+    *(Case(SearchSorted(side=s), (Arg(d, (n,), values=v), Arg(e, x, special=d is F)))
+      for s in ("left", "right") for d, e, n, v, x in (
+        (F, F, 5, [-2, -1, -0.0, 0, 2], (3, "t")), (Z, Z, "t", 1, (7,)), (F, F, "t + 1", 1, (9,)),
+        (F, F, "t", float("inf"), (4,)), (F, F, "t", float("nan"), (4,)), (F, F, 0, 0, (3,)),
+        (Z, F, 4, [-2, 0, 0, 1], ()), (H, H, 3, [-1, 0, 1], (5,)))),
+    Case(SearchSorted(), (Arg(F, (3,), values=[-0.0, 0.0, float("nan")]),
+                          Arg(F, (4,), values=[0.0, -0.0, float("nan"), float("inf")]))),
     *(Case(Pick(lo=parse(lo), hi=parse(hi), step=k, axis=a), (Arg(F, x), Arg(d, values=v)))
       for lo, hi, k, a, x, d, v in (
         ("0", "T", 1, 0, ("T", 2), Z, 0), ("2", "t + 3", 1, 1, (3, "t + 1"), Z, 2),

@@ -11,7 +11,8 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.search import ArgMax, TopK
+from tempoc.ops.indexing.scatter import ScatterMax
+from tempoc.ops.indexing.search import ArgMax, SearchSorted, TopK
 from tempoc.ops.tensor.arithmetic import Add, And, Less
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
@@ -65,6 +66,12 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (ArgMax(axis=1), (f(2, "T - t - 1"),), "argmax over axis 1 of extent T-1-t, which can be 0"),
     (Any(), (f(3),), "any takes bool, not f32"),
     (TopK(k=3), (f("t + 2"),), "top_k cannot take 3 elements of t+2"),
+    (SearchSorted(), (f(2, 3), f()), "searchsorted looks in a vector, not in [2, 3]"),
+    (SearchSorted(), (f(2), TensorType(B)), "searchsorted takes numbers, not bool"),
+    (SearchSorted(side="up"), (f(2), f()),  # type: ignore[arg-type]
+     'searchsorted takes side "left" or "right", not "up"'),
+    (ScatterMax(axis=0, n=parse("3")), (f(2, 3), TensorType(Z, shape(3))),
+     "axes 0 to 0 of shape [2, 3] are not those of the positions [3]"),
     (Reshape(shape=shape(4)), (f(2, 3),),
      "shape [2, 3] does not reshape to [4]: 6 elements are not 4"),
     (Reshape(shape=shape(4, -1)), (f(2, 3),),

@@ -159,6 +159,24 @@ def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.
     return val.Several(apply.make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
+def _segments(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    n = bound.extent("n")
+    indices.check_extents(round, frame, (n,), bound.places["n"])
+    scatter = {"segment_sum": "scatter_add", "segment_max": "scatter_max"}
+    op = apply.operator(scatter.get(name, "scatter_min"), axis=0, n=n)
+    x, ids = _operand(round, frame, bound), _operand(round, frame, bound, "ids")
+    return _emit(round, frame, bound, op, x, ids)
+
+
+def _searchsorted(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    side = bound.text("side", "left")
+    if side not in ("left", "right"):
+        kind = '`"left"` or `"right"`'
+        raise Failure(type_errors.needs_kind(bound.places["side"], "`side`", kind, bound["side"]))
+    args = (_operand(round, frame, bound, part) for part in ("sorted", "values"))
+    return _emit(round, frame, bound, apply.operator(name, side=side), *args)
+
+
 def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     args = tuple(apply.tensor(round, frame, v, bound.span) for v in bound.rest)
     return _emit(round, frame, bound, apply.operator(name, spec=bound.text("spec", "")), *args)
@@ -300,7 +318,8 @@ GROUP: dict[str, BuiltinRule] = {
     "reshape": _reshape, "broadcast_to": _broadcast_to, "transpose": _transpose, "flip": _flip,
     "expand_dims": _expand_dims, "squeeze": _squeeze, "concat": _joined, "stack": _joined,
     "split": _split, "pad": _pad, "take": _take, "take_along": _take, "one_hot": _one_hot,
-    "einsum": _einsum, "conv": _conv,
+    "segment_sum": _segments, "segment_max": _segments, "segment_min": _segments,
+    "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv,
     "zeros": _filled, "ones": _filled, "full": _filled, "zeros_like": _like, "ones_like": _like,
     "eye": _eye, "arange": _arange, "size": _size, "len": _size, "ndim": _ndim, "range": _range,
     "leaves": _leaves, "stop_gradient": stop_gradient,
