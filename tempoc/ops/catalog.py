@@ -39,6 +39,7 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            ScatterMax and ScatterMin likewise
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
+linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
 =========  ========================================================================================
 
@@ -62,6 +63,8 @@ from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, Ta
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
+from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.random.draws import (
     Bernoulli,
     Categorical,
@@ -166,6 +169,8 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Pick,
     # contraction, convolution
     MatMul, Einsum, Conv,
+    # linear algebra
+    Cholesky, Det, LogDet, Solve, TriangularSolve,
     # Python functions
     ExternJax, ExternHost, ExternVjp,
 )  # fmt: skip

@@ -16,6 +16,8 @@ from tempoc.ops.indexing.indexing import (
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import SearchSorted
+from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.joining import Concat, Split, Stack
@@ -207,6 +209,25 @@ _CONV: list[tuple[tuple[str | int, ...], tuple[str | int, ...]]] = [
     ((8, 2), ("t + 1", 2, 3)), (("T + 2", 2), (3, 2, 2)), ((3, 4, 4, 1), (2, 2, 2, 1, 2)),
 ]  # fmt: skip
 _NEAR = {"rtol": 1e-5, "atol": 1e-5}
+LINEAR = [
+    *(Case(op, (Arg(d, s),), rtol=2e-3, atol=2e-3)
+      for op in (Cholesky(), Det(), LogDet())
+      for d, s in ((F, (3, 3)), (H, (2, 2)), (F, ("t", "t")), (F, (2, "t + 1", "t + 1")),
+                   (F, (0, 0)), (F, ("t", 3, 3)))),
+    Case(Cholesky(), (Arg(F, (2, 3, 3), values=[[[4, 2, 1], [2, 5, 3], [1, 3, 6]],
+                                                [[1, 2, 0], [2, 1, 0], [0, 0, 1]]]),)),
+    Case(Cholesky(), (Arg(Z, (2, 2), values=[[4, 1], [3, 9]]),)),
+    Case(LogDet(), (Arg(F, (2, 2), values=0),)),
+    *(Case(op, (Arg(F, a), Arg(d, b)), rtol=2e-3, atol=2e-3)
+      for op in (Solve(), TriangularSolve(), TriangularSolve(lower=True))
+      for d, a, b in (
+        (F, (3, 3), (3,)), (Z, (3, 3), (3, 2)), (F, (2, 3, 3), (3,)), (F, (3, 3), (2, 3, 1)),
+        (F, ("t", "t"), ("t",)), (F, ("t + 1", "t + 1"), ("t + 1", "T - t")),
+        (F, (2, 1, "t", "t"), ("t + 1", "t", 2)), (F, (0, 0), (0, 2)), (H, (1, 1), (1, "t")))),
+    Case(TriangularSolve(lower=True), (Arg(F, (2, 2), values=[[1, float("nan")], [2, 0]]),
+                                       Arg(F, (2,), values=[1, 5]))),
+]  # fmt: skip
+
 CONTRACTION = [
     *(Case(MatMul(), (Arg(F, a), Arg(F, b)), **_NEAR) for a, b in _MATMUL),
     *(Case(MatMul(), (Arg(F, a), Arg(F, b)), **_NEAR, extra=2) for a, b in _MATMUL[12:]),

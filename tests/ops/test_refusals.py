@@ -13,6 +13,8 @@ from tempoc.ops.indexing.indexing import Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterMax
 from tempoc.ops.indexing.search import ArgMax, SearchSorted, TopK
+from tempoc.ops.linear.factor import Cholesky, Det
+from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.arithmetic import Add, And, Less
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
@@ -72,6 +74,12 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
      'searchsorted takes side "left" or "right", not "up"'),
     (ScatterMax(axis=0, n=parse("3")), (f(2, 3), TensorType(Z, shape(3))),
      "axes 0 to 0 of shape [2, 3] are not those of the positions [3]"),
+    (Cholesky(), (f(2, 3),), "cholesky takes square matrices, not the shape [2, 3]"),
+    (Det(), (TensorType(B, shape(2, 2)),), "det takes numbers, not bool"),
+    (Solve(), (f(2, 2), f(3)), "shapes [2, 2] and [3] are no system: 2 is not 3"),
+    (Solve(), (f(2, 2), f()), "shapes [2, 2] and [] are no system: a scalar has no rows"),
+    (TriangularSolve(), (f(4, 2, 2), f(3, 2, 1)),
+     "shapes [4] and [3] do not broadcast: 4 is not 3"),
     (Reshape(shape=shape(4)), (f(2, 3),),
      "shape [2, 3] does not reshape to [4]: 6 elements are not 4"),
     (Reshape(shape=shape(4, -1)), (f(2, 3),),

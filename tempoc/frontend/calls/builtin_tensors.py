@@ -193,6 +193,24 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
     return _emit(round, frame, bound, op, x, w)
 
 
+def _of_matrix(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    return _emit(round, frame, bound, apply.operator(name), _operand(round, frame, bound, "a"))
+
+
+def _solve(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    a = _operand(round, frame, bound, "a")
+    if name == "inverse":
+        dtype = a.type.dtype if a.type.dtype.is_float else DType.F32
+        n = a.type.shape[-1] if a.type.shape else ix.ONE
+        return _emit(
+            round, frame, bound, apply.operator("solve"), a,
+            _emit(round, frame, bound, Eye(n=n, m=n, dtype=dtype)),
+        )  # fmt: skip
+    lower = {"lower": bound.flag("lower")} if name == "triangular_solve" else {}
+    b = _operand(round, frame, bound, "b")
+    return _emit(round, frame, bound, apply.operator(name, **lower), a, b)
+
+
 # ---------------------------------------------------------------- creation and shape
 
 
@@ -320,6 +338,8 @@ GROUP: dict[str, BuiltinRule] = {
     "split": _split, "pad": _pad, "take": _take, "take_along": _take, "one_hot": _one_hot,
     "segment_sum": _segments, "segment_max": _segments, "segment_min": _segments,
     "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv,
+    "cholesky": _of_matrix, "det": _of_matrix, "logdet": _of_matrix,
+    "solve": _solve, "triangular_solve": _solve, "inverse": _solve,
     "zeros": _filled, "ones": _filled, "full": _filled, "zeros_like": _like, "ones_like": _like,
     "eye": _eye, "arange": _arange, "size": _size, "len": _size, "ndim": _ndim, "range": _range,
     "leaves": _leaves, "stop_gradient": stop_gradient,
