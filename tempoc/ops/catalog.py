@@ -40,6 +40,7 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
+fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
 =========  ========================================================================================
 
@@ -64,6 +65,7 @@ from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.random.draws import (
     Bernoulli,
@@ -171,6 +173,8 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     MatMul, Einsum, Conv,
     # linear algebra
     Cholesky, Det, LogDet, Solve, TriangularSolve,
+    # Fourier transforms
+    Fft, Ifft, Rfft, Irfft,
     # Python functions
     ExternJax, ExternHost, ExternVjp,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
@@ -226,6 +227,17 @@ LINEAR = [
         (F, (2, 1, "t", "t"), ("t + 1", "t", 2)), (F, (0, 0), (0, 2)), (H, (1, 1), (1, "t")))),
     Case(TriangularSolve(lower=True), (Arg(F, (2, 2), values=[[1, float("nan")], [2, 0]]),
                                        Arg(F, (2,), values=[1, 5]))),
+]  # fmt: skip
+FOURIER = [
+    *(Case(op, (Arg(d, s),), rtol=1e-4, atol=1e-4) for op in (Fft(), Ifft())
+      for d, s in ((F, (5, 2)), (F, (3, 4, 2)), (Z, (1, 2)), (H, (4, 2)), (F, ("t + 1", 2)),
+                   (F, ("t", 3, 2)), (F, (2, "T", 2)))),
+    *(Case(Rfft(), (Arg(d, s),), rtol=1e-4, atol=1e-4)
+      for d, s in ((F, (5,)), (F, (2, 6)), (Z, (1,)), (F, ("t + 1",)), (F, (3, "T - t")),
+                   (F, ("t", 4)))),
+    *(Case(Irfft(n=parse(n)), (Arg(F, (*s, 2)),), rtol=1e-4, atol=1e-4)
+      for n, s in (("5", (3,)), ("6", (2, 4)), ("1", (1,)), ("t + 1", ("(t + 1)//2 + 1",)),
+                   ("2", ("t", 2)), ("T", ("T//2 + 1",)), ("2 + min(t, 1)", (2,)))),
 ]  # fmt: skip
 
 CONTRACTION = [

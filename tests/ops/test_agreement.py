@@ -15,8 +15,8 @@ from tests.ops.harness import Kernel, Trial, check, tried
 CASES = [
     *cases.SOURCE, *cases.ELEMENTWISE, *cases.ARITHMETIC, *cases.CONTROL, *cases.REDUCTION,
     *cases.SEARCH, *cases.SCAN, *cases_layout.MOVEMENT, *cases_layout.JOINING,
-    *cases_layout.RESHAPE, *cases_layout.INDEXING, *cases_layout.CONTRACTION, *cases_layout.LINEAR,
-    *cases_random.RANDOM,
+    *cases_layout.RESHAPE, *cases_layout.INDEXING, *cases_layout.CONTRACTION,
+    *cases_layout.LINEAR, *cases_layout.FOURIER, *cases_random.RANDOM,
 ]  # fmt: skip
 
 

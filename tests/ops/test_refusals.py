@@ -14,6 +14,7 @@ from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterMax
 from tempoc.ops.indexing.search import ArgMax, SearchSorted, TopK
 from tempoc.ops.linear.factor import Cholesky, Det
+from tempoc.ops.linear.fourier import Fft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.arithmetic import Add, And, Less
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -80,6 +81,11 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (Solve(), (f(2, 2), f()), "shapes [2, 2] and [] are no system: a scalar has no rows"),
     (TriangularSolve(), (f(4, 2, 2), f(3, 2, 1)),
      "shapes [4] and [3] do not broadcast: 4 is not 3"),
+    (Fft(), (f(2, 3),), "fft takes complex numbers, [.., n, 2], not the shape [2, 3]"),
+    (Rfft(), (f(),), "rfft transforms an axis, a scalar has none"),
+    (Rfft(), (f("t"),), "rfft over axis 0 of extent t, which can be 0"),
+    (Irfft(n=parse("5")), (f(2, 2),), "irfft to 5 numbers takes 3 complex ones, not 2"),
+    (Irfft(n=parse("t")), (f("t//2 + 1", 2),), "irfft to t numbers, which can be less than 1"),
     (Reshape(shape=shape(4)), (f(2, 3),),
      "shape [2, 3] does not reshape to [4]: 6 elements are not 4"),
     (Reshape(shape=shape(4, -1)), (f(2, 3),),

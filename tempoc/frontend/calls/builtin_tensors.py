@@ -16,6 +16,7 @@ from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.linear.fourier import PAIR
 from tempoc.ops.tensor.reshape import resolved
 from tempoc.ops.tensor.source import Arange, Eye, Full
 from tempoc.symbolic import expr as ix
@@ -193,8 +194,22 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
     return _emit(round, frame, bound, op, x, w)
 
 
+def _irfft(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    z = _operand(round, frame, bound, "z")
+    if bound.has("n"):
+        n = bound.extent("n")
+    else:
+        n = ix.mul(PAIR, ix.sub(z.type.shape[-2], ix.ONE)) if z.type.ndim > 1 else ix.ONE
+    return _emit(round, frame, bound, apply.operator(name, n=n), z)
+
+
 def _of_matrix(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     return _emit(round, frame, bound, apply.operator(name), _operand(round, frame, bound, "a"))
+
+
+def _fourier(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    x = _operand(round, frame, bound, "x" if name == "rfft" else "z")
+    return _emit(round, frame, bound, apply.operator(name), x)
 
 
 def _solve(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -339,6 +354,7 @@ GROUP: dict[str, BuiltinRule] = {
     "segment_sum": _segments, "segment_max": _segments, "segment_min": _segments,
     "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv,
     "cholesky": _of_matrix, "det": _of_matrix, "logdet": _of_matrix,
+    "fft": _fourier, "ifft": _fourier, "rfft": _fourier, "irfft": _irfft,
     "solve": _solve, "triangular_solve": _solve, "inverse": _solve,
     "zeros": _filled, "ones": _filled, "full": _filled, "zeros_like": _like, "ones_like": _like,
     "eye": _eye, "arange": _arange, "size": _size, "len": _size, "ndim": _ndim, "range": _range,

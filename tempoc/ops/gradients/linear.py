@@ -1,4 +1,4 @@
-"""Derivatives of linear algebra.
+"""Derivatives of linear algebra and of Fourier transforms.
 
 Formulas: M. B. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
 differentiation" (2008), sections 2.2 and 2.3; of Cholesky: I. Murray, "Differentiation of the
@@ -7,13 +7,16 @@ Cholesky decomposition" (arXiv:1602.07527), equation 10.
 
 from __future__ import annotations
 
+from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import LinearSystem, Solve, TriangularSolve
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MatMul
 from tempoc.ops.tensor.movement import Squeeze, Transpose
-from tempoc.ops.tensor.source import Arange, Eye
+from tempoc.ops.tensor.source import Arange, Eye, IndexValue
+from tempoc.symbolic import expr as ix
 
 RULES = Rules()
 
@@ -63,6 +66,50 @@ def determinant(op: Det, c: Calculus, args: Terms, results: Terms, cots: Terms) 
     inverse = c.op(Solve(), _transposed(c, a), c.op(Eye(n=n, m=n, dtype=g.type.dtype)))
     last = g.type.ndim
     return (c.fit(c.mul(c.expand(g, [last, last + 1]), inverse), a),)
+
+
+# ---------------------------------------------------------------- Fourier transforms
+
+
+@RULES.of(Fft, Ifft)
+def fft(op: Fft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """The matrix is symmetric, and its conjugate the inverse but for a factor."""
+    (x,), (g,) = args, cots
+    n = c.index(x.shape[-2], g.type.dtype)
+    if isinstance(op, Ifft):
+        return (c.fit(c.div(c.op(Fft(), g), n), x),)
+    return (c.fit(c.mul(c.op(Ifft(), g), n), x),)
+
+
+@RULES.of(Rfft)
+def rfft(op: Rfft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """Back by ``irfft``, which counts all numbers twice but the first and the last."""
+    (x,), (g,) = args, cots
+    n = x.shape[-1]
+    shared = c.div(g, _multiplicity(c, n, g))
+    return (c.fit(c.mul(c.op(Irfft(n=n), shared), c.index(n, g.type.dtype)), x),)
+
+
+@RULES.of(Irfft)
+def irfft(op: Irfft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """Forward by ``rfft``, all numbers twice but the first and the last."""
+    (z,), (g,) = args, cots
+    forward = c.op(Rfft(), g)
+    scaled = c.div(c.mul(forward, _multiplicity(c, op.n, forward)), c.index(op.n, g.type.dtype))
+    return (c.fit(scaled, z),)
+
+
+def _multiplicity(c: Calculus, n: ix.Expr, z: Term) -> Term:
+    """How often ``irfft`` counts each complex number, ready to broadcast."""
+    places = c.op(Arange(stop=z.shape[-2]))
+    double = c.op(binary.Multiply(), places, c.number(2, DType.I32))
+    alone = c.op(binary.Remainder(), double, c.op(IndexValue(expr=n)))
+    one, two = (c.number(k, z.type.dtype) for k in (1.0, 2.0))
+    zero = c.op(binary.Equal(), alone, c.number(0, DType.I32))
+    return c.expand(c.where(zero, one, two), [1])
+
+
+# ---------------------------------------------------------------- matrices
 
 
 def _transposed(c: Calculus, x: Term) -> Term:

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tempoc.base.python_text import literal
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import greatest, least, numpy_dtype, scalar
@@ -299,9 +300,8 @@ class SearchSorted(Op):
         """Padding sorts last; what stands behind it stands at the end."""
         dtype = promote(a.type for a in args)[0].wide
         a, v = (pads.converted(pads.with_own_padding(x, out), dtype, out) for x in args)
-        call = (
-            f'jnp.searchsorted({out.masked(a, (0,), _last(dtype))}, {v.text}, side="{self.side}")'
-        )
+        side = literal(self.side)
+        call = f"jnp.searchsorted({out.masked(a, (0,), _last(dtype))}, {v.text}, side={side})"
         if a.is_ragged(0):
             call = f"jnp.minimum({call}, {out.index(a.type.shape[0])})"
         return (f"{call}.astype(jnp.int32)",)

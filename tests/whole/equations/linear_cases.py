@@ -108,3 +108,29 @@ def kalman_filters(B: int, T: int, y: Array, log_noise: Array) -> Any:
     states, scores = run(log_noise)
     high, low = run(log_noise + 1e-6)[1], run(log_noise - 1e-6)[1]
     return {"x2": states, "score": scores, "slope": np.sum(high - low) / 2e-6}
+
+
+@case(
+    CASES,
+    """
+    import signal
+    dim b < B
+    dim t < T
+    input x[b, t]: f32
+    input k: f32[4]
+    y = signal.fft_convolve(x[b, 0:T], k)
+    z[b, t] = sum(signal.magnitude(rfft(x[b, 0:t+1])) ** 2) + 0.0 * t
+    slope = grad(sum(y ** 2), k)
+    turned[b, t] = sum(z[b, 0:t+1])
+    output y, turned, slope
+    """,
+    {"B": 1, "T": 1},
+    {"B": 2, "T": 6},
+)
+def convolution_by_transforms(B: int, T: int, x: Array, k: Array) -> Any:
+    y = np.stack([np.convolve(row, k) for row in x])
+    power = [[np.sum(np.abs(np.fft.rfft(row[: t + 1])) ** 2) for t in range(T)] for row in x]
+    slope = np.zeros(4)
+    for row, out in zip(x, y, strict=True):
+        slope += [2 * row @ out[j : j + T] for j in range(4)]
+    return {"y": y, "turned": np.cumsum(power, axis=1), "slope": slope}
