@@ -18,6 +18,7 @@ effects    Print(names, places) and Save(names, path) of as many operands, no re
 ending     Until(bound) of a bool, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Erfc Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
+bits       BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift, BitwiseNot         no fields
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
            Greater GreaterEqual Equal NotEqual And Or              no fields; Clip() of x, low, high
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
@@ -96,6 +97,14 @@ from tempoc.ops.tensor.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
+from tempoc.ops.tensor.bits import (
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    LeftShift,
+    RightShift,
+)  # fmt: skip
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.elementwise import (
@@ -159,6 +168,8 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # arithmetic
     Add, Subtract, Multiply, Divide, FloorDivide, Remainder, Power, Minimum, Maximum, Clip, Less,
     LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or,
+    # bits
+    BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift, BitwiseNot,
     # reduction
     Sum, Prod, Max, Min, Any, All, Mean, Var, LogSumExp,
     # search

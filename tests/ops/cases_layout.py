@@ -157,6 +157,11 @@ INDEXING = [
     getitem(("t + 1", 3), "*; 1:", Arg(Z, ("T - t",), low=-1, high=0)),
     *(Case(Take(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
       for a in (0, 1, -1) for s in ((), (4,), ("t", 2))),
+    *(Case(Take(), (Arg(F, (300,)), Arg(d, (3, "t"), low=-128, high=127)))
+      for d in (DType.I8, DType.U8)),
+    *(Case(MatMul(), (Arg(d, (3, "t"), high=9), Arg(d, ("t", 2), high=100)))
+      for d in (DType.I8, DType.U8)),
+    Case(ScatterAdd(axis=0, n=parse("200")), (Arg(DType.U8, (4,), high=99), Arg(DType.I8, (4,)))),
     Case(Take(), (Arg(F, (6,)), Arg(DType.U32, (3,), high=5))),
     *(Case(TakeAlong(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
       for a, s in ((0, (2, "t + 1")), (1, (3, 2)), (-1, (1, "t")), (1, (3, "t + 1")))),

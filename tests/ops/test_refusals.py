@@ -17,6 +17,7 @@ from tempoc.ops.linear.factor import Cholesky, Det
 from tempoc.ops.linear.fourier import Fft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.arithmetic import Add, And, Less
+from tempoc.ops.tensor.bits import BitwiseAnd, BitwiseNot
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.elementwise import Abs, Cast, Exp, Not
@@ -48,6 +49,8 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (Less(), (TensorType(K), TensorType(K)), "random keys do not compare"),
     (And(), (TensorType(B), f()), "and takes bool, not f32"),
     (Not(), (f(),), "not takes bool, not f32"),
+    (BitwiseAnd(), (f(), TensorType(Z)), "bitwise_and takes integers, not f32"),
+    (BitwiseNot(), (TensorType(B),), "bitwise_not takes integers, not bool"),
     (Abs(), (TensorType(B),), "abs takes numbers, not bool"),
     (Exp(), (TensorType(K),), "a random key is not a number"),
     (Cast(dtype=F), (TensorType(K),), "key cannot be converted to f32"),

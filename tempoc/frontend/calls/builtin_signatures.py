@@ -10,14 +10,16 @@ from tempoc.frontend.syntax import ast
 UNARY = (
     "abs", "sign", "exp", "exp2", "log", "log1p", "expm1", "sqrt", "rsqrt", "sin", "cos", "tan",
     "tanh", "sigmoid", "relu", "gelu", "silu", "softplus", "erf", "floor", "ceil", "round", "isnan",
-    "isinf",
+    "isinf", "bitwise_not",
 )  # fmt: skip
+BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
 
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys(UNARY, "x"),
     **dict.fromkeys(REDUCTIONS, "x axis= keepdims="),
     **{name: "x" for name in ast.DTYPES if name != "key"},
+    **dict.fromkeys(BITWISE, "a b"),
     "minimum": "a b",
     "maximum": "a b",
     "power": "a b",

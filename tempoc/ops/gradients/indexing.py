@@ -105,6 +105,8 @@ def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Te
 
 def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
     n = x.shape[axis]
+    if idx.type.dtype.is_byte:
+        idx = c.cast(idx, DType.I32)
     if idx.type.dtype is not DType.U32:
         extent = c.op(unary.Cast(dtype=idx.type.dtype), c.op(IndexValue(expr=n)))
         negative = c.op(binary.Less(), idx, c.number(0, idx.type.dtype))
