@@ -39,7 +39,8 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
            ScatterMax and ScatterMin likewise
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
-contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
+contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
+           and ConvTranspose of x, w
 linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
@@ -106,7 +107,7 @@ from tempoc.ops.tensor.bits import (
     RightShift,
 )  # fmt: skip
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.convolution import Conv, ConvTranspose
 from tempoc.ops.tensor.elementwise import (
     Abs,
     Cast,
@@ -181,7 +182,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # indexing
     SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Pick,
     # contraction, convolution
-    MatMul, Einsum, Conv,
+    MatMul, Einsum, Conv, ConvTranspose,
     # linear algebra
     Cholesky, Det, LogDet, Solve, TriangularSolve,
     # Fourier transforms

@@ -20,7 +20,7 @@ from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.convolution import Conv, ConvTranspose
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import (
     BroadcastTo,
@@ -254,5 +254,14 @@ CONTRACTION = [
     *(Case(Einsum(spec="ij,jk"), (Arg(d, (2, "t")), Arg(d, ("t", 3)))) for d in (Z, H)),
     *(Case(Conv(stride=s, padding=p), (Arg(F, x), Arg(F, w)), **_NEAR)
       for x, w in _CONV for s, p in ((1, "valid"), (2, "same"), (2, "valid"))),
+    *(Case(c(stride=s, padding=p, rhs_dilation=r), (Arg(F, x), Arg(F, w)), **_NEAR)
+      for c, s, r in ((ConvTranspose, 1, 1), (ConvTranspose, 2, 1), (ConvTranspose, 3, 2),
+                      (Conv, 1, 2), (Conv, 2, 3))
+      for p in ("valid", "same")
+      for x, w in (((7, 2), (2, 2, 3)), ((2, 4, 5, 1), (3, 2, 1, 2)), (("t + 1", 2), (2, 2, 1)),
+                   (("t", "T", 1), (3, 1, 1, 2)), ((6, 1), ("t + 1", 1, 2)), ((0, 1), (2, 1, 1)))),
+    *(Case(Conv(feature_group_count=g, padding="same"), (Arg(F, x), Arg(F, w)), **_NEAR)
+      for g, x, w in ((2, (5, 4), (2, 2, 6)), (3, (2, "t + 1", 4, 3), (3, 2, 1, 3)),
+                      (4, ("t", 4), (2, 1, 8)))),
     Case(Conv(), (Arg(H, (5, 2)), Arg(H, (2, 2, 3)))),
 ]  # fmt: skip

@@ -70,6 +70,12 @@ EXPRESSIONS = {
     "conv": "conv(q, w)", "conv_same": 'conv(q, w, padding = "same")',
     "conv_stride": 'conv(expand_dims(q, 2), w2, stride = 2, padding = "same")',
     "conv_step": "conv(q, w, stride = 2)",
+    "conv_apart": 'conv(transpose(q, [0, 2, 1]), w[:, :2], rhs_dilation = 2, padding = "same")',
+    "conv_groups": "conv(q, w[:, :2, :2], feature_group_count = 2)",
+    "conv_each": 'conv(q, w2[:, 0], padding = "same", feature_group_count = 1)',
+    "conv_depth": "conv(q, reshape(w2, [2, 1, 8]), feature_group_count = 4)",
+    "conv_transpose": "conv_transpose(q, w, stride = 2)",
+    "conv_transpose_same": 'conv_transpose(q, w, stride = 3, padding = "same")',
 }  # fmt: skip
 HEAD = """
 input a: f32[2, 3]

@@ -64,6 +64,13 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (Einsum(spec="ijk"), (f(2, 3),), '"ijk" in einsum names 3 axes, not 2'),
     (Conv(), (f(5, 2), f(3, 4, 1)),
      "shapes [5, 2] and [3, 4, 1] do not convolve: 2 channels are not 4"),
+    (Conv(feature_group_count=2), (f(5, 4), f(3, 3, 2)),
+     "shapes [5, 4] and [3, 3, 2] do not convolve: 4 channels are not 2 times 3"),
+    (Conv(feature_group_count=2), (f(5, 4), f(3, 2, 3)),
+     "2 groups do not divide 3 filters, or the channels are not known at compile time"),
+    (Conv(rhs_dilation=0), (f(5, 4), f(3, 4, 3)),
+     "conv takes positive strides, dilations and groups, and padding \"valid\" or "
+     '"same", not 0 and "valid"'),
     (Conv(), (f(2), f(3, 3, 2, 1)), "shapes [2] and [3, 3, 2, 1] do not convolve"),
     (Sum(axes=(2,)), (f(2, 3),), "a tensor with 2 axes has no axis 2"),
     (Sum(axes=(0,)), (f(),), "a scalar has no axis 0"),

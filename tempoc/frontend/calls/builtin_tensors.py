@@ -189,7 +189,8 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
         kind = '`"valid"` or `"same"`'
         place = bound.places["padding"]
         raise Failure(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
-    op = apply.operator(name, stride=bound.integer("stride", 1), padding=padding)
+    names = ("stride", "rhs_dilation", "feature_group_count")
+    op = apply.operator(name, padding=padding, **{n: bound.integer(n, 1) for n in names})
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
     return _emit(round, frame, bound, op, x, w)
 
@@ -352,7 +353,7 @@ GROUP: dict[str, BuiltinRule] = {
     "expand_dims": _expand_dims, "squeeze": _squeeze, "concat": _joined, "stack": _joined,
     "split": _split, "pad": _pad, "take": _take, "take_along": _take, "one_hot": _one_hot,
     "segment_sum": _segments, "segment_max": _segments, "segment_min": _segments,
-    "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv,
+    "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv, "conv_transpose": _conv,
     "cholesky": _of_matrix, "det": _of_matrix, "logdet": _of_matrix,
     "fft": _fourier, "ifft": _fourier, "rfft": _fourier, "irfft": _irfft,
     "solve": _solve, "triangular_solve": _solve, "inverse": _solve,
