@@ -145,7 +145,7 @@ output x, x[0], x[1] as first, p, r, p[0] as q
 dim b < B = A
 dim c < C = 0
 dim d < D = 2.5
-dim e < E = F * G
+dim e < E = F * 0.5
 dim f < F
 dim g < G
 dim h < F = 3
