@@ -18,11 +18,12 @@ effects    Print(names, places) and Save(names, path) of as many operands, no re
 ending     Until(bound) of a bool, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Erfc Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
+bits       BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift, BitwiseNot         no fields
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
            Greater GreaterEqual Equal NotEqual And Or              no fields; Clip() of x, low, high
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
-           TopK(k), two results
+           TopK(k), two results  SearchSorted(side) of a sorted vector, values
 scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
            Window(reduce, size: E, before: E, after: E, axis), for passes
            Fold(steps, carried, outputs, elements, reverse), for derivatives
@@ -36,8 +37,12 @@ joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that
 indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
            InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
+           ScatterMax and ScatterMin likewise
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
-contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
+contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
+           and ConvTranspose of x, w
+linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
+fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
 =========  ========================================================================================
 
@@ -59,8 +64,11 @@ from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.control.until import Until
 from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.scatter import ScatterAdd
-from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, Sort, TopK
+from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
+from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.random.draws import (
     Bernoulli,
     Categorical,
@@ -90,8 +98,16 @@ from tempoc.ops.tensor.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
+from tempoc.ops.tensor.bits import (
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    LeftShift,
+    RightShift,
+)  # fmt: skip
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.convolution import Conv, ConvTranspose
 from tempoc.ops.tensor.elementwise import (
     Abs,
     Cast,
@@ -153,18 +169,24 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # arithmetic
     Add, Subtract, Multiply, Divide, FloorDivide, Remainder, Power, Minimum, Maximum, Clip, Less,
     LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or,
+    # bits
+    BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift, BitwiseNot,
     # reduction
     Sum, Prod, Max, Min, Any, All, Mean, Var, LogSumExp,
     # search
-    ArgMax, ArgMin, Sort, ArgSort, TopK,
+    ArgMax, ArgMin, Sort, ArgSort, TopK, SearchSorted,
     # scan
     CumSum, CumProd, CumMax, CumMin, CumLogSumExp, Window, AssociativeScan, Fold, Recurrence,
     # movement, joining, reshape
     Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
-    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, Pick,
+    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Pick,
     # contraction, convolution
-    MatMul, Einsum, Conv,
+    MatMul, Einsum, Conv, ConvTranspose,
+    # linear algebra
+    Cholesky, Det, LogDet, Solve, TriangularSolve,
+    # Fourier transforms
+    Fft, Ifft, Rfft, Irfft,
     # Python functions
     ExternJax, ExternHost, ExternVjp,
 )  # fmt: skip

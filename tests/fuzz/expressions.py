@@ -221,8 +221,22 @@ class Expression:
             a, b = self.write("f32", (shape[0], k), depth), self.write("f32", (k, shape[1]), depth)
             outer = self.write("f32", shape[:1], depth), self.write("f32", shape[1:], depth)
             products = f"({a} @ {b})", f'einsum("ij,jk->ik", {a}, {b})'
+            if self.chance(0.2):
+                return self.solved(shape, depth)
             return self.pick((*products, 'einsum("i,j->ij", {}, {})'.format(*outer)))
         return self.unary(shape, depth)
+
+    def solved(self, shape: Shape, depth: int) -> str:
+        """A linear system, or a factor, of a matrix that is far from singular."""
+        n, k = shape
+        self.sketch.note("linear algebra")
+        a, b = self.write("f32", (n, n), depth), self.write("f32", shape, depth)
+        far = f"(0.3 * tanh({a}) + {n + 1}.0 * eye({n}))"
+        forms = [f"solve({far}, {b})", f"triangular_solve({far}, {b}, lower = true)"]
+        forms += [f"(inverse({far}) @ {b})", f"(logdet({far}) * {b})"]
+        if n == k:
+            forms.append(f"cholesky({far})")
+        return self.pick(forms)
 
     def moved(self, shape: Shape, depth: int) -> str:
         """Layout: the same numbers elsewhere."""
@@ -241,6 +255,8 @@ class Expression:
         rows = [self.write("f32", shape[1:], depth - 1) for _ in range(n)]
         forms.append(f"stack([{', '.join(rows)}], 0)")
         forms.append(f"split(concat([{x}, {x}], 0), 2, 0)[1]")
+        if len(shape) == 1 and shape[0] > 1:
+            forms.append(f"irfft(rfft({x}), {n})")
         if len(shape) == 2:
             forms.append(f"{self.write('f32', shape[::-1], depth)}.T")
             forms.append(f"transpose({self.write('f32', shape[::-1], depth)}, [1, 0])")
@@ -284,6 +300,11 @@ class Expression:
                 f"({y})[{many}]",
                 f"take({y}, {many}, 0)",
                 f"(one_hot({many}, {m}) @ {y})",
+                f"segment_sum({y}, {many}, {m})",
+                f"segment_max(tanh({y}), {many}, {m})[{many}]",
+                f"take({y}, searchsorted(sort(({y})[:{m - 1}], axis = 0), {y}), 0)"
+                if len(shape) == 1
+                else f"segment_min({y}, {many}, {m})[{many}]",
             )
         )
 

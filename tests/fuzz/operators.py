@@ -26,9 +26,18 @@ BINARY = (
 )  # fmt: skip
 INT_BINARY = (
     "({} + {})", "({} - {})", "({} * {} % 7)", "maximum({}, {})", "minimum({}, {})",
-    "({} // ({} % 3 + 4))", "({} % (abs({}) + 2))",
+    "({} // ({} % 3 + 4))", "({} % (abs({}) + 2))", "bitwise_and({}, {})", "bitwise_xor({}, {})",
+    "right_shift({}, {} % 5)", "(left_shift({} % 9, {} % 4))", "i32(i8({}) + i8({}))",
+    "i32(bitwise_or(i8({}), u8({})))",
 )  # fmt: skip
-UINT_BINARY = ("({} + {})", "({} * {} % 7)", "maximum({}, {})", "({} // ({} % 3 + 1))")
+UINT_BINARY = (
+    "({} + {})",
+    "({} * {} % 7)",
+    "maximum({}, {})",
+    "({} // ({} % 3 + 1))",
+    "u32(u8({}) * u8({}))",
+    "right_shift({}, {} % 5)",
+)
 REDUCE = ("sum", "mean", "max", "min", "logsumexp", "var", "prod")
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
 

@@ -50,7 +50,10 @@ FLOORS = {
         "syntax", "environment", "format", "errors", "expressions", "equations", "calls",
         "declarations", "domains", "",
     ),
-    "ops": ("definition", "tensor", "control", "indexing", "random", "gradients", "", "emission"),
+    "ops": (
+        "definition", "tensor", "linear", "control", "indexing", "random", "gradients", "",
+        "emission",
+    ),
     "passes": (
         "", "analysis", "simplify.rules", "simplify", "fusion", "vectorization", "domain",
         "tiling", "lifting", "memory", "contraction",

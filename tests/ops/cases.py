@@ -29,6 +29,14 @@ from tempoc.ops.tensor.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
+from tempoc.ops.tensor.bits import (
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    LeftShift,
+    RightShift,
+)  # fmt: skip
 from tempoc.ops.tensor.elementwise import (
     Abs,
     Cast,
@@ -66,6 +74,7 @@ from tempoc.ops.tensor.window import Window
 from tempoc.symbolic.parse import parse
 from tests.ops.harness import Arg, Case, shape
 
+BYTES = (DType.I8, DType.U8)
 B, Z, U, H, F = DType.BOOL, DType.I32, DType.U32, DType.BF16, DType.F32
 
 SOURCE = [
@@ -95,6 +104,7 @@ SOURCE = [
     Case(Eye(n=parse("t"), m=parse("t"), dtype=Z)),
     Case(Arange(stop=parse("5"))),
     Case(Arange(stop=parse("t"), dtype=F)),
+    *(Case(Arange(stop=parse(n), dtype=d)) for n in ("300", "T + 127") for d in BYTES),
     Case(Arange(stop=parse("T"), start=parse("t"))),
     Case(Arange(stop=parse("t + 4"), start=parse("t"), step=3)),
     Case(Arange(stop=parse("-1"), start=parse("t"), step=-2, dtype=F)),
@@ -117,8 +127,23 @@ ELEMENTWISE = [
     *(Case(op, (Arg(F, (4, "t"), low=0, high=9),)) for op in (Log(), Sqrt())),
     *(Case(op, (Arg(F, (4, "t"), low=0.1, high=9),)) for op in (Rsqrt(), Log1p())),
     *(Case(Exp(), (Arg(F, s),), rtol=1e-5) for s in SHAPES),
-    *(Case(Cast(dtype=d), (Arg(s, ("t", 3)),)) for d in (B, Z, U, H, F) for s in (B, Z, U)),
-    *(Case(Cast(dtype=d), (Arg(F, (3, "t"), low=-9, high=9),)) for d in (B, Z, H, F)),
+    *(
+        Case(Cast(dtype=d), (Arg(s, ("t", 3)),))
+        for d in (B, Z, U, H, F, *BYTES)
+        for s in (B, Z, U, *BYTES)
+    ),
+    *(Case(Cast(dtype=d), (Arg(Z, (4,), values=[300, -300, 128, -129]),)) for d in BYTES),
+    *(
+        Case(Cast(dtype=d), (Arg(s, (6,), values=[200, -200, 2.9, -2.9, 1e4, float("nan")]),))
+        for d in BYTES
+        for s in (F, H)
+    ),
+    *(
+        Case(op, (Arg(d, (5,), low=-128, high=127),))
+        for op in [*_EVERY, BitwiseNot(), Exp()]
+        for d in BYTES
+    ),
+    *(Case(Cast(dtype=d), (Arg(F, (3, "t"), low=-9, high=9),)) for d in (B, Z, H, F, *BYTES)),
     Case(Cast(dtype=Z), (Arg(F, (6,), values=[2.9, -2.9, 1e20, -1e20, float("nan"), 0.5]),)),
     Case(Cast(dtype=U), (Arg(F, (3,), values=[2.9, 4e9, -1.0]),)),
 ]
@@ -157,6 +182,16 @@ ARITHMETIC = [
     Case(Clip(), (Arg(F, ("t", 4), special=True), Arg(F, values=-1.0), Arg(F, (4,), low=0))),
     Case(Clip(), (Arg(Z, (5,)), Arg(Z, (), weak=True, values=-1), Arg(Z, (), weak=True, values=1))),
     *(Case(op, (Arg(B, ("t", 3)), Arg(B, (3,)))) for op in (And(), Or())),
+    *(Case(op, (Arg(a, (9,), low=-100, high=127), Arg(b, (9,), low=-100, high=100)))
+      for op in [*_BINARY, *_COMPARE, FloorDivide(), Remainder(), Divide()]
+      for a, b in (BYTES, BYTES[:1] * 2, BYTES[1:] * 2, (DType.I8, F), (DType.U8, U))),
+    *(Case(Power(), (Arg(d, (90,), low=-4, high=4), Arg(d, (90,), low=-3, high=90)))
+      for d in BYTES),
+    *(Case(op, (Arg(d, (3, "t"), low=-100, high=100), Arg(d, ("t",), low=-100, high=100)))
+      for op in (BitwiseAnd(), BitwiseOr(), BitwiseXor()) for d in (Z, U, *BYTES)),
+    *(Case(op, (Arg(d, (40,), low=-100, high=100), Arg(d, (40,), low=-2, high=70)))
+      for op in (LeftShift(), RightShift()) for d in (Z, U, *BYTES)),
+    Case(RightShift(), (Arg(DType.U8, ("t",), high=255), Arg(Z, (), values=4, weak=True))),
 ]  # fmt: skip
 
 CONTROL = [
@@ -181,14 +216,15 @@ REDUCTION = [
       for op in _NUMBERS for a in _AXES for k in (False, True)[: 1 + (a == (0,))]),
     *(Case(type(op)(axes=(1,)), (Arg(F, (2, "T - t", 1), special=True),), rtol=1e-5, atol=1e-5)
       for op in _NUMBERS),
-    *(Case(op, (Arg(d, (3, "t")),), rtol=1e-5, atol=1e-5) for op in _NUMBERS for d in (Z, B, H)),
+    *(Case(op, (Arg(d, (3, "t")),), rtol=1e-5, atol=1e-5) for op in _NUMBERS
+      for d in (Z, B, H, *BYTES)),
     *(Case(op, (Arg(F, s),), rtol=1e-5, atol=1e-5) for op in _NUMBERS for s in ((), (0,), (2, 0))),
     *(Case(op, (Arg(U, (5,)),)) for op in (Sum(), Prod())),
     *(Case(c(axes=a, keepdims=k), (Arg(d, (3, "t + 1")),))
       for c in (Max, Min) for a in (None, (1,), (-2,))
       for k, d in ((False, F), (True, Z), (False, B))),
     *(Case(c(axes=(0,)), (Arg(F, ("T - t", 2), special=True),)) for c in (Max, Min)),
-    *(Case(c(axes=(0,)), (Arg(d, ("t + 1", 2)),)) for c in (Max, Min) for d in (H, U)),
+    *(Case(c(axes=(0,)), (Arg(d, ("t + 1", 2)),)) for c in (Max, Min) for d in (H, U, *BYTES)),
     *(Case(c(axes=a), (Arg(B, ("t", 3)),)) for c in (Any, All) for a in (None, (0,), (1,))),
     Case(LogSumExp(axes=(0,)), (Arg(F, ("t + 1",), values=float("-inf")),)),
     Case(LogSumExp(axes=(0,)), (Arg(F, (4,), values=[1e4, 1e4, -1e4, 0]),)),
@@ -204,12 +240,12 @@ SEARCH = [
     *(Case(c(axis=0), (Arg(F, ("t + 1",), values=v),)) for c in (ArgMax, ArgMin)
       for v in (float("inf"), float("-inf"))),
     *(Case(c(axis=a), (Arg(d, ("t", 3), special=s),)) for c in (Sort, ArgSort) for a in (0, 1)
-      for d, s in ((F, True), (Z, False), (B, False), (H, False))),
+      for d, s in ((F, True), (Z, False), (B, False), (H, False), *((b, False) for b in BYTES))),
     *(Case(c(), (Arg(d, ("t",), values=v),)) for c in (Sort, ArgSort)
       for d, v in ((F, float("inf")), (Z, 2147483647))),
     *(Case(c(), (Arg(F, (0,)),)) for c in (Sort, ArgSort)),
     *(Case(TopK(k=2), (Arg(d, (3, "t + 2"), special=s),))
-      for d, s in ((F, False), (Z, False), (H, False))),
+      for d, s in ((F, False), (Z, False), (H, False), *((b, False) for b in BYTES))),
     Case(TopK(k=2), (Arg(F, (5,), values=[1.0, 3.0, 3.0, 2.0, 3.0]),)),
     Case(TopK(k=1), (Arg(F, ("t + 1",), values=float("-inf")),)),
     Case(TopK(k=0), (Arg(F, ("t",)),)),
@@ -253,7 +289,7 @@ SCAN = [
       for c in (CumSum, CumProd, CumMax, CumMin, CumLogSumExp) for a in (0, -1)
       for r in (False, True)),
     *(Case(c(axis=1, reverse=r), (Arg(d, (2, "T - t")),))
-      for c in (CumSum, CumProd, CumMax, CumMin) for r in (False, True) for d in (Z, B, H)),
+      for c in (CumSum, CumProd, CumMax, CumMin) for r in (False, True) for d in (Z, B, H, *BYTES)),
     *(Case(CumLogSumExp(axis=1, reverse=r), (Arg(H, (2, "T - t")),), rtol=1e-3, atol=1e-3)
       for r in (False, True)),
     *(Case(c(), (Arg(F, (0,)),)) for c in (CumSum, CumProd, CumMax, CumMin, CumLogSumExp)),

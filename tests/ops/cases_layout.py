@@ -14,9 +14,13 @@ from tempoc.ops.indexing.indexing import (
     TakeAlong,
 )
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.search import SearchSorted
+from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.convolution import Conv, ConvTranspose
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import (
     BroadcastTo,
@@ -153,6 +157,11 @@ INDEXING = [
     getitem(("t + 1", 3), "*; 1:", Arg(Z, ("T - t",), low=-1, high=0)),
     *(Case(Take(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
       for a in (0, 1, -1) for s in ((), (4,), ("t", 2))),
+    *(Case(Take(), (Arg(F, (300,)), Arg(d, (3, "t"), low=-128, high=127)))
+      for d in (DType.I8, DType.U8)),
+    *(Case(MatMul(), (Arg(d, (3, "t"), high=9), Arg(d, ("t", 2), high=100)))
+      for d in (DType.I8, DType.U8)),
+    Case(ScatterAdd(axis=0, n=parse("200")), (Arg(DType.U8, (4,), high=99), Arg(DType.I8, (4,)))),
     Case(Take(), (Arg(F, (6,)), Arg(DType.U32, (3,), high=5))),
     *(Case(TakeAlong(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
       for a, s in ((0, (2, "t + 1")), (1, (3, 2)), (-1, (1, "t")), (1, (3, "t + 1")))),
@@ -164,6 +173,17 @@ INDEXING = [
     Case(ScatterAdd(axis=0, n=parse("3"), sure=True), (Arg(F, ("t", 2)), Arg(Z, ("t",), high=2))),
     Case(ScatterAdd(axis=0, n=parse("3")), (Arg(F, (4, 2)), Arg(Z, (4,), low=0, high=2))),
     Case(ScatterAdd(axis=1, n=parse("t + 1")), (Arg(F, (2,)), Arg(Z, values=0))),
+    *(Case(c(axis=0, n=parse(n)), (Arg(d, (4, "t")), Arg(Z, (4,), low=-2, high=1)))
+      for c in (ScatterMax, ScatterMin) for d, n in ((F, "3"), (H, "t + 2"), (Z, "2"), (B, "2"))),
+    *(Case(c(axis=0, n=parse("4")), (Arg(F, ("t", 2), special=True), Arg(Z, ("t",), low=0)))
+      for c in (ScatterMax, ScatterMin)),
+    *(Case(SearchSorted(side=s), (Arg(d, (n,), values=v), Arg(e, x, special=d is F)))
+      for s in ("left", "right") for d, e, n, v, x in (
+        (F, F, 5, [-2, -1, -0.0, 0, 2], (3, "t")), (Z, Z, "t", 1, (7,)), (F, F, "t + 1", 1, (9,)),
+        (F, F, "t", float("inf"), (4,)), (F, F, "t", float("nan"), (4,)), (F, F, 0, 0, (3,)),
+        (Z, F, 4, [-2, 0, 0, 1], ()), (H, H, 3, [-1, 0, 1], (5,)))),
+    Case(SearchSorted(), (Arg(F, (3,), values=[-0.0, 0.0, float("nan")]),
+                          Arg(F, (4,), values=[0.0, -0.0, float("nan"), float("inf")]))),
     *(Case(Pick(lo=parse(lo), hi=parse(hi), step=k, axis=a), (Arg(F, x), Arg(d, values=v)))
       for lo, hi, k, a, x, d, v in (
         ("0", "T", 1, 0, ("T", 2), Z, 0), ("2", "t + 3", 1, 1, (3, "t + 1"), Z, 2),
@@ -195,6 +215,36 @@ _CONV: list[tuple[tuple[str | int, ...], tuple[str | int, ...]]] = [
     ((8, 2), ("t + 1", 2, 3)), (("T + 2", 2), (3, 2, 2)), ((3, 4, 4, 1), (2, 2, 2, 1, 2)),
 ]  # fmt: skip
 _NEAR = {"rtol": 1e-5, "atol": 1e-5}
+LINEAR = [
+    *(Case(op, (Arg(d, s),), rtol=2e-3, atol=2e-3)
+      for op in (Cholesky(), Det(), LogDet())
+      for d, s in ((F, (3, 3)), (H, (2, 2)), (F, ("t", "t")), (F, (2, "t + 1", "t + 1")),
+                   (F, (0, 0)), (F, ("t", 3, 3)))),
+    Case(Cholesky(), (Arg(F, (2, 3, 3), values=[[[4, 2, 1], [2, 5, 3], [1, 3, 6]],
+                                                [[1, 2, 0], [2, 1, 0], [0, 0, 1]]]),)),
+    Case(Cholesky(), (Arg(Z, (2, 2), values=[[4, 1], [3, 9]]),)),
+    Case(LogDet(), (Arg(F, (2, 2), values=0),)),
+    *(Case(op, (Arg(F, a), Arg(d, b)), rtol=2e-3, atol=2e-3)
+      for op in (Solve(), TriangularSolve(), TriangularSolve(lower=True))
+      for d, a, b in (
+        (F, (3, 3), (3,)), (Z, (3, 3), (3, 2)), (F, (2, 3, 3), (3,)), (F, (3, 3), (2, 3, 1)),
+        (F, ("t", "t"), ("t",)), (F, ("t + 1", "t + 1"), ("t + 1", "T - t")),
+        (F, (2, 1, "t", "t"), ("t + 1", "t", 2)), (F, (0, 0), (0, 2)), (H, (1, 1), (1, "t")))),
+    Case(TriangularSolve(lower=True), (Arg(F, (2, 2), values=[[1, float("nan")], [2, 0]]),
+                                       Arg(F, (2,), values=[1, 5]))),
+]  # fmt: skip
+FOURIER = [
+    *(Case(op, (Arg(d, s),), rtol=1e-4, atol=1e-4) for op in (Fft(), Ifft())
+      for d, s in ((F, (5, 2)), (F, (3, 4, 2)), (Z, (1, 2)), (H, (4, 2)), (F, ("t + 1", 2)),
+                   (F, ("t", 3, 2)), (F, (2, "T", 2)))),
+    *(Case(Rfft(), (Arg(d, s),), rtol=1e-4, atol=1e-4)
+      for d, s in ((F, (5,)), (F, (2, 6)), (Z, (1,)), (F, ("t + 1",)), (F, (3, "T - t")),
+                   (F, ("t", 4)))),
+    *(Case(Irfft(n=parse(n)), (Arg(F, (*s, 2)),), rtol=1e-4, atol=1e-4)
+      for n, s in (("5", (3,)), ("6", (2, 4)), ("1", (1,)), ("t + 1", ("(t + 1)//2 + 1",)),
+                   ("2", ("t", 2)), ("T", ("T//2 + 1",)), ("2 + min(t, 1)", (2,)))),
+]  # fmt: skip
+
 CONTRACTION = [
     *(Case(MatMul(), (Arg(F, a), Arg(F, b)), **_NEAR) for a, b in _MATMUL),
     *(Case(MatMul(), (Arg(F, a), Arg(F, b)), **_NEAR, extra=2) for a, b in _MATMUL[12:]),
@@ -204,5 +254,14 @@ CONTRACTION = [
     *(Case(Einsum(spec="ij,jk"), (Arg(d, (2, "t")), Arg(d, ("t", 3)))) for d in (Z, H)),
     *(Case(Conv(stride=s, padding=p), (Arg(F, x), Arg(F, w)), **_NEAR)
       for x, w in _CONV for s, p in ((1, "valid"), (2, "same"), (2, "valid"))),
+    *(Case(c(stride=s, padding=p, rhs_dilation=r), (Arg(F, x), Arg(F, w)), **_NEAR)
+      for c, s, r in ((ConvTranspose, 1, 1), (ConvTranspose, 2, 1), (ConvTranspose, 3, 2),
+                      (Conv, 1, 2), (Conv, 2, 3))
+      for p in ("valid", "same")
+      for x, w in (((7, 2), (2, 2, 3)), ((2, 4, 5, 1), (3, 2, 1, 2)), (("t + 1", 2), (2, 2, 1)),
+                   (("t", "T", 1), (3, 1, 1, 2)), ((6, 1), ("t + 1", 1, 2)), ((0, 1), (2, 1, 1)))),
+    *(Case(Conv(feature_group_count=g, padding="same"), (Arg(F, x), Arg(F, w)), **_NEAR)
+      for g, x, w in ((2, (5, 4), (2, 2, 6)), (3, (2, "t + 1", 4, 3), (3, 2, 1, 3)),
+                      (4, ("t", 4), (2, 1, 8)))),
     Case(Conv(), (Arg(H, (5, 2)), Arg(H, (2, 2, 3)))),
 ]  # fmt: skip

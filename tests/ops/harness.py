@@ -76,7 +76,7 @@ class Arg:
         if self.dtype is DType.BOOL:
             return rng.random(size) < 0.5
         if not self.dtype.is_float:
-            low = max(self.low, 0) if self.dtype is DType.U32 else self.low
+            low = max(self.low, 0) if self.dtype.is_unsigned else self.low
             return rng.integers(int(low), int(self.high) + 1, size).astype(dtype)
         x = rng.uniform(self.low, self.high, size).astype(np.float32).astype(dtype)
         if self.special and x.size:
@@ -88,7 +88,10 @@ class Arg:
 
     def padded(self, x: Array, sizes: tuple[int, ...], last: bool = False) -> Array:
         """The array in the first, or last, corner of one that is otherwise NaN, or absurd."""
-        worst = {"f": np.nan, "V": np.nan, "b": True}.get(x.dtype.kind, 0x7F7F7F7F)
+        kind = x.dtype.kind
+        worst = (
+            True if kind == "b" else np.iinfo(x.dtype).max & 0x7F7F7F7F if kind in "iu" else np.nan
+        )
         full = np.full(sizes, worst, x.dtype)
         starts = [(m - n) * last for n, m in zip(x.shape, sizes, strict=True)]
         full[tuple(slice(k, k + n) for k, n in zip(starts, x.shape, strict=True))] = x

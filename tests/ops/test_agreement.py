@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
+import numpy as np
 import pytest
+from jax import lax
 
 from tempoc.ops.catalog import OPS
+from tempoc.ops.tensor.convolution import Conv, ConvTranspose
 from tempoc.symbolic.walk import symbols
 from tests.ops import cases, cases_layout, cases_random
 from tests.ops.harness import Kernel, Trial, check, tried
@@ -16,7 +20,7 @@ CASES = [
     *cases.SOURCE, *cases.ELEMENTWISE, *cases.ARITHMETIC, *cases.CONTROL, *cases.REDUCTION,
     *cases.SEARCH, *cases.SCAN, *cases_layout.MOVEMENT, *cases_layout.JOINING,
     *cases_layout.RESHAPE, *cases_layout.INDEXING, *cases_layout.CONTRACTION,
-    *cases_random.RANDOM,
+    *cases_layout.LINEAR, *cases_layout.FOURIER, *cases_random.RANDOM,
 ]  # fmt: skip
 
 
@@ -52,3 +56,39 @@ def test_every_operator_is_tried() -> None:
     untried = [name for name, cls in OPS.items() if cls not in tried]
     outside = ["print", "save", "until", "extern_jax", "extern_host", "extern_vjp"]
     assert untried == ["input", "param", "seed", "merge", *outside]
+
+
+LAYOUT = ("NHC", "HIO", "NHC")
+
+
+@pytest.mark.parametrize("padding", ("valid", "same"))
+def test_transposed_convolutions_are_those_of_jax(padding: str) -> None:
+    random = np.random.default_rng(0)
+    for n, k, stride, apart in product((1, 5), (1, 2, 3, 4), (1, 2, 3), (1, 2)):
+        x, w = (random.standard_normal(s).astype(np.float32) for s in ((2, n, 3), (k, 3, 2)))
+        op = ConvTranspose(stride=stride, padding=padding, rhs_dilation=apart)  # type: ignore[arg-type]
+        (found,) = op.evaluate((x, w), {})
+        wanted = lax.conv_transpose(
+            x, w, (stride,), padding.upper(), rhs_dilation=(apart,), dimension_numbers=LAYOUT
+        )
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding", ("valid", "same"))
+def test_groups_and_dilated_kernels_are_those_of_jax(padding: str) -> None:
+    random = np.random.default_rng(0)
+    for k, stride, apart, groups in product((1, 2, 3), (1, 2), (1, 2, 3), (1, 2, 4)):
+        x = random.standard_normal((2, 9, 4)).astype(np.float32)
+        w = random.standard_normal((k, 4 // groups, 8)).astype(np.float32)
+        op = Conv(
+            stride=stride,
+            padding=padding,  # type: ignore[arg-type]
+            rhs_dilation=apart,
+            feature_group_count=groups,
+        )
+        (found,) = op.evaluate((x, w), {})
+        wanted = lax.conv_general_dilated(
+            x, w, (stride,), padding.upper(), rhs_dilation=(apart,), dimension_numbers=LAYOUT,
+            feature_group_count=groups,
+        )  # fmt: skip
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

@@ -33,7 +33,7 @@ def test_as_in_jax(a: tuple[DType, bool], b: tuple[DType, bool]) -> None:
     with jax.enable_x64(wide):
         dtype, weak = jax.dtypes.result_type(operand(a), operand(b), return_weak_type_flag=True)
     # In 64-bit mode JAX's weak numbers are wide by themselves; the language's never are.
-    expected = dtype_of(np.dtype(dtype))
+    expected = DType.I32 if dtype == np.int16 else dtype_of(np.dtype(dtype))  # there is no i16
     if wide and weak:
         expected = {DType.F64: DType.F32, DType.I64: DType.I32}[expected]
     assert join(a, b) == (expected, bool(weak))

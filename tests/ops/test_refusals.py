@@ -11,8 +11,13 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.search import ArgMax, TopK
+from tempoc.ops.indexing.scatter import ScatterMax
+from tempoc.ops.indexing.search import ArgMax, SearchSorted, TopK
+from tempoc.ops.linear.factor import Cholesky, Det
+from tempoc.ops.linear.fourier import Fft, Irfft, Rfft
+from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.arithmetic import Add, And, Less
+from tempoc.ops.tensor.bits import BitwiseAnd, BitwiseNot
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.elementwise import Abs, Cast, Exp, Not
@@ -44,6 +49,8 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (Less(), (TensorType(K), TensorType(K)), "random keys do not compare"),
     (And(), (TensorType(B), f()), "and takes bool, not f32"),
     (Not(), (f(),), "not takes bool, not f32"),
+    (BitwiseAnd(), (f(), TensorType(Z)), "bitwise_and takes integers, not f32"),
+    (BitwiseNot(), (TensorType(B),), "bitwise_not takes integers, not bool"),
     (Abs(), (TensorType(B),), "abs takes numbers, not bool"),
     (Exp(), (TensorType(K),), "a random key is not a number"),
     (Cast(dtype=F), (TensorType(K),), "key cannot be converted to f32"),
@@ -57,6 +64,13 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (Einsum(spec="ijk"), (f(2, 3),), '"ijk" in einsum names 3 axes, not 2'),
     (Conv(), (f(5, 2), f(3, 4, 1)),
      "shapes [5, 2] and [3, 4, 1] do not convolve: 2 channels are not 4"),
+    (Conv(feature_group_count=2), (f(5, 4), f(3, 3, 2)),
+     "shapes [5, 4] and [3, 3, 2] do not convolve: 4 channels are not 2 times 3"),
+    (Conv(feature_group_count=2), (f(5, 4), f(3, 2, 3)),
+     "2 groups do not divide 3 filters, or the channels are not known at compile time"),
+    (Conv(rhs_dilation=0), (f(5, 4), f(3, 4, 3)),
+     "conv takes positive strides, dilations and groups, and padding \"valid\" or "
+     '"same", not 0 and "valid"'),
     (Conv(), (f(2), f(3, 3, 2, 1)), "shapes [2] and [3, 3, 2, 1] do not convolve"),
     (Sum(axes=(2,)), (f(2, 3),), "a tensor with 2 axes has no axis 2"),
     (Sum(axes=(0,)), (f(),), "a scalar has no axis 0"),
@@ -65,6 +79,23 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (ArgMax(axis=1), (f(2, "T - t - 1"),), "argmax over axis 1 of extent T-1-t, which can be 0"),
     (Any(), (f(3),), "any takes bool, not f32"),
     (TopK(k=3), (f("t + 2"),), "top_k cannot take 3 elements of t+2"),
+    (SearchSorted(), (f(2, 3), f()), "searchsorted looks in a vector, not in [2, 3]"),
+    (SearchSorted(), (f(2), TensorType(B)), "searchsorted takes numbers, not bool"),
+    (SearchSorted(side="up"), (f(2), f()),  # type: ignore[arg-type]
+     'searchsorted takes side "left" or "right", not "up"'),
+    (ScatterMax(axis=0, n=parse("3")), (f(2, 3), TensorType(Z, shape(3))),
+     "axes 0 to 0 of shape [2, 3] are not those of the positions [3]"),
+    (Cholesky(), (f(2, 3),), "cholesky takes square matrices, not the shape [2, 3]"),
+    (Det(), (TensorType(B, shape(2, 2)),), "det takes numbers, not bool"),
+    (Solve(), (f(2, 2), f(3)), "shapes [2, 2] and [3] are no system: 2 is not 3"),
+    (Solve(), (f(2, 2), f()), "shapes [2, 2] and [] are no system: a scalar has no rows"),
+    (TriangularSolve(), (f(4, 2, 2), f(3, 2, 1)),
+     "shapes [4] and [3] do not broadcast: 4 is not 3"),
+    (Fft(), (f(2, 3),), "fft takes complex numbers, [.., n, 2], not the shape [2, 3]"),
+    (Rfft(), (f(),), "rfft transforms an axis, a scalar has none"),
+    (Rfft(), (f("t"),), "rfft over axis 0 of extent t, which can be 0"),
+    (Irfft(n=parse("5")), (f(2, 2),), "irfft to 5 numbers takes 3 complex ones, not 2"),
+    (Irfft(n=parse("t")), (f("t//2 + 1", 2),), "irfft to t numbers, which can be less than 1"),
     (Reshape(shape=shape(4)), (f(2, 3),),
      "shape [2, 3] does not reshape to [4]: 6 elements are not 4"),
     (Reshape(shape=shape(4, -1)), (f(2, 3),),

@@ -16,6 +16,7 @@ from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.linear.fourier import PAIR
 from tempoc.ops.tensor.reshape import resolved
 from tempoc.ops.tensor.source import Arange, Eye, Full
 from tempoc.symbolic import expr as ix
@@ -159,6 +160,24 @@ def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.
     return val.Several(apply.make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
+def _segments(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    n = bound.extent("n")
+    indices.check_extents(round, frame, (n,), bound.places["n"])
+    scatter = {"segment_sum": "scatter_add", "segment_max": "scatter_max"}
+    op = apply.operator(scatter.get(name, "scatter_min"), axis=0, n=n)
+    x, ids = _operand(round, frame, bound), _operand(round, frame, bound, "ids")
+    return _emit(round, frame, bound, op, x, ids)
+
+
+def _searchsorted(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    side = bound.text("side", "left")
+    if side not in ("left", "right"):
+        kind = '`"left"` or `"right"`'
+        raise Failure(type_errors.needs_kind(bound.places["side"], "`side`", kind, bound["side"]))
+    args = (_operand(round, frame, bound, part) for part in ("sorted", "values"))
+    return _emit(round, frame, bound, apply.operator(name, side=side), *args)
+
+
 def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     args = tuple(apply.tensor(round, frame, v, bound.span) for v in bound.rest)
     return _emit(round, frame, bound, apply.operator(name, spec=bound.text("spec", "")), *args)
@@ -170,9 +189,42 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
         kind = '`"valid"` or `"same"`'
         place = bound.places["padding"]
         raise Failure(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
-    op = apply.operator(name, stride=bound.integer("stride", 1), padding=padding)
+    names = ("stride", "rhs_dilation", "feature_group_count")
+    op = apply.operator(name, padding=padding, **{n: bound.integer(n, 1) for n in names})
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
     return _emit(round, frame, bound, op, x, w)
+
+
+def _irfft(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    z = _operand(round, frame, bound, "z")
+    if bound.has("n"):
+        n = bound.extent("n")
+    else:
+        n = ix.mul(PAIR, ix.sub(z.type.shape[-2], ix.ONE)) if z.type.ndim > 1 else ix.ONE
+    return _emit(round, frame, bound, apply.operator(name, n=n), z)
+
+
+def _of_matrix(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    return _emit(round, frame, bound, apply.operator(name), _operand(round, frame, bound, "a"))
+
+
+def _fourier(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    x = _operand(round, frame, bound, "x" if name == "rfft" else "z")
+    return _emit(round, frame, bound, apply.operator(name), x)
+
+
+def _solve(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    a = _operand(round, frame, bound, "a")
+    if name == "inverse":
+        dtype = a.type.dtype if a.type.dtype.is_float else DType.F32
+        n = a.type.shape[-1] if a.type.shape else ix.ONE
+        return _emit(
+            round, frame, bound, apply.operator("solve"), a,
+            _emit(round, frame, bound, Eye(n=n, m=n, dtype=dtype)),
+        )  # fmt: skip
+    lower = {"lower": bound.flag("lower")} if name == "triangular_solve" else {}
+    b = _operand(round, frame, bound, "b")
+    return _emit(round, frame, bound, apply.operator(name, **lower), a, b)
 
 
 # ---------------------------------------------------------------- creation and shape
@@ -300,7 +352,11 @@ GROUP: dict[str, BuiltinRule] = {
     "reshape": _reshape, "broadcast_to": _broadcast_to, "transpose": _transpose, "flip": _flip,
     "expand_dims": _expand_dims, "squeeze": _squeeze, "concat": _joined, "stack": _joined,
     "split": _split, "pad": _pad, "take": _take, "take_along": _take, "one_hot": _one_hot,
-    "einsum": _einsum, "conv": _conv,
+    "segment_sum": _segments, "segment_max": _segments, "segment_min": _segments,
+    "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv, "conv_transpose": _conv,
+    "cholesky": _of_matrix, "det": _of_matrix, "logdet": _of_matrix,
+    "fft": _fourier, "ifft": _fourier, "rfft": _fourier, "irfft": _irfft,
+    "solve": _solve, "triangular_solve": _solve, "inverse": _solve,
     "zeros": _filled, "ones": _filled, "full": _filled, "zeros_like": _like, "ones_like": _like,
     "eye": _eye, "arange": _arange, "size": _size, "len": _size, "ndim": _ndim, "range": _range,
     "leaves": _leaves, "stop_gradient": stop_gradient,

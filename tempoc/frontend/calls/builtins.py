@@ -66,7 +66,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return _unary(round, frame, name, bound["x"], span)
     if name in DType._value2member_map_:
         return _cast(round, frame, DType(name), bound["x"], span)
-    if name in ("minimum", "maximum", "power"):
+    if name in ("minimum", "maximum", "power", *builtin_names.BITWISE):
         return _binary(round, frame, name, bound["a"], bound["b"], span)
     if name in ("where", "clip"):
         parts = tuple(bound.values[p] for p in signature)
@@ -135,12 +135,11 @@ def _unary(round: Round, frame: Frame, name: str, value: val.Value, span: Span) 
 def _cast(round: Round, frame: Frame, dtype: DType, value: val.Value, span: Span) -> val.Value:
     def leaf(parts: tuple[val.Value, ...]) -> val.Value:
         (x,) = parts
-        is_integer = (
-            isinstance(x, val.ConstantNumber) and dtype.is_int and not isinstance(x.value, float)
-        )
-        if is_integer and isinstance(x, val.ConstantNumber) and x.value in dtype.integers:
-            literal = apply.operator("literal", value=int(x.value), dtype=dtype, weak=False)
-            return apply.make(round, frame, literal, (), span)[0]
+        if isinstance(x, val.ConstantNumber) and dtype.is_int and not isinstance(x.value, float):
+            if x.value in dtype.integers:
+                literal = apply.operator("literal", value=int(x.value), dtype=dtype, weak=False)
+                return apply.make(round, frame, literal, (), span)[0]
+            apply.check_reach(x.value, dtype, span)
         return apply.elementwise(round, frame, apply.operator("cast", dtype=dtype), (x,), span)
 
     return apply.map_together(round, leaf, (value,), span)
@@ -162,6 +161,8 @@ def _binary(
 ) -> val.Value:
     def leaf(parts: tuple[val.Value, ...]) -> val.Value:
         x, y = parts
+        if name in builtin_names.BITWISE:
+            return apply.elementwise(round, frame, apply.operator(name), (x, y), span)
         if isinstance(x, val.ConstantNumber) and isinstance(y, val.ConstantNumber):
             if name == "power":
                 return fold("**", x, y, span)
@@ -184,5 +185,8 @@ def _reduction(round: Round, frame: Frame, name: str, bound: BoundArguments) -> 
         other = "minimum" if name == "min" else "maximum"
         raise Failure(type_errors.extremum(bound.span, name, other))
     x = apply.tensor(round, frame, value, bound.span)
+    if name in ("sum", "prod") and x.type.dtype.is_byte:  # as in NumPy and JAX
+        wide = DType.U32 if x.type.dtype.is_unsigned else DType.I32
+        x = apply.make(round, frame, apply.operator("cast", dtype=wide), (x,), bound.span)[0]
     op: Op = apply.operator(name, axes=bound.axes(), keepdims=bound.flag("keepdims"))
     return apply.make(round, frame, op, (x,), bound.span)[0]

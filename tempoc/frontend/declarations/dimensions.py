@@ -124,7 +124,7 @@ def _value(
     if text is not None:
         value = _overridden(scopes, item, name, text, value, default)
     e = as_expr(value)
-    if e is None or is_condition(e) or not is_affine(e):
+    if e is None or is_condition(e):
         scopes.errors.add(name_errors.bound_not_index(default.span, name))
         return None
     if isinstance(e, ix.Const) and not 1 <= e.value < LIMIT:

@@ -13,7 +13,7 @@ from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.errors import lengths as ending_errors, types as type_errors
-from tempoc.frontend.expressions.weak_literals import typed_literal
+from tempoc.frontend.expressions.weak_literals import common_dtype, typed_literal
 from tempoc.ops.catalog import OPS
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op, OperandError
@@ -85,6 +85,12 @@ def tensor(round: Round, frame: Frame, value: val.Value, span: Span) -> val.Ref:
 def check_number(number: int | float, dtype: DType, span: Span) -> None:
     """Raises `Failure` for an integer that is too large for a dtype of integers."""
     if dtype.is_int and isinstance(number, int) and number not in dtype.integers:
+        raise Failure(type_errors.bad_literal(span, str(number), dtype.value))
+
+
+def check_reach(number: int, dtype: DType, span: Span) -> None:
+    """Raises `Failure` for an integer that is written and that a dtype does not reach."""
+    if not dtype.reaches(number):
         raise Failure(type_errors.bad_literal(span, str(number), dtype.value))
 
 
@@ -331,4 +337,7 @@ def _operand(
         number = typed_literal(op, types, value.value)
         if number is not None:
             return make(round, frame, number, (), span)[0]
+        dtype = common_dtype(op, types)
+        if dtype and dtype.is_byte and isinstance(value.value, int) and not round.partial:
+            check_reach(value.value, dtype, span)
     return tensor(round, frame, value, span)

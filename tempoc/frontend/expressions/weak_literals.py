@@ -39,6 +39,14 @@ def _common(op: Op, operands: tuple[TensorType, ...]) -> tuple[DType, bool]:
             return DType.F32, True
 
 
+def common_dtype(op: Op, operands: tuple[TensorType, ...]) -> DType | None:
+    """The dtype in which an operator computes with these operands, `None` if they do not fit."""
+    try:
+        return _common(op, operands)[0]
+    except OperandError:
+        return None
+
+
 def _holds(dtype: DType, value: Scalar) -> bool:
     if dtype.is_float:
         return True

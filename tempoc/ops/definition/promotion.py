@@ -1,9 +1,10 @@
 """Type promotion: JAX's lattice of dtypes, with weak types.
 
-``bool -> i* -> u32, i32 -> i64 -> f* -> bf16, f16 -> f32 -> f64``, where ``i*`` and ``f*`` are weak
-(numbers written in the program, and what is computed from such numbers alone). The result is the
-least common successor. As in JAX with 64-bit mode off, 64 bits appear only where an operand has
-them: ``i32`` with ``u32`` is ``i32``, and what is weak counts as 32 bits.
+``bool -> i* -> i8, u8 -> i32 -> i64 -> f* -> bf16, f16 -> f32 -> f64``, and ``u8 -> u32 -> i64``,
+where ``i*`` and ``f*`` are weak (numbers written in the program, and what is computed from such
+numbers alone). The result is the least common successor. As in JAX with 64-bit mode off, 64 bits
+appear only where an operand has them: ``i32`` with ``u32`` is ``i32``, and what is weak counts as
+32 bits. There are no dtypes of 16 bits, so ``i8`` with ``u8`` is ``i32``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _declare(_WEAK_FLOAT, (DType.BF16, False), (DType.F16, False))
 _declare((DType.I64, False), _WEAK_FLOAT)
 _declare((DType.I32, False), (DType.I64, False))
 _declare((DType.U32, False), (DType.I64, False))
-_declare(_WEAK_INT, (DType.I32, False), (DType.U32, False))
+_declare((DType.I8, False), (DType.I32, False))
+_declare((DType.U8, False), (DType.I32, False), (DType.U32, False))
+_declare(_WEAK_INT, (DType.I8, False), (DType.U8, False))
 _declare((DType.BOOL, False), _WEAK_INT)
 
 

@@ -13,6 +13,8 @@ class DType(Enum):
     """The dtypes of the language; the value is the name in ``.rt`` sources."""
 
     BOOL = "bool"
+    I8 = "i8"
+    U8 = "u8"
     I32 = "i32"
     I64 = "i64"
     U32 = "u32"
@@ -30,7 +32,17 @@ class DType(Enum):
     @property
     def is_int(self) -> bool:
         """Whether values are integers (``bool`` and ``key`` are not)."""
-        return self in (DType.I32, DType.I64, DType.U32)
+        return self in (DType.I8, DType.U8, DType.I32, DType.I64, DType.U32)
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether values are integers from 0 on."""
+        return self in (DType.U8, DType.U32)
+
+    @property
+    def is_byte(self) -> bool:
+        """Whether values are integers of 8 bits."""
+        return self in (DType.I8, DType.U8)
 
     @property
     def is_half(self) -> bool:
@@ -46,20 +58,30 @@ class DType(Enum):
     def integers(self) -> range:
         """The integers that an integer dtype holds."""
         bits = int(self.value[1:])
-        return range(2**bits) if self is DType.U32 else range(-(2 ** (bits - 1)), 2 ** (bits - 1))
+        return range(2**bits) if self.is_unsigned else range(-(2 ** (bits - 1)), 2 ** (bits - 1))
+
+    def reaches(self, value: int) -> bool:
+        """Whether a number that is written can meet this integer dtype: it has the number, or the
+        number is negative and wraps around."""
+        return value in self.integers or (self.is_unsigned and -len(self.integers) <= value < 0)
 
 
 WIDE_RANGE = (DType.BF16, DType.F32, DType.F64)
 """Floating point with so many exponents that the product of a few ordinary numbers is finite."""
 
 LOSSLESS: Mapping[DType, tuple[DType, ...]] = {
-    DType.BOOL: (DType.I32, DType.I64, DType.U32, DType.BF16, DType.F16, DType.F32, DType.F64),
+    DType.BOOL: (
+        DType.I8, DType.U8, DType.I32, DType.I64, DType.U32, DType.BF16, DType.F16, DType.F32,
+        DType.F64,
+    ),
+    DType.I8: (DType.I32, DType.I64, DType.BF16, DType.F16, DType.F32, DType.F64),
+    DType.U8: (DType.I32, DType.I64, DType.U32, DType.BF16, DType.F16, DType.F32, DType.F64),
     DType.I32: (DType.I64, DType.F64),
     DType.U32: (DType.I64, DType.F64),
     DType.BF16: (DType.F32, DType.F64),
     DType.F16: (DType.F32, DType.F64),
     DType.F32: (DType.F64,),
-}
+}  # fmt: skip
 """Injective conversions by source dtype: a conversion after them may skip them."""
 
 

@@ -1,4 +1,4 @@
 """What the JAX text of operators needs: the emitter, functions that kernels share, ragged layouts.
 
-May import, of its package: control, definition, indexing, random, tensor
+May import, of its package: control, definition, indexing, linear, random, tensor
 """

@@ -7,6 +7,7 @@ import re
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.search import GREATEST_FIRST
+from tempoc.ops.linear import fourier
 from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
@@ -20,6 +21,9 @@ HELPERS = {
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,
+    "complex_numbers": fourier.COMPLEX_NUMBERS,
+    "paired": fourier.PAIRED,
+    "fourier_sums": fourier.FOURIER_SUMS,
 }
 """Those that operators call, each after those that it calls itself."""
 

@@ -1,4 +1,4 @@
 """The derivative of each operator, and the table of them.
 
-May import, of its package: control, definition, indexing, tensor
+May import, of its package: control, definition, indexing, linear, tensor
 """

@@ -8,8 +8,10 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.tensor.arithmetic import Add, Equal, Multiply, Subtract
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.convolution import Conv, ConvTranspose
+from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, Eye, IndexValue
+from tempoc.symbolic import expr as ix
 
 RULES = Rules()
 
@@ -76,23 +78,35 @@ def _product(c: Calculus, spec: list[str], result: str, operands: list[Term]) ->
     return c.op(Einsum(spec=f"{','.join(spec)}->{result}"), *operands)
 
 
-@RULES.of(Conv)
+@RULES.of(Conv, ConvTranspose)
 def conv(op: Conv, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """As a product with a tensor that says which places meet, one for each spatial axis."""
     x, w = args
+    groups = ix.Const(op.feature_group_count)
     spatial = w.type.ndim - 2
     lead = x.type.ndim - 1 - spatial
     names = iter(ascii_letters)
     batch = "".join(next(names) for _ in range(lead))
     own, kernel, windows = ("".join(next(names) for _ in range(spatial)) for _ in range(3))
-    channel, filters = next(names), next(names)
-    terms = [batch + own + channel, kernel + channel + filters]
-    operands = [x, w]
+    group, channel, filters = (next(names) for _ in range(3))
+    terms = [batch + own + group + channel, kernel + channel + group + filters]
+    operands = [_split_last(c, v, groups) for v in (x, w)]
     for k in range(spatial):
         terms.append(own[k] + windows[k] + kernel[k])
         operands.append(_meeting(op, c, args, results[0], lead + k, k))
-    result = batch + windows + filters
-    return products(c, terms, result, tuple(operands), cots[0])[:2]
+    result = batch + windows + group + filters
+    parts = products(c, terms, result, tuple(operands), _split_last(c, cots[0], groups))[:2]
+    pairs = zip(parts, args, strict=True)
+    return tuple(v and c.op(Reshape(shape=a.shape), v) for v, a in pairs)
+
+
+def _split_last(c: Calculus, x: Term, groups: ix.Const) -> Term:
+    """A tensor with its channels or filters in groups."""
+    last = x.shape[-1]
+    if groups != ix.ONE:
+        assert isinstance(last, ix.Const)
+        last = ix.Const(last.value // groups.value)
+    return c.op(Reshape(shape=(*x.shape[:-1], groups, last)), x)
 
 
 def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> Term:
@@ -101,7 +115,8 @@ def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> 
     place = c.expand(c.op(Arange(stop=n)), [1, 2])
     window = c.expand(c.op(Arange(stop=y.shape[axis])), [0, 2])
     offset = c.expand(c.op(Arange(stop=size)), [0, 1])
-    step = c.number(op.stride, DType.I32)
+    step, gap, reach = (c.number(k, DType.I32) for k in (op.step, op.gap, op.rhs_dilation))
+    place, offset = c.op(Multiply(), place, gap), c.op(Multiply(), offset, reach)
     before = c.op(IndexValue(expr=op.around(n, size)[0]))
     met = c.op(Add(), c.op(Multiply(), window, step), c.op(Subtract(), offset, before))
     return c.cast(c.op(Equal(), place, met), y.type.dtype)

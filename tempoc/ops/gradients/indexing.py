@@ -8,7 +8,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.scatter import Scatter, ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import ArgSort, Sort, TopK
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Pad, Transpose
@@ -81,6 +81,21 @@ def scatter_add(
     return c.fit(c.op(Take(axis=axis), cots[0], idx), x), None
 
 
+@RULES.of(ScatterMax, ScatterMin)
+def scatter_extreme(
+    op: Scatter, c: Calculus, args: Terms, results: Terms, cots: Terms
+) -> Derivatives:
+    """Evenly to the elements that are the greatest, or least, at their position."""
+    x, idx = args
+    axis = axis_of(op.axis, results[0].type.ndim)
+    g = cots[0]
+    chosen = c.op(binary.Equal(), x, c.op(Take(axis=axis), results[0], idx))
+    adds = ScatterAdd(axis=axis, n=op.n, sure=op.sure)
+    count = c.op(adds, c.cast(chosen, g.type.dtype), idx)
+    share = c.op(Take(axis=axis), c.div(g, count), idx)
+    return c.fit(c.masked(chosen, share), x), None
+
+
 @RULES.of(TakeAlong)
 def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Row by row, each position against each place."""
@@ -90,6 +105,8 @@ def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Te
 
 def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
     n = x.shape[axis]
+    if idx.type.dtype.is_byte:
+        idx = c.cast(idx, DType.I32)
     if idx.type.dtype is not DType.U32:
         extent = c.op(unary.Cast(dtype=idx.type.dtype), c.op(IndexValue(expr=n)))
         negative = c.op(binary.Less(), idx, c.number(0, idx.type.dtype))

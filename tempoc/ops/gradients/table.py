@@ -15,6 +15,7 @@ from tempoc.ops.gradients import (
     externs,
     fold,
     indexing,
+    linear,
     movement,
     reduction,
     scan,
@@ -27,6 +28,7 @@ RULES = Rules(
     | elementwise.RULES
     | externs.RULES
     | indexing.RULES
+    | linear.RULES
     | movement.RULES
     | reduction.RULES
 )

@@ -47,12 +47,13 @@ def require_integers(type: TensorType, name: str) -> None:
 
 def checked(positions: Array, extent: int, axis: int) -> Array:
     """Positions counted from the front. ``OperandError`` if one is outside the axis."""
+    positions = positions.astype(np.int64)
     wrong = positions[(positions < -extent) | (positions >= extent)]
     if wrong.size:
         raise OperandError(
             f"index {int(wrong.ravel()[0])} is out of range for axis {axis} of extent {extent}"
         )
-    return np.where(positions < 0, positions + extent, positions).astype(np.int64)
+    return np.where(positions < 0, positions + extent, positions)
 
 
 WRONG_VALUE = '''\
@@ -79,6 +80,8 @@ def first_wrong(*wrong):
 def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:
     """Positions counted from the front, with a check; values in their padding are not checked."""
     n = pads.atom(out.index(extent))
+    if idx.type.dtype.is_byte:  # which may lack the extent
+        idx = pads.converted(idx, DType.I32, out)
     if idx.type.dtype is DType.U32:
         inside = f"({idx.text} < jnp.uint32({n}))"
     else:

@@ -1,19 +1,21 @@
-"""Adding up elements by position: what gathering becomes when it is differentiated."""
+"""Combining elements by position: sums, which gathering becomes when differentiated; extremes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
-from tempoc.ops.definition.dtype_text import cast, jax_dtype, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
     Emitter,
+    Monoid,
     Op,
     OperandError,
     ShapeFacts,
@@ -22,40 +24,46 @@ from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import checked, placed, require_integers
-from tempoc.ops.tensor.monoids import SUM
+from tempoc.ops.tensor.monoids import MAX, MIN, SUM
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScatterAdd(Op):
-    """``scatter_add(x, idx)``: the sum, at each of ``n`` positions, of what ``idx`` sends there.
+class Scatter(Op):
+    """At each of ``n`` positions, the elements that ``idx`` sends there, combined by the monoid.
 
     The axes of ``idx`` are axes ``axis``, ``axis + 1``, ... of ``x``; one axis of extent ``n``
-    takes their place. The opposite of ``take(y, idx, axis)``. Positions that are ``sure`` are known
-    to be there.
+    takes their place. Where nothing is sent stands the identity of the monoid. Positions that are
+    ``sure`` are known to be there; of others, negative ones count from the end, and one that is
+    outside stops the run. ``jax`` names the method that combines.
     """
 
     axis: int
     n: ix.Expr
     sure: bool = False
 
-    name = "scatter_add"
     heavy = True
-    monoid = SUM
+    jax: ClassVar[str]
+    refused: ClassVar[tuple[DType, ...]] = (DType.KEY,)
 
     @property
     def checks(self) -> bool:
         """Whether positions are data that may be outside."""
         return not self.sure
 
+    def own(self) -> Monoid:
+        """The monoid, which every one of these operators has."""
+        assert self.monoid is not None
+        return self.monoid
+
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis in the place of those of the positions."""
         require(args, 2, self.name)
         x, idx = args
         require_integers(idx, self.name)
-        if x.dtype in (DType.BOOL, DType.KEY):
-            raise OperandError(f"{self.name} adds numbers, not {x.dtype.value}")
+        if x.dtype in self.refused:
+            raise OperandError(f"{self.name} takes numbers, not {x.dtype.value}")
         axis = axis_of(self.axis, x.ndim + 1)
         if not same_shape(x.shape[axis : axis + idx.ndim], idx.shape, facts):
             raise OperandError(
@@ -70,19 +78,20 @@ class ScatterAdd(Op):
         return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Halves are summed in single precision."""
+        """Halves are combined in single precision."""
         x, idx = args
         axis = axis_of(self.axis, x.ndim + 1)
         wide = widened(x)
         n = evaluate(self.n, at)
         moved = np.moveaxis(wide, range(axis, axis + idx.ndim), range(idx.ndim))
-        result = np.zeros((n, *moved.shape[idx.ndim :]), wide.dtype)
+        nothing = self.own().identity(dtype_of(wide.dtype))
+        result = np.full((n, *moved.shape[idx.ndim :]), nothing, wide.dtype)
         flat = moved.reshape((idx.size, *moved.shape[idx.ndim :]))
-        np.add.at(result, checked(idx, n, axis).ravel(), flat)
+        self.own().numpy.at(result, checked(idx, n, axis).ravel(), flat)
         return (np.moveaxis(result, 0, axis).astype(x.dtype),)
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
-        """What is sent to positions is summed over the axes of the positions."""
+        """What is sent to positions is combined over the axes of the positions."""
         x, positions = args
         first = axis_of(self.axis, results[0].ndim)
         for axis in range(x.ndim):
@@ -92,7 +101,7 @@ class ScatterAdd(Op):
                 yield Link((axis, None), (axis if axis < first else axis - positions.ndim + 1,))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """What stands in padding is added as 0."""
+        """What stands in padding counts as the identity."""
         (result,) = results
         x, idx = (pads.with_own_padding(v, out) for v in args)
         axis, rank = axis_of(self.axis, x.type.ndim + 1), idx.type.ndim
@@ -101,9 +110,43 @@ class ScatterAdd(Op):
         goal = list(x.padded)
         goal[axis : axis + rank] = idx.padded
         x = out.align(x, tuple(goal))
-        text = out.masked(x, tuple(range(axis, axis + rank)), scalar(0, wide))
+        text = out.masked(x, tuple(range(axis, axis + rank)), self.own().neutral(wide))
         positions = placed(idx, self.n, axis, self.sure, out)
         shape = pads.static_shape(pads.padded(result.shape, out), out)
         leading = "".join(":, " for _ in range(axis))
-        target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{leading}{positions}]"
-        return (cast(f'{target}.add({text}, mode="drop")', wide, result.dtype),)
+        target = f"{self.nothing(shape, wide)}.at[{leading}{positions}]"
+        return (cast(f'{target}.{self.jax}({text}, mode="drop")', wide, result.dtype),)
+
+    def nothing(self, shape: str, dtype: DType) -> str:
+        """The result without any element, in emitted code."""
+        return f"jnp.full({shape}, {self.own().neutral(dtype)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterAdd(Scatter):
+    """``scatter_add(x, idx)``: sums, 0 of nothing; the opposite of ``take(y, idx, axis)``."""
+
+    name, jax = "scatter_add", "add"
+    monoid = SUM
+    overflows = True
+    refused = (DType.BOOL, DType.KEY)
+
+    def nothing(self, shape: str, dtype: DType) -> str:
+        """Zeros."""
+        return f"jnp.zeros({shape}, {jax_dtype(dtype)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterMax(Scatter):
+    """``scatter_max(x, idx)``: the greatest, the least number of the dtype of nothing."""
+
+    name, jax = "scatter_max", "max"
+    monoid = MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterMin(Scatter):
+    """``scatter_min(x, idx)``: the least, the greatest number of the dtype of nothing."""
+
+    name, jax = "scatter_min", "min"
+    monoid = MIN

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from tempoc.base.python_text import literal
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
-from tempoc.ops.definition.dtype_text import greatest, least, scalar
+from tempoc.ops.definition.dtype_text import greatest, least, numpy_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -25,8 +26,8 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.promotion import widened
-from tempoc.ops.definition.shapes import axes_of, axis_of, require
+from tempoc.ops.definition.promotion import common, promote, widened
+from tempoc.ops.definition.shapes import axes_of, axis_of, require, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.reduction import kept_shape, require_nonempty
 from tempoc.symbolic import expr as ix
@@ -240,6 +241,70 @@ class TopK(Op):
         function = "greatest_first" if v.type.dtype.is_float else "lax.top_k"
         top = out.bind("top", f"{function}({x}, {self.k})")
         return f"{top}[0]", f"{top}[1].astype(jnp.int32)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSorted(Op):
+    """``searchsorted(a, v)``: where each ``v`` would stand (``i32``) in the ascending vector ``a``.
+
+    How many elements of ``a`` are less than ``v``; with ``side = "right"``, less or equal. NaN
+    counts as greater than everything. Nobody checks that ``a`` is in order: if it is not, the
+    result is some number from 0 to its extent.
+    """
+
+    side: Literal["left", "right"] = "left"
+
+    name = "searchsorted"
+    heavy = True
+    differentiable = False
+
+    def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
+        """Both operands are compared in one dtype."""
+        return promote(types)[0]
+
+    def settle(self, args: tuple[Array, ...], types: tuple[TensorType, ...]) -> tuple[Array, ...]:
+        """Converted to that dtype."""
+        dtype = numpy_dtype(promote(types)[0])
+        with np.errstate(all="ignore"):
+            return tuple(a.astype(dtype, copy=False) for a in args)
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """The shape of the second operand; the first one is a vector."""
+        require(args, 2, self.name)
+        if self.side not in ("left", "right"):
+            raise OperandError(f'searchsorted takes side "left" or "right", not "{self.side}"')
+        for a in args:
+            if a.dtype in (DType.BOOL, DType.KEY):
+                raise OperandError(f"searchsorted takes numbers, not {a.dtype.value}")
+        if args[0].ndim != 1:
+            raise OperandError(
+                f"searchsorted looks in a vector, not in {shape_text(args[0].shape)}"
+            )
+        return (TensorType(DType.I32, args[1].shape),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
+        """One for each place: the logarithm of the extent is left out."""
+        return ix.product(results[0].shape)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        a, v = (widened(x) for x in common(args))
+        return (np.asarray(np.searchsorted(a, v, side=self.side)).astype(np.int32),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes of what is looked for."""
+        for axis in range(results[0].ndim):
+            yield Link((None, axis), (axis,))
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """Padding sorts last; what stands behind it stands at the end."""
+        dtype = promote(a.type for a in args)[0].wide
+        a, v = (pads.converted(pads.with_own_padding(x, out), dtype, out) for x in args)
+        side = literal(self.side)
+        call = f"jnp.searchsorted({out.masked(a, (0,), _last(dtype))}, {v.text}, side={side})"
+        if a.is_ragged(0):
+            call = f"jnp.minimum({call}, {out.index(a.type.shape[0])})"
+        return (f"{call}.astype(jnp.int32)",)
 
 
 GREATEST_FIRST = '''\

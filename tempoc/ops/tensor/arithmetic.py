@@ -220,7 +220,7 @@ class Power(Arithmetic):
         count = -1 if args[1].constant is None else int(args[1].constant)
         if 0 <= count < SIX_BITS:
             return (self.jax.format(base, exponent),)
-        if dtype not in (DType.I32, DType.I64) or count >= 0:
+        if dtype.is_unsigned or count >= 0:
             return (f"integer_power({base}, {exponent})",)
         exponent = out.bind("exponent", exponent)
         power = f"integer_power({base}, jnp.abs({exponent}))"

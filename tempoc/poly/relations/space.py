@@ -49,13 +49,16 @@ class Space:
 
     @cached_property
     def context(self) -> isl.Set:
-        """The facts about the bounds, as a set of parameters."""
+        """The facts about the bounds, as a set of parameters.
+
+        Of one that is a product of others it is known only that it is at least 1.
+        """
         at = self.frame.coordinates(())
         facts = [ix.compare(">=", ix.Sym(b.name), ix.Const(1)) for b in self.universe.bounds]
         facts += [
             ix.compare("<=" if b.until else "==", ix.Sym(b.name), b.value)
             for b in self.universe.bounds
-            if b.value is not None
+            if b.value is not None and is_affine(b.value)
         ]
         return self.frame.condition(ix.conjunction(*facts, *self.universe.assumptions), at).params()
 

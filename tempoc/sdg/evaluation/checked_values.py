@@ -18,7 +18,7 @@ from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Node
 
 OVERFLOW, FINITE = "overflow", "finite"
-_SIGNED = (DType.I32, DType.I64)
+_SIGNED = (DType.I8, DType.I32, DType.I64)
 _SHOWN = 8
 
 

@@ -30,6 +30,13 @@ PLAIN: dict[str, Callable[[Array, Array], Array]] = {
     "s.T @ s": lambda s, u: s.T @ s,
     'einsum("nd,nd,n->", s, s, u)': lambda s, u: np.einsum("nd,nd,n->", s, s, u),
     "take(s, arange(2) * 0, axis = 0)": lambda s, u: s[[0, 0]],
+    "segment_sum(s, argmax(s, axis = 1), 3)": lambda s, u: np.stack(
+        [s[s.argmax(1) == k].sum(0) for k in range(3)]
+    ),
+    "segment_max(u, 0 * argmax(s, axis = 1), 1)": lambda s, u: u.max(keepdims=True),
+    'searchsorted(sort(u), s[t][0], side = "right")': lambda s, u: np.searchsorted(
+        np.sort(u), s[0], side="right"
+    ),
     "s[t][argmax(u)]": lambda s, u: s[u.argmax()],
     "s[t][-1, 1]": lambda s, u: s[-1, 1],
     "sum(1. / u) + size(s, 0)": lambda s, u: (1 / u).sum() + len(u),
@@ -41,6 +48,7 @@ LONG: dict[str, tuple[int, Callable[[Array, Array], Array]]] = {
     "cumprod(u, reverse = true)": (1, lambda s, u: u[::-1].cumprod()[::-1]),
     "sort(s, axis = 0)": (2, lambda s, u: np.sort(s, 0)),
     "argsort(u)": (1, lambda s, u: u.argsort(kind="stable")),
+    "searchsorted(sort(u), u)": (1, lambda s, u: np.searchsorted(np.sort(u), u)),
     "flip(s)": (2, lambda s, u: s[::-1, ::-1]),
     "concat([s, ones([1, 3]), s], 0)": (2, lambda s, u: np.concatenate([s, np.ones((1, 3)), s])),
     "stack([u, u * 2.], axis = -1)": (2, lambda s, u: np.stack([u, 2 * u], -1)),

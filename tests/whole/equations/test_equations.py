@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.whole.equations import builtin_cases, function_cases, recurrence_cases
+from tests.whole.equations import builtin_cases, function_cases, linear_cases, recurrence_cases
 from tests.whole.language.harness import Case, check
 
-ALL = [*recurrence_cases.CASES, *function_cases.CASES, *builtin_cases.CASES]
+ALL = [*recurrence_cases.CASES, *function_cases.CASES, *builtin_cases.CASES, *linear_cases.CASES]
 
 
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(ALL)], ids=[case.name for case in ALL])

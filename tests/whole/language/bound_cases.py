@@ -205,3 +205,37 @@ def bounds_with_a_value_are_constants(T: int, x: Array, a: Array, m: Array) -> A
         "b": np.array(first), "c": a.reshape(-1), "d": a, "e": x[::4], "f": m.reshape(-1),
         "g": m[:, 3] ** 5, "h": -np.sort(-m[0])[:2], "i": 2 * m[6:].sum(1),
     }  # fmt: skip
+
+
+@case(
+    CASES,
+    """
+    const batch = 2
+    dim e < E
+    dim n < N
+    dim i < I = E * (N // batch)
+    dim k < K = 2 * I - 1
+    input x[n]: f32[3]
+    j = i % (N // batch) * batch
+    w[0] = zeros([3])
+    w[i+1] = w[i] - 0.1 * grad(cost, w)
+    cost[i] = sum((w[i] - x[n = j[i] in 0:N]) ** 2 + (w[i] - x[n = j[i] + 1 in 0:N]) ** 2)
+    epoch[e] = sum(cost[0:I]) * e
+    halved[k] = cost[k // 2] / 2
+    output cost, w[I-1] as last, epoch, halved
+    """,
+    {"E": 1, "N": 2},
+    {"E": 3, "N": 5},
+)
+def steps_of_epochs(E: int, N: int, x: Array) -> Any:
+    w, costs = np.zeros(3), []
+    for i in range(E * (N // 2)):
+        j = i % (N // 2) * 2
+        last = w
+        costs.append(np.sum((w - x[j]) ** 2 + (w - x[j + 1]) ** 2))
+        w = w - 0.1 * (4 * w - 2 * x[j] - 2 * x[j + 1])
+    halved = np.repeat(costs, 2)[:-1] / 2
+    return {
+        "cost": np.array(costs), "last": last, "epoch": np.sum(costs) * np.arange(E),
+        "halved": halved,
+    }  # fmt: skip

@@ -134,8 +134,8 @@ def noise(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Ar
     """Small numbers of a dtype."""
     if dtype == "bool":
         return random.random(shape) < 0.5
-    if dtype in ("i32", "i64", "u32"):
-        low = 0 if dtype == "u32" else -4
+    if dtype in ("i8", "u8", "i32", "i64", "u32"):
+        low = 0 if dtype in ("u8", "u32") else -4
         return random.integers(low, 6, shape).astype(NUMPY[dtype])
     return random.standard_normal(shape).astype(NUMPY[dtype])
 

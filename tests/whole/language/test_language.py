@@ -9,13 +9,14 @@ import pytest
 from tests.whole.language import (
     access_cases,
     bound_cases,
+    byte_cases,
     corner_cases,
     output_cases,
     type_cases,
 )
 from tests.whole.language.harness import Case, check
 
-TABLES = (access_cases, bound_cases, corner_cases, output_cases, type_cases)
+TABLES = (access_cases, bound_cases, byte_cases, corner_cases, output_cases, type_cases)
 ALL = [case for table in TABLES for case in table.CASES]
 
 

@@ -114,6 +114,11 @@ output x[0]
         "a = 3000000000\nb: u32 = -1\nc: i32 = 2.5\nd: bool = 1\ne = full([2], 2 ** 31)\n",
         ["RT084 1 i32", "RT084 2 u32", "RT079 3", "RT079 4", "RT084 5 i32"],
     ),
+    "bytes": (
+        "a = i8(arange(3)) + 200\nb = i8(300)\nc = u8(arange(3)) // 256\nd = u8(arange(3)) - 1\n"
+        "e: u8 = 256\nf = bitwise_and(d, 1.5)\n",
+        ["RT084 1 i8", "RT084 2 i8", "RT084 3 u8", "RT084 5 u8", "RT060 6"],
+    ),
     "annotations": (
         """dim t < T
 input x[t]: f32[2]
@@ -140,7 +145,7 @@ output x, x[0], x[1] as first, p, r, p[0] as q
 dim b < B = A
 dim c < C = 0
 dim d < D = 2.5
-dim e < E = F * G
+dim e < E = F * 0.5
 dim f < F
 dim g < G
 dim h < F = 3

@@ -52,7 +52,7 @@ def _are_scalars(v: Match, at: Mapping[Pattern, Edge]) -> bool:
 CONDITIONS: Mapping[str, Condition] = {
     "integers": _are_integers,
     "float": lambda v, _: v.result.dtype.is_float,
-    "signed": lambda v, _: v.result.dtype is not DType.U32,
+    "signed": lambda v, _: not v.result.dtype.is_unsigned,
     "uniform": lambda v, _: v.is_uniform(),
     "uniform float": lambda v, _: v.result.dtype.is_float and v.is_uniform(),
     "power of two": _is_power_of_two,

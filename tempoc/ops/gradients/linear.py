@@ -1,0 +1,132 @@
+"""Derivatives of linear algebra and of Fourier transforms.
+
+Formulas: M. B. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+differentiation" (2008), sections 2.2 and 2.3; of Cholesky: I. Murray, "Differentiation of the
+Cholesky decomposition" (arXiv:1602.07527), equation 10.
+"""
+
+from __future__ import annotations
+
+from tempoc.ops.definition.types import DType
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
+from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.solve import LinearSystem, Solve, TriangularSolve
+from tempoc.ops.tensor import arithmetic as binary
+from tempoc.ops.tensor.contraction import MatMul
+from tempoc.ops.tensor.movement import Squeeze, Transpose
+from tempoc.ops.tensor.source import Arange, Eye, IndexValue
+from tempoc.symbolic import expr as ix
+
+RULES = Rules()
+
+
+@RULES.of(Solve, TriangularSolve)
+def solve(op: LinearSystem, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """``b' = a^-T x'`` and ``a' = -b' x^T``, of a triangular matrix the triangle."""
+    a, b = args
+    x, g = results[0], cots[0]
+    is_vector = b.type.ndim == 1
+    if is_vector:
+        x, g = (c.expand(v, [v.type.ndim]) for v in (x, g))
+    opposite: LinearSystem = Solve()
+    if isinstance(op, TriangularSolve):
+        opposite = TriangularSolve(lower=not op.lower)
+    right = c.op(opposite, _transposed(c, a), g)
+    matrix = c.neg(c.op(MatMul(), right, _transposed(c, x)))
+    if isinstance(op, TriangularSolve):
+        matrix = _triangle(c, matrix, lower=op.lower)
+    if is_vector:
+        right = c.op(Squeeze(axes=(-1,)), right)
+    return c.fit(matrix, a), c.fit(right, b)
+
+
+@RULES.of(Cholesky)
+def cholesky(op: Cholesky, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """``l^-T f(l^T l') l^-1``, where ``f`` takes the lower triangle and half of the diagonal.
+
+    Of that the symmetric part, since the operator takes the symmetric part of its operand.
+    """
+    (factor,) = results
+    upper = _transposed(c, factor)
+    inner = c.op(MatMul(), upper, _triangle(c, cots[0], lower=True))
+    triangle = _triangle(c, inner, lower=True)
+    half = c.where(_on_diagonal(c, inner), c.scale(triangle, 0.5), triangle)
+    left = c.op(TriangularSolve(), upper, half)
+    both = c.op(TriangularSolve(), upper, _transposed(c, left))
+    return (c.fit(c.scale(c.add(both, _transposed(c, both)), 0.5), args[0]),)
+
+
+@RULES.of(Det, LogDet)
+def determinant(op: Det, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """The transposed inverse, times the determinant unless it is the logarithm's."""
+    (a,) = args
+    g = cots[0] if isinstance(op, LogDet) else c.mul(cots[0], results[0])
+    n = a.shape[-1]
+    inverse = c.op(Solve(), _transposed(c, a), c.op(Eye(n=n, m=n, dtype=g.type.dtype)))
+    last = g.type.ndim
+    return (c.fit(c.mul(c.expand(g, [last, last + 1]), inverse), a),)
+
+
+# ---------------------------------------------------------------- Fourier transforms
+
+
+@RULES.of(Fft, Ifft)
+def fft(op: Fft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """The matrix is symmetric, and its conjugate the inverse but for a factor."""
+    (x,), (g,) = args, cots
+    n = c.index(x.shape[-2], g.type.dtype)
+    if isinstance(op, Ifft):
+        return (c.fit(c.div(c.op(Fft(), g), n), x),)
+    return (c.fit(c.mul(c.op(Ifft(), g), n), x),)
+
+
+@RULES.of(Rfft)
+def rfft(op: Rfft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """Back by ``irfft``, which counts all numbers twice but the first and the last."""
+    (x,), (g,) = args, cots
+    n = x.shape[-1]
+    shared = c.div(g, _multiplicity(c, n, g))
+    return (c.fit(c.mul(c.op(Irfft(n=n), shared), c.index(n, g.type.dtype)), x),)
+
+
+@RULES.of(Irfft)
+def irfft(op: Irfft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """Forward by ``rfft``, all numbers twice but the first and the last."""
+    (z,), (g,) = args, cots
+    forward = c.op(Rfft(), g)
+    scaled = c.div(c.mul(forward, _multiplicity(c, op.n, forward)), c.index(op.n, g.type.dtype))
+    return (c.fit(scaled, z),)
+
+
+def _multiplicity(c: Calculus, n: ix.Expr, z: Term) -> Term:
+    """How often ``irfft`` counts each complex number, ready to broadcast."""
+    places = c.op(Arange(stop=z.shape[-2]))
+    double = c.op(binary.Multiply(), places, c.number(2, DType.I32))
+    alone = c.op(binary.Remainder(), double, c.op(IndexValue(expr=n)))
+    one, two = (c.number(k, z.type.dtype) for k in (1.0, 2.0))
+    zero = c.op(binary.Equal(), alone, c.number(0, DType.I32))
+    return c.expand(c.where(zero, one, two), [1])
+
+
+# ---------------------------------------------------------------- matrices
+
+
+def _transposed(c: Calculus, x: Term) -> Term:
+    last = x.type.ndim - 1
+    return c.op(Transpose(axes=(*range(last - 1), last, last - 1)), x)
+
+
+def _places(c: Calculus, x: Term) -> tuple[Term, Term]:
+    """The numbers of rows and columns, ready to broadcast."""
+    row, column = (c.op(Arange(stop=x.shape[k])) for k in (-2, -1))
+    return c.expand(row, [1]), c.expand(column, [0])
+
+
+def _triangle(c: Calculus, x: Term, *, lower: bool) -> Term:
+    row, column = _places(c, x)
+    return c.masked(c.op(binary.GreaterEqual() if lower else binary.LessEqual(), row, column), x)
+
+
+def _on_diagonal(c: Calculus, x: Term) -> Term:
+    return c.op(binary.Equal(), *_places(c, x))
