@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tempoc.codegen.program import bundle
+
 SYNC = os.fsync
 """What `os.fsync` is outside of tests."""
 
@@ -35,3 +37,20 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[os.stat_result]:
 
     monkeypatch.setattr(os, "fsync", sync)
     return done
+
+
+@pytest.fixture
+def without_runner() -> Iterator[None]:
+    """Compiled programs come without the modules that run them: this process has these.
+
+    To write and remove them takes as long as to compile a small program.
+    """
+    before = bundle._shipped
+    bundle._shipped = dict  # type: ignore[assignment]  # no patch: equal programs are still compiled once
+    yield
+    bundle._shipped = before
+
+
+@pytest.fixture
+def with_runner() -> None:
+    """Compiled programs are whole, for tests that start them."""
