@@ -57,7 +57,7 @@ def known_flags() -> Mapping[str, tuple[Any, Any]]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def started(pytestconfig: pytest.Config) -> Iterator[None]:
+def shared_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
     """JAX has its flags now; child processes do not get them. Equal kernels are shared.
 
     So is what XLA makes of equal programs, such as kernels that differ in what is not computed. And

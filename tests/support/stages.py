@@ -152,7 +152,7 @@ class Finished:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_stages(started: None, not_synced: None) -> Iterator[None]:
+def shared_stages(shared_kernels: None, not_synced: None) -> Iterator[None]:
     """Stages are shared, for as long as tests run; what is replaced for all of them is no patch."""
     PATCHES.clear()
     finished, made = Finished(), Compilation.__init__
