@@ -90,6 +90,9 @@ def shared_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
         if hasattr(mlir, "make_ir_context"):
             patch.setattr(mlir, "make_ir_context", functools.cache(mlir.make_ir_context))
         yield
+    # pytest collects garbage a few times before it ends: once is enough for what tests have left.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
