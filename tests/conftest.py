@@ -8,4 +8,9 @@ ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
-pytest_plugins = ["tests.support.golden", "tests.support.kernels"]
+pytest_plugins = [
+    "tests.support.disks",
+    "tests.support.golden",
+    "tests.support.kernels",
+    "tests.support.stages",
+]

@@ -15,6 +15,7 @@ from tempoc.driver.search.budget import fit_budget
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.least_run import default_filled_stores
 
+pytestmark = pytest.mark.usefixtures("each_computed")  # or nothing is told
 TEXT = """\
 dim t < T
 dim i < I

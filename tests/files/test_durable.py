@@ -128,3 +128,22 @@ def test_readers_start_again_if_the_folder_is_exchanged(tmp_path):
 
     assert read_folder(tmp_path / "out", read) == (b"2", b"2")
     assert tries == [b"1", b"2"]
+
+
+def test_everything_is_synced_before_it_gets_its_name(tmp_path, synced, monkeypatch):
+    """Files, then the folders that they are in; then, once it is renamed, the folder around it."""
+    renamed = []
+    rename = os.rename
+    monkeypatch.setattr(os, "rename", lambda *a: (renamed.append(len(synced)), rename(*a)))
+    replace_folder(tmp_path / "out", {"x": b"1", "a/b/y": b"2"}, lambda _: None)
+    inside = {path.stat().st_ino for path in [tmp_path / "out", *(tmp_path / "out").rglob("*")]}
+    (before,) = renamed
+    assert len(inside) == 5 and inside == {status.st_ino for status in synced[:before]}
+    kinds = [stat.S_ISDIR(status.st_mode) for status in synced]
+    assert kinds == sorted(kinds) and synced[-1].st_ino == tmp_path.stat().st_ino
+    synced.clear()
+    replace_text(tmp_path / "z", "text")
+    assert [s.st_ino for s in synced] == [p.stat().st_ino for p in (tmp_path / "z", tmp_path)]
+    synced.clear()
+    replace_folder(tmp_path / "out", {"x": b"3"}, lambda _: None, durable=False)
+    assert synced == []

@@ -54,7 +54,6 @@ def test_two_writers_and_a_reader(tmp_path):
 @pytest.mark.slow
 def test_a_whole_run_on_a_full_disk(tmp_path, monkeypatch, capfd):
     """Operations of a run fail; the run afterwards is as if nothing had been."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.rt").write_text(SOURCE)
     np.save("x.npy", np.arange(6, dtype=np.float32))

@@ -23,7 +23,7 @@ from tempoc.runtime.run import Settings, run_given
 from tempoc.symbolic.walk import evaluate
 from tests.support.examples import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_runner")]
 
 LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "G": 2}
 LEARNED = {"V": 7, "D": 8, "layers": 1, "heads": 2, "window": 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,13 +23,17 @@ class Import:
     at_top: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class File:
     """A Python file of the compiler."""
 
     path: Path
     text: str = field(repr=False)
-    tree: ast.Module = field(repr=False)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree, made when it is first asked for: that takes seconds for all files."""
+        return ast.parse(self.text)
 
     @property
     def name(self) -> str:
@@ -125,9 +129,8 @@ def files() -> tuple[File, ...]:
 
 
 def read(path: Path) -> File:
-    """Read and parse one file."""
-    text = path.read_text(encoding="utf-8")
-    return File(path=path, text=text, tree=ast.parse(text))
+    """Read one file."""
+    return File(path=path, text=path.read_text(encoding="utf-8"))
 
 
 def rooms() -> tuple[str, ...]:

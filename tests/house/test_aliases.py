@@ -36,13 +36,13 @@ def test_a_second_name_is_seen() -> None:
     entries = [
         entry
         for text in (f"{module} as ix, walk", f"if True:\n    {module} as indices", "import os")
-        for entry in aliases(File(path=file.path, text=text, tree=ast.parse(text)))
+        for entry in aliases(File(path=file.path, text=text))
     ]
     assert several(iter(entries)) == {"tempoc.symbolic.expr": ["indices", "ix"]}
 
 
 def test_every_module_of_a_list_is_seen() -> None:
     text = "from tempoc.symbolic import domain, expr as ix\nfrom tempoc.symbolic.walk import reads"
-    file = File(path=files()[0].path, text=text, tree=ast.parse(text))
+    file = File(path=files()[0].path, text=text)
     modules = [item.module for item in file.found_imports()]
     assert modules == [f"tempoc.symbolic.{name}" for name in ("domain", "expr", "walk")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,19 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.verification.verify import verify
+from tests.support.stages import is_patched
 
 
 def graph_of(text: str, defines: Mapping[str, str] | None = None) -> Graph:
     """The verified graph of a program."""
-    graph = elaborate(load_source(Source("m.rt", text)), defines or {})
+    given = tuple((defines or {}).items())
+    return (_graph.__wrapped__ if is_patched() else _graph)(text, given)
+
+
+@lru_cache(maxsize=64)
+def _graph(text: str, given: tuple[tuple[str, str], ...]) -> Graph:
+    """The same for all who ask about a program."""
+    graph = elaborate(load_source(Source("m.rt", text)), dict(given))
     verify(graph, Space(graph.universe), after="elaborate")
     return graph
 

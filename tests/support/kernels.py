@@ -57,16 +57,18 @@ def known_flags() -> Mapping[str, tuple[Any, Any]]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def started(pytestconfig: pytest.Config) -> Iterator[None]:
+def shared_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
     """JAX has its flags now; child processes do not get them. Equal kernels are shared.
 
-    So is what JAX makes anew for each kernel although all could have the same: where it spells its
-    programs (a third of the time of a small kernel), if it still does so under that name.
+    So is what XLA makes of equal programs, such as kernels that differ in what is not computed. And
+    so is what JAX makes anew for each kernel although all could have the same: where it spells its
+    programs (a third of the time of a small kernel). The latter two if they still have these names.
     """
     if "jax" not in sys.modules:
         yield
         return
     import jax
+    from jax._src import compiler
     from jax._src.interpreters import mlir
 
     from tempoc.runtime.device import backend
@@ -80,12 +82,17 @@ def started(pytestconfig: pytest.Config) -> Iterator[None]:
     # Little of what a test leaves is garbage, and what is there already stays: look at it rarely.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(200_000, 20, 50)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backend, "compile_kernel", Shared(backend.compile_kernel))
+        if Compiled.fits(getattr(compiler, Compiled.NAME, None)):
+            patch.setattr(compiler, Compiled.NAME, Compiled(getattr(compiler, Compiled.NAME)))
         if hasattr(mlir, "make_ir_context"):
             patch.setattr(mlir, "make_ir_context", functools.cache(mlir.make_ir_context))
         yield
+    # pytest collects garbage a few times before it ends: once is enough for what tests have left.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
@@ -93,9 +100,12 @@ def each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels that are equal are not the same, as in a process that runs one program."""
     from tempoc.runtime.device import backend
 
-    made = backend.compile_kernel
-    if isinstance(made, Shared):
-        monkeypatch.setattr(backend, "compile_kernel", made.make)
+    if isinstance(backend.compile_kernel, Shared):
+        from jax._src import compiler
+
+        monkeypatch.setattr(backend, "compile_kernel", backend.compile_kernel.make)
+        if isinstance(made := getattr(compiler, Compiled.NAME, None), Compiled):
+            monkeypatch.setattr(compiler, Compiled.NAME, made.make)
 
 
 @pytest.fixture
@@ -158,6 +168,42 @@ class Shared:
                 self.kept.popitem(last=False)
         self.kept.move_to_end(key)
         return self.kept[key][0]
+
+
+class Compiled:
+    """Lets XLA compile programs; the latest results are kept for whoever has an equal program.
+
+    Names of programs, and the lines that their operations come from, do not matter.
+    """
+
+    NAME = "backend_compile_and_load"
+    PARAMETERS = ("backend", "module", "executable_devices", "options", "host_callbacks")
+
+    def __init__(self, make: Make) -> None:
+        self.make = make
+        self.kept: OrderedDict[object, Any] = OrderedDict()
+
+    @classmethod
+    def fits(cls, make: Make | None) -> bool:
+        """Whether JAX calls its compiler in the way that is known here."""
+        return make is not None and tuple(inspect.signature(make).parameters) == cls.PARAMETERS
+
+    def __call__(
+        self, backend: Any, module: Any, executable_devices: Any, options: Any, host_callbacks: Any
+    ) -> Any:
+        given = backend, module, executable_devices, options, host_callbacks
+        if host_callbacks:
+            return self.make(*given)
+        text = module.operation.get_asm(enable_debug_info=False)
+        _, _, program = text.partition(" attributes ")  # after `module @NAME`
+        how = options.SerializeAsString()
+        key = id(backend), str(executable_devices), how, program or text
+        if key not in self.kept:
+            self.kept[key] = self.make(*given)
+            if len(self.kept) > KEPT:
+                self.kept.popitem(last=False)
+        self.kept.move_to_end(key)
+        return self.kept[key]
 
 
 def _function(function: FunctionType, objects: list[object], inside: tuple[str, ...]) -> object:

@@ -25,6 +25,7 @@ def compiled(tmp_path: Path) -> Callable[..., Path]:
     return compile_here
 
 
+@pytest.mark.usefixtures("without_runner")
 @pytest.mark.parametrize("name", names())
 def test_a_program_computes_what_its_twin_does(name: str, compiled: Callable[..., Path]) -> None:
     check(name, prepared(name, pair(name).small, compiled))

@@ -209,6 +209,7 @@ def changed(before: int) -> bool:
     return path.exists() and path.stat().st_mtime_ns > before
 
 
+@pytest.mark.usefixtures("with_runner")
 def test_interrupted(walk: Path) -> None:
     """Ctrl-C: a checkpoint although none is due, and how to go on; then the rest of the run."""
     whole = subprocess.run(

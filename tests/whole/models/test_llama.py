@@ -17,6 +17,7 @@ REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "smollm2_reference.
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("with_runner"),
     pytest.mark.skipif(not WEIGHTS.is_file(), reason="`make build/llama/model.safetensors`"),
 ]
 

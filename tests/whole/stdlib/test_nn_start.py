@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
@@ -76,6 +75,8 @@ def spread(x: Any, variance: float) -> None:
 
 
 def test_matrices(found: dict[str, Any]) -> None:
+    from scipy import stats  # takes long to load
+
     assert np.abs(found["glorot"]).max() <= np.sqrt(6 / 8)
     spread(found["glorot"], 2 / 8)
     spread(found["he"], 2 / 5)
@@ -85,6 +86,8 @@ def test_matrices(found: dict[str, Any]) -> None:
 
 
 def test_truncated_normal(found: dict[str, Any]) -> None:
+    from scipy import stats  # takes long to load
+
     for name, deviation, limit in (("cut", 2.0, 2.0), ("cut3", 1.0, 3.0)):
         x = found[name].ravel() / deviation
         assert np.abs(x).max() <= limit
@@ -99,6 +102,8 @@ def at_right_angles(rows: Any, length: float = 1.0) -> None:
 
 
 def test_orthogonal(found: dict[str, Any]) -> None:
+    from scipy import stats  # takes long to load
+
     q = found["square"]
     at_right_angles(q)
     at_right_angles(np.swapaxes(found["tall"], 1, 2))

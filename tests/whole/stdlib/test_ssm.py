@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import signal
 
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
@@ -180,6 +179,8 @@ def test_mamba() -> None:
 
 def test_discretization() -> None:
     """Against SciPy, which has a matrix where we have one number."""
+    from scipy import signal  # takes long to load
+
     text = """import ssm
 input re: f32[4]
 input im: f32[4]
@@ -237,6 +238,8 @@ output inv, lin, a, b, c, steps, noise
 
 
 def test_real_scans() -> None:
+    from scipy import signal  # takes long to load
+
     text = """import ssm
 dim t < T
 input a[t]: f32

@@ -1,0 +1,179 @@
+"""How tests compile programs: the stages of each different compilation once in a process.
+
+A program is often compiled again for another question about it, or for other bounds. What a stage
+makes of a text and options is the same each time, so later compilations begin with what earlier
+ones have finished. Where a test has replaced something, nothing is taken or given; nor of programs
+that come with Python functions, which are more than their texts.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import pytest
+
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.memo import PassCache
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import LoadedSources
+from tempoc.pipeline.step import Remark
+
+STAGES = ("graph", "passes", "ordered", "plan", "proof", "emitted")
+FRONT = ("graph",)
+"""The same for all levels and pipelines."""
+KEPT = 100
+PATCHES: WeakSet[pytest.MonkeyPatch] = WeakSet()
+"""Those that there are now."""
+
+
+def pytest_configure() -> None:
+    """Know of each patch: of `with MonkeyPatch.context()` as well."""
+    made = pytest.MonkeyPatch.__init__
+
+    @functools.wraps(made)
+    def known(self: pytest.MonkeyPatch) -> None:
+        made(self)
+        PATCHES.add(self)
+
+    pytest.MonkeyPatch.__init__ = known  # type: ignore[method-assign]
+
+
+def is_patched() -> bool:
+    """Whether a test has replaced an attribute, an item or a variable of the environment."""
+    return any(patch._setattr or patch._setitem for patch in PATCHES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A finished stage, those that it was made of, and what it remarked."""
+
+    result: Any
+    parts: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(kw_only=True)
+class Kept:
+    """What is known of a program with some options; ``front`` does not depend on most of them."""
+
+    front: dict[str, Stage]
+    shared: PassCache
+    stages: dict[str, Stage] = field(default_factory=dict)
+
+    def has_made(self, compilation: Compilation) -> bool:
+        """Whether all stages of a compilation are among these: tests put in others."""
+        stages = self.front | self.stages
+        there = ((name, x) for name, x in vars(compilation).items() if name in STAGES)
+        return all(name in stages and stages[name].result is x for name, x in there)
+
+
+class Finished:
+    """The latest programs, and the stages that each compilation has by now."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[object, Kept] = OrderedDict()
+        self.own: WeakKeyDictionary[Compilation, Kept] = WeakKeyDictionary()
+        self.inside: list[list[Remark]] = []
+        """For each stage that is being computed, what others within it have remarked."""
+
+    def begin(self, compilation: Compilation, loaded: LoadedSources, options: Options) -> None:
+        """Let a new compilation have what equal ones have finished."""
+        if is_patched() or loaded.beside:
+            return
+        modules = (loaded.main, *loaded.modules.values())
+        sources = tuple((module.source.path, module.source.text) for module in modules)
+        verified = options.verify_each, options.verify_values
+        front = sources, repr(loaded.errors), dict(options.defines), options.limits, verified
+        first = self.get(repr(front), lambda: Kept(front={}, shared=PassCache(options.limits)))
+        both = repr((front, options))
+        kept = self.get(both, lambda: Kept(front=first.front, shared=first.shared))
+        compilation.shared = kept.shared
+        self.own[compilation] = kept
+
+    def get(self, key: str, make: Callable[[], Kept]) -> Kept:
+        """What is kept of a program."""
+        kept = self.kept[key] = self.kept.pop(key, None) or make()
+        if len(self.kept) > KEPT:
+            self.kept.popitem(last=False)
+        return kept
+
+    def computed(
+        self, name: str, stage: Callable[[Compilation], Any]
+    ) -> Callable[[Compilation], Any]:
+        """The stage, as an earlier compilation has finished it or as it is finished now."""
+
+        @functools.wraps(stage)
+        def compute(compilation: Compilation) -> Any:
+            kept = self.own.get(compilation)
+            if kept is None or is_patched() or not kept.has_made(compilation):
+                return stage(compilation)
+            stages = kept.front if name in FRONT else kept.stages
+            if name not in stages:
+                stages[name] = self.now(name, stage, compilation)
+            else:
+                for part in stages[name].parts:
+                    getattr(compilation, part)
+                compilation.later_remarks += stages[name].remarks
+                self.note(stages[name].remarks)
+            return stages[name].result
+
+        return compute
+
+    def now(
+        self, name: str, stage: Callable[[Compilation], Any], compilation: Compilation
+    ) -> Stage:
+        """Compute a stage."""
+        start = len(compilation.later_remarks)
+        self.inside.append([])
+        try:
+            result = stage(compilation)
+        finally:
+            others = self.inside.pop()
+        ids = {id(remark) for remark in others}
+        remarks = (r for r in compilation.later_remarks[start:] if id(r) not in ids)
+        own = Stage(
+            result=result,
+            parts=tuple(n for n in vars(compilation) if n in STAGES and n != name),
+            remarks=tuple(remarks),
+        )
+        self.note((*others, *own.remarks))
+        return own
+
+    def note(self, remarks: Iterable[Remark]) -> None:
+        """Remarks that belong to a stage within the one that is being computed."""
+        if self.inside:
+            self.inside[-1] += remarks
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_stages(shared_kernels: None, not_synced: None) -> Iterator[None]:
+    """Stages are shared, for as long as tests run; what is replaced for all of them is no patch."""
+    PATCHES.clear()
+    finished, made = Finished(), Compilation.__init__
+
+    def begin(self: Compilation, loaded: LoadedSources, options: Options) -> None:
+        made(self, loaded, options)
+        finished.begin(self, loaded, options)
+
+    before = {name: vars(Compilation)[name] for name in STAGES}
+    Compilation.__init__ = begin  # type: ignore[method-assign]
+    for name, stage in before.items():
+        shared = cached_property(finished.computed(name, stage.func))
+        shared.__set_name__(Compilation, name)
+        setattr(Compilation, name, shared)
+    yield
+    Compilation.__init__ = made  # type: ignore[method-assign]
+    for name, stage in before.items():
+        setattr(Compilation, name, stage)
+
+
+@pytest.fixture
+def each_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each compilation computes its stages, as in a process that compiles one program."""
+    monkeypatch.setattr("tests.support.stages.is_patched", lambda: True)

@@ -1,0 +1,54 @@
+"""What compilations share, and what they do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.diagnostics.source import Source
+from tempoc.driver import compilation as driver
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+
+TEXT = (
+    "dim b < B\ndim t < T\ninput x[b, t]: f32[4]\ny = {} * x\nz = sum(y[0:B, 0:t+1])\noutput y, z\n"
+)
+
+
+def compiled(number: float, **options: object) -> Compilation:
+    source = Source("m.rt", TEXT.format(number))
+    return Compilation(load_source(source), Options(**options))  # type: ignore[arg-type]
+
+
+def test_equal_compilations_share_their_stages() -> None:
+    first, second = compiled(2.25), compiled(2.25)
+    assert first.emitted is second.emitted and first.ordered is second.ordered
+    assert first.remarks == second.remarks
+    third = compiled(2.25)
+    assert third.proof is first.proof and third.emitted is first.emitted
+    assert third.remarks == first.remarks
+
+
+def test_other_texts_and_options_have_their_own() -> None:
+    first, plain, other = compiled(2.5), compiled(2.5, level=0), compiled(2.75)
+    assert first.graph is plain.graph and first.graph is not other.graph
+    assert first.passes is not plain.passes and first.emitted is not other.emitted
+    assert compiled(2.5, verify_each=True).graph is not first.graph
+
+
+def test_what_a_test_puts_in_reaches_no_other() -> None:
+    right = compiled(3.25).plan
+    wrong = compiled(3.25)
+    wrong.__dict__["ordered"] = compiled(3.25, level=0).ordered
+    assert wrong.plan is not right and wrong.emitted is not compiled(3.25).emitted
+    assert compiled(3.25).plan is right
+
+
+def test_what_a_test_replaces_reaches_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    emitted = compiled(3.5).emitted
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "assemble", lambda *_, **__: emitted)
+        assert compiled(3.75).emitted.kernels == emitted.kernels
+        assert compiled(3.5).emitted is not emitted
+    assert compiled(3.75).emitted.kernels != emitted.kernels
+    assert compiled(3.5).emitted is emitted
