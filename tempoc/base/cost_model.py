@@ -56,6 +56,8 @@ class CostModel:
     small_bytes: int = 1024
     """Smaller arrays cost no more to copy than the operations around them: they are not reported as
     copies, are offloaded last, and no tile is made for less."""
+    line_bytes: int = 64
+    """A cache line: what is read or written of memory at once."""
     point_bytes: int = 4096
     """With fewer bytes a point, the call of a kernel for each point costs more than they save."""
     carried_elements: int = 16384

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tempoc.base.effort import EFFORT
-from tempoc.memory.axis_order import spatial_in_front
+from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
 from tempoc.memory.growth import capacity_uses, growing_dims
@@ -100,13 +100,21 @@ class _Planner:
                     axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
             else:
                 keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
-        return Buffer(
+        buffer = Buffer(
             name=tensor.name,
             dtype=tensor.type.dtype.value,
             keys=tuple(keys),
             axes=tuple(axes),
             shape=self.shape(tensor),
         )
+        return buffer if self.graph is None else self.with_loops_in_front(buffer)
+
+    def with_loops_in_front(self, buffer: Buffer) -> Buffer:
+        """The buffer with the axes ahead that a loop on the device steps along."""
+        moving = self.moving.get(buffer.name, frozenset())
+        ahead = loops_in_front(buffer, moving, self.statements, self.universe)
+        axes = (replace(a, ahead=True) if a.dim in ahead else a for a in buffer.axes)
+        return replace(buffer, axes=tuple(axes)) if ahead else buffer
 
     def resident(self, tensor: Tensor) -> Buffer:
         """The store of an input (one array) or param (one array for each point unless sliced)."""
@@ -114,7 +122,7 @@ class _Planner:
         array_dims = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
         if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
             array_dims = dims
-        return Buffer(
+        buffer = Buffer(
             name=tensor.name,
             dtype=tensor.type.dtype.value,
             keys=tuple(Key(dim=d) for d in dims if d not in array_dims),
@@ -123,6 +131,8 @@ class _Planner:
             ),
             shape=self.shape(tensor),
         )
+        may_turn = tensor.origin == "input" and self.graph is not None
+        return self.with_loops_in_front(buffer) if may_turn else buffer
 
     def initial_capacity(self, tensor: Tensor, dim: str, size: ix.Expr) -> int:
         """The first slots of an axis that grows, else 0; at most one axis of a store grows."""

@@ -88,7 +88,8 @@ def slots_text(
     """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end.
 
     ``extents`` has the slots of keys without a modulus; ``shown`` writes a size. With ``order``
-    also ``behind 1``: the first spatial axis stands before this one.
+    also ``behind 1``, the first spatial axis stands before this one, and ``ahead``, this one stands
+    before the others.
     """
     parts = []
     for k in store.keys:
@@ -98,6 +99,6 @@ def slots_text(
             parts.append(f"{k.dim}: {shown(k.modulo)} in turn")
     for a in store.axes:
         word = "ring " if a.ring else "up to " if a.grows else ""
-        behind = f" behind {a.behind}" if order and a.behind else ""
-        parts.append(f"{a.dim}: {word}{shown(a.size)}{behind}")
+        place = f" behind {a.behind}" if a.behind else " ahead" if a.ahead else ""
+        parts.append(f"{a.dim}: {word}{shown(a.size)}{place if order else ''}")
     return ", ".join(parts) or "1"

@@ -72,10 +72,11 @@ def _store(store: Buffer) -> str:
 
 
 def _axis(axis: BufferAxis) -> str:
-    size, behind = spelled(axis.size), f" behind {axis.behind}" if axis.behind else ""
+    place = f" behind {axis.behind}" if axis.behind else " ahead" if axis.ahead else ""
+    size = spelled(axis.size)
     if axis.grows:
-        return f"{axis.dim}: {axis.least} up to {size}{behind}"
-    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{behind}"
+        return f"{axis.dim}: {axis.least} up to {size}{place}"
+    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{place}"
 
 
 def _needs(needs: tuple[prog.CapacityNeed, ...]) -> str:

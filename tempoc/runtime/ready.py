@@ -197,7 +197,8 @@ class _RepeatedCall(NamedTuple):
 class _DirectInput(NamedTuple):
     """An input that is passed as it is: its name, its store, its dtype, its shape.
 
-    One that is not ``straight`` has several uses, and is copied to the device first.
+    One that is not ``straight`` has several uses, and is copied to the device first. Its axes are
+    ``arranged`` first if that is given.
     """
 
     name: str
@@ -205,13 +206,14 @@ class _DirectInput(NamedTuple):
     kind: str
     shape: tuple[int, ...]
     straight: bool
+    arranged: Callable[[HostArray], HostArray] | None
 
 
 def _direct_input(item: prog.ProgramInput, given: Given, direct: DirectRun) -> _DirectInput | None:
     """The input, if its array is the cell of its store without slicing or padding."""
     source = given.inputs[item.name]
     layout = direct.prepared.layouts[item.store]
-    if layout.keys or layout.away or layout.shape != source.shape:
+    if layout.keys or layout.away or layout.extents != source.shape:
         return None
     return _DirectInput(
         name=item.name,
@@ -219,6 +221,7 @@ def _direct_input(item: prog.ProgramInput, given: Given, direct: DirectRun) -> _
         kind=item.dtype,
         shape=source.shape,
         straight=item.store in direct.call.straight,
+        arranged=None if layout.is_plain else layout.arranged,
     )
 
 
@@ -239,7 +242,7 @@ def _compile_call(
     }  # fmt: skip
     for k, i in enumerate(inputs):
         names |= {f"name{k}": i.name, f"kind{k}": i.kind}
-        names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
+        names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape, f"arranged{k}": i.arranged}
     for k, store in enumerate(call.operands):
         names[f"given{k}"] = constant.get(store)
         names[f"zeros{k}"] = call.zeros.get(store)
@@ -271,9 +274,10 @@ def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) 
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
             f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
         ]
-    cells = {
-        i.store: f"a{k}" if i.straight else f"put(a{k}, kind{k})" for k, i in enumerate(inputs)
-    }
+    cells = {}
+    for k, i in enumerate(inputs):
+        array = f"arranged{k}(a{k})" if i.arranged else f"a{k}"
+        cells[i.store] = array if i.straight else f"put({array}, kind{k})"
     zeros = direct.call.zeros
     args = [
         cells.get(store, f"zeros{k}()" if store in zeros else f"given{k}")

@@ -134,18 +134,28 @@ def _point(entry: ix.Entry) -> ix.Expr:
 
 def to_axis_order(text: str, numbers: Sequence[int]) -> str:
     """Transpose an array whose axes have these numbers to ascending order."""
-    move = _misplaced(numbers)
-    return text if move is None else f"jnp.moveaxis({text}, {move[0]}, {move[1]})"
+    if list(numbers) == sorted(numbers):
+        return text
+    if move := _misplaced(numbers):
+        return f"jnp.moveaxis({text}, {move[0]}, {move[1]})"
+    return _transposed(text, [list(numbers).index(k) for k in sorted(numbers)])
 
 
 def from_axis_order(text: str, numbers: Sequence[int]) -> str:
     """Transpose an array with ascending axes to this order of axis numbers."""
-    move = _misplaced(numbers)
-    return text if move is None else f"jnp.moveaxis({text}, {move[1]}, {move[0]})"
+    if list(numbers) == sorted(numbers):
+        return text
+    if move := _misplaced(numbers):
+        return f"jnp.moveaxis({text}, {move[1]}, {move[0]})"
+    return _transposed(text, [sorted(numbers).index(k) for k in numbers])
+
+
+def _transposed(text: str, axes: Sequence[int]) -> str:
+    return f"jnp.transpose({text}, ({', '.join(map(str, axes))}))"
 
 
 def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
-    """The position of the only axis that is out of order, and its place; ``None`` if in order."""
+    """The position of the only axis that is out of order, and its place; ``None``: not one axis."""
     ordered = sorted(numbers)
     for k in ordered:
         others = [n for n in numbers if n != k]

@@ -34,7 +34,9 @@ def kernel_buffer(store: Buffer) -> KernelBuffer:
         dtype=store.dtype,
         keys=store.keys,
         axes=tuple(
-            KernelAxis(dim=a.dim, size=a.size, ring=a.ring, least=a.least, behind=a.behind)
+            KernelAxis(
+                dim=a.dim, size=a.size, ring=a.ring, least=a.least, behind=a.behind, ahead=a.ahead
+            )
             for a in store.axes
         ),
         shape=store.shape,

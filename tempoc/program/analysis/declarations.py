@@ -143,6 +143,7 @@ class DeclarationChecker:
         self.require(plain and len(some) <= 1, where, "cannot grow that way")
         inner = [axis.behind for axis in store.axes if axis.behind]
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
+        fits = fits and not any(axis.ahead and axis.behind for axis in store.axes)
         self.require(fits, where, "its axes cannot stand in that order")
 
     def interface(self) -> None:

@@ -24,7 +24,8 @@ class BufferAxis:
     """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
 
     One that grows has ``least`` slots at first and at most ``size``; 0: it does not grow.
-    ``behind`` is the number of spatial axes before it.
+    ``behind`` is the number of spatial axes before it. ``ahead``: it stands before all axes that
+    are not.
     """
 
     dim: str
@@ -32,6 +33,7 @@ class BufferAxis:
     ring: bool = False
     least: int = 0
     behind: int = 0
+    ahead: bool = False
 
     @property
     def grows(self) -> bool:
@@ -70,7 +72,8 @@ class Buffer:
     def order(self) -> tuple[int, ...]:
         """The axes of an array in memory order: a permutation of ``[*axes, *shape]``."""
         inner = [k for k, axis in enumerate(self.axes) if axis.behind]
-        order = [k for k, axis in enumerate(self.axes) if not axis.behind]
+        order = [k for k, axis in enumerate(self.axes) if axis.ahead]
+        order += [k for k, axis in enumerate(self.axes) if not axis.ahead and not axis.behind]
         order += range(len(self.axes), len(self.axes) + len(self.shape))
         for k in inner:
             order.insert(len(self.axes) - len(inner) + self.axes[k].behind, k)

@@ -69,6 +69,20 @@ class Layout:
         shape = self.shaped(now) if now else self.shape
         return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the axes lie in memory in their order."""
+        return self.order == (*range(len(self.order)),)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shape of a cell with its axes in their order."""
+        return tuple(self.shape[self.order.index(k)] for k in range(len(self.order)))
+
+    def arranged(self, array: HostArray) -> HostArray:
+        """An array with its axes in their order, as a cell."""
+        return array if self.is_plain else np.ascontiguousarray(array.transpose(self.order))
+
     def slot(self, key: PointIndex) -> PointIndex:
         """The key reduced to the slot of its cell."""
         return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
@@ -247,6 +261,7 @@ def place_given(
     for i in program.inputs:
         source = bindings.inputs[i.name]
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
+            array = layouts[i.store].arranged(array)
             _check_cell(array, layouts[i.store])
             placed[i.store] = {(): array}
         else:
@@ -324,6 +339,7 @@ def _cells(
                 at = where | dict(zip(stacked, point, strict=True))
                 part = read(tuple(at[d] for d in outer))[cut]
                 array[tuple(at[d] if d in stacked else slice(None) for d in store.axes)] = part
+        array = store.arranged(array)
         _check_cell(array, store)
         if store.away:
             cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)

@@ -62,8 +62,8 @@ class OutputSlice:
 
     def part(self, array: HostArray) -> HostArray:
         """The part of one cell that the output reads, without padding."""
-        order = self.layout.order
-        if order != (*range(len(order)),):
+        if not self.layout.is_plain:
+            order = self.layout.order
             array = array.transpose([order.index(k) for k in range(len(order))])
         for axis, cut in enumerate(self.slices):
             if isinstance(cut, tuple):
@@ -88,7 +88,7 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
             slices.append(slice(indices.start, indices.stop, indices.step))
     slices += [slice(0, n, 1) for n in shape]
     squeezed = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
-    plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
+    plain = layout.is_plain and layout.group < 0
     full = [slice(0, n, 1) for n in layout.shape]
     return OutputSlice(
         layout=layout,
@@ -106,10 +106,9 @@ def _check(
     output: ProgramOutput, layout: Layout, points: Mapping[str, range], shape: tuple[int, ...]
 ) -> None:
     """Raises ``RunError`` if an output reads what a cell does not have."""
-    extents = [layout.shape[layout.order.index(k)] for k in range(len(layout.order))]
     pairs = zip(layout.axes, layout.rings, strict=True)
     read = [0 if ring or not points[d] else points[d][-1] + 1 for d, ring in pairs]
-    for end, extent in zip((*read, *shape), extents, strict=True):
+    for end, extent in zip((*read, *shape), layout.extents, strict=True):
         if not 0 <= end <= extent:
             raise RunError(errors.short_store(output.name, end, extent, layout.name))
     for dim in points:
