@@ -13,6 +13,7 @@ import pytest
 from tempoc.base.limits import LIMITS, TABLE, Limits, flag_name
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
@@ -28,6 +29,8 @@ LINEAR = {
     "stray_lines": 100, "outside": 40,
 }  # fmt: skip
 """Families whose work is in proportion to `n`, and the `n` at which that is measured."""
+COMPILED = ("branches", "reads", "scans")
+"""Families of which compiling takes work in proportion to `n` as well."""
 QUADRATIC = {"dims": 12}
 """Families whose work grows with the square."""
 REFUSED = {
@@ -82,6 +85,16 @@ def test_work_grows_in_step(name: str) -> None:
     n, most = (LINEAR[name], DOUBLED) if name in LINEAR else (QUADRATIC[name], SQUARED)
     check(FAMILIES[name](2))  # what is computed once in a process
     assert work(name, 2 * n) < most * work(name, n)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_the_work_of_compiling_grows_in_step(name: str) -> None:
+    def compiling(n: int) -> int:
+        loaded = load_source(Source("m.rt", FAMILIES[name](n)), tolerant=True)
+        return calls_of(lambda: Compilation(loaded, Options()).emitted)
+
+    compiling(2)  # what is computed once in a process
+    assert compiling(40) < DOUBLED * compiling(20)
 
 
 def test_the_measure_tells_powers_apart() -> None:

@@ -16,9 +16,11 @@ def equation_lines(equations: Iterable[Span], program: str) -> tuple[str, ...]:
     outer = _outermost(spans)
     outermost = [s for s in spans if s in outer]
 
+    paths = {path: PurePath(path) for path in dict.fromkeys(s.source.path for s in outermost)}
+
     # The program's own equations first, wherever the files lie.
     def place(span: Span) -> tuple[bool, str, int]:
-        path = PurePath(span.source.path)
+        path = paths[span.source.path]
         return path.stem != program, path.name, span.line
 
     texts = {place(s)[1:]: _source_text(s) for s in sorted(outermost, key=place)}

@@ -56,9 +56,9 @@ def merge_duplicates(graph: Graph) -> Graph:
 def _value_classes(graph: Graph) -> dict[str, int]:
     """The number of each node's class.
 
-    After a split, the worklist has the classes with a node that reads a node of a new class, or
-    whose `cond` does (Hopcroft, An n log n algorithm for minimizing states in a
-    finite automaton, 1971, without the choice of the smaller part).
+    After a split, of which the largest part keeps its number, the worklist has the nodes that read
+    a node of a new class, or whose `cond` does (Hopcroft, An n log n algorithm for minimizing
+    states in a finite automaton, 1971).
     """
     classes = _numbered({name: _initial_key(node) for name, node in graph.nodes.items()})
     conditions = branch_conditions(graph)
@@ -66,9 +66,9 @@ def _value_classes(graph: Graph) -> dict[str, int]:
     for name, node in graph.nodes.items():
         for source in dict.fromkeys(_sources(node, conditions[name])):
             uses[source].append(name)
-    members: dict[int, list[str]] = {}
+    members: dict[int, dict[str, None]] = {}
     for name, number in classes.items():
-        members.setdefault(number, []).append(name)
+        members.setdefault(number, {})[name] = None
 
     places = {
         name: _operand_keys(node) for name, node in graph.nodes.items() if _is_unordered(node)
@@ -82,22 +82,30 @@ def _value_classes(graph: Graph) -> dict[str, int]:
             (classes[n.condition.source], _condition_key(n)) for n in conditions[name]
         )
 
-    worklist = dict.fromkeys(members)
+    worklist = dict.fromkeys(graph.nodes)
     while worklist:
+        changed: dict[int, list[str]] = {}
+        for name in worklist:
+            changed.setdefault(classes[name], []).append(name)
         moved: list[str] = []
-        for number in worklist:
+        for number, names in changed.items():
             if len(members[number]) == 1:
                 continue
             parts: dict[ValueKey, list[str]] = {}
-            for name in members[number]:
+            for name in names:
                 parts.setdefault(key(name), []).append(name)
-            members[number], *others = parts.values()
-            for part in others:
+            # The others of the class read nothing of a new class: they are a part by themselves.
+            inside = {*names}
+            others = [n for n in members[number] if n not in inside]
+            *smaller, _ = sorted([*parts.values(), *([others] if others else [])], key=len)
+            for part in smaller:
                 fresh = len(members)
-                members[fresh] = part
+                members[fresh] = dict.fromkeys(part)
+                for name in part:
+                    del members[number][name]
                 classes.update(dict.fromkeys(part, fresh))
                 moved += part
-        worklist = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
+        worklist = dict.fromkeys(reader for name in moved for reader in uses[name])
     return classes
 
 
