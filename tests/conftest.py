@@ -9,8 +9,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
 pytest_plugins = [
-    "tests.support.disks",
+    "tests.support.session.disks",
     "tests.support.golden",
-    "tests.support.kernels",
-    "tests.support.stages",
+    "tests.support.session.kernels",
+    "tests.support.session.stages",
 ]

@@ -16,7 +16,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.verification.verify import verify
-from tests.support.stages import is_patched
+from tests.support.session.stages import is_patched
 
 
 def graph_of(text: str, defines: Mapping[str, str] | None = None) -> Graph:

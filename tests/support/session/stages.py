@@ -176,4 +176,4 @@ def shared_stages(shared_kernels: None, not_synced: None) -> Iterator[None]:
 @pytest.fixture
 def each_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each compilation computes its stages, as in a process that compiles one program."""
-    monkeypatch.setattr("tests.support.stages.is_patched", lambda: True)
+    monkeypatch.setattr("tests.support.session.stages.is_patched", lambda: True)

@@ -28,6 +28,9 @@ QUICK = {
     "xla_llvm_disable_expensive_passes": (True, False),
     "xla_cpu_parallel_codegen_split_count": (1, 32),
     "xla_cpu_use_fusion_emitters": (False, True),
+    "xla_llvm_enable_alias_scope_metadata": (False, True),
+    "xla_llvm_enable_invariant_load_metadata": (False, True),
+    "xla_llvm_enable_noalias_metadata": (False, True),
 }
 OPERATIONS = ("xla_cpu_use_fusion_emitters",)
 """Those of them that decide what XLA's own operations are."""
