@@ -57,13 +57,14 @@ def loops_in_front(
 
 def _has_range_in_loop(tensor: str, dims: Collection[str], statements: Statements) -> bool:
     """Whether a statement in a loop reads or writes a range along some dimensions."""
-    accesses = [*statements.readers(tensor), *statements.writers(tensor)]
+    accesses = [(s, read.entries) for s, read in statements.readers(tensor)]
+    accesses += [(s, write.entries) for s, write in statements.writers(tensor)]
     domain = statements.tensors[tensor].domain.dims
     return any(
         isinstance(entry, ix.Slice) and dim in dims
-        for statement, access in accesses
+        for statement, entries in accesses
         if statement.domain.dims
-        for dim, entry in zip(domain, access.entries, strict=True)
+        for dim, entry in zip(domain, entries, strict=True)
     )
 
 

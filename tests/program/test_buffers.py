@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+import numpy as np
 import pytest
 
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
@@ -47,6 +48,16 @@ def test_an_axis_stands_behind_spatial_ones():
     assert store.order == (1, 2, 0, 3)
     assert store.dims == ("t", "b")
     assert store.growing == GROWING
+
+
+def test_axes_of_loops_stand_ahead():
+    loop, others = BufferAxis(dim="t", size=T, ahead=True), BufferAxis(dim="b", size=B)
+    store = Buffer(name="y", dtype="f32", axes=(others, loop), shape=(Const(4),))
+    cells = layout(store, {"B": 2, "T": 3})
+    assert (cells.order, cells.shape, cells.extents) == ((1, 0, 2), (3, 2, 4), (2, 3, 4))
+    array = np.arange(24).reshape(2, 3, 4)
+    np.testing.assert_array_equal(cells.arranged(array), array.transpose(1, 0, 2))
+    assert slots_text(store, EXTENTS, order=True) == "b: B, t: T ahead"
 
 
 @pytest.mark.parametrize("dtype", [d.value for d in DType])
