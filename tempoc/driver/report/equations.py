@@ -54,9 +54,7 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
 
     All equations of the main file have one; other statements if there is something to say.
     """
-    loaded = compilation.loaded
-    files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
-    places = _StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
+    loaded, places = compilation.loaded, statement_places(compilation)
     kernels = _kernels(compilation.optimized, places)
     remarks: dict[Span | None, list[Remark]] = {}
     for remark in _valid(compilation):
@@ -74,7 +72,7 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
 
 def _valid(compilation: Compilation) -> Iterator[Remark]:
     """All remarks but those of passes that decided anew later, about all or about a tensor."""
-    records = compilation.passes.records
+    records = () if compilation.is_plain else compilation.passes.records
     for k, record in enumerate(records):
         later = [r for r in records[k + 1 :] if r.step == record.step]
         if record.step in ANEW and later:
@@ -90,8 +88,15 @@ def _about(remark: Remark) -> tuple[Span, str] | None:
     return (remark.span, parts[1]) if remark.span is not None and len(parts) > 1 else None
 
 
+def statement_places(compilation: Compilation) -> StatementPlaces:
+    """The statements of the main file and of all modules."""
+    loaded = compilation.loaded
+    files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
+    return StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
+
+
 @dataclass(slots=True)
-class _StatementPlaces:
+class StatementPlaces:
     """The statements of all files."""
 
     files: list[tuple[Source, tuple[Span, ...]]]
@@ -121,7 +126,7 @@ def _statements(items: Iterable[ast.SyntaxNode]) -> Iterator[Span]:
             yield item.span
 
 
-def _kernels(graph: Graph, places: _StatementPlaces) -> dict[Span, list[EquationKernel]]:
+def _kernels(graph: Graph, places: StatementPlaces) -> dict[Span, list[EquationKernel]]:
     """For each statement the kernels with parts of it, in the order of the groups."""
     parts = [(g.name, [graph.nodes[m] for m in g.members]) for g in graph.groups]
     if not parts:
@@ -138,7 +143,7 @@ def _kernel(name: str, node: Node) -> EquationKernel:
     return EquationKernel(name=name, loops=loops, together=node.vector)
 
 
-def _served(members: list[Node], places: _StatementPlaces) -> dict[Span, None]:
+def _served(members: list[Node], places: StatementPlaces) -> dict[Span, None]:
     """The statements that nodes come from; numbers count only where there is nothing else."""
     statements: dict[Span, None] = {}
     for node in [n for n in members if not n.op.cheap] or members:
