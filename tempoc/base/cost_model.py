@@ -164,8 +164,12 @@ class CostModel:
 
     slow_parts: int = 3
     """How many loops and kernels are named."""
+    named_share: float = 0.02
+    """Further ones that take a smaller fraction of the time are not named."""
     telling_share: float = 0.2
     """What takes a smaller fraction of its loop is not explained."""
+    main_share: float = 0.5
+    """From this fraction on one operator is most of a kernel."""
     weighty_bytes: int = 16_384
     """A matrix from this size on is worth reading once for several products."""
     spread_elements: int = 16

@@ -7,7 +7,7 @@ own equations. What has no place in the source stands under the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.diagnostics.source import Source, Span
@@ -57,7 +57,7 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     loaded, places = compilation.loaded, statement_places(compilation)
     kernels = _kernels(compilation.optimized, places)
     remarks: dict[Span | None, list[Remark]] = {}
-    for remark in _valid(compilation):
+    for remark in valid_remarks(compilation):
         remarks.setdefault(places.around(remark.span), []).append(remark)
     main = [i.span for i in loaded.main.tree.items if isinstance(i, ast.Equation)]
     statements = [s for s in places.all if s in main or s in remarks]
@@ -70,7 +70,7 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     return tuple(chapters)
 
 
-def _valid(compilation: Compilation) -> Iterator[Remark]:
+def valid_remarks(compilation: Compilation) -> Iterator[Remark]:
     """All remarks but those of passes that decided anew later, about all or about a tensor."""
     records = () if compilation.is_plain else compilation.passes.records
     for k, record in enumerate(records):
@@ -93,6 +93,35 @@ def statement_places(compilation: Compilation) -> StatementPlaces:
     loaded = compilation.loaded
     files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
     return StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EquationText:
+    """The targets of an equation by name, and its condition, as they are written."""
+
+    targets: Mapping[str, str]
+    guard: str
+
+
+def equation_texts(compilation: Compilation) -> dict[Span | None, EquationText]:
+    """All equations by their places."""
+    modules = (compilation.loaded.main, *compilation.loaded.modules.values())
+    return {
+        equation.span: EquationText(
+            targets={t.name.name: t.span.text.split(":")[0].strip() for t in equation.targets},
+            guard=equation.guard.span.text if equation.guard is not None else "",
+        )
+        for module in modules
+        for equation in _equations(module.tree.items)
+    }
+
+
+def _equations(items: Iterable[ast.SyntaxNode]) -> Iterator[ast.Equation]:
+    for item in items:
+        if isinstance(item, ast.Def | ast.ForLoop):
+            yield from _equations(item.body)
+        elif isinstance(item, ast.Equation):
+            yield item
 
 
 @dataclass(slots=True)

@@ -6,14 +6,16 @@ grows linearly. The rates are those of the cost model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from tempoc.base.cost_model import CostModel
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.schedule.tree import (
     Execute,
     ScheduleTree,
@@ -24,11 +26,21 @@ from tempoc.schedule.tree import (
 )
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
-from tempoc.sdg.statements.statements import Statement
+from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 Values = Mapping[str, int]
+
+
+class _Times(NamedTuple):
+    """How often something runs, and in how many steps of loops that are not written out."""
+
+    executions: float
+    steps: int
+
+
+_ONCE = _Times(1.0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +48,15 @@ class TimedKernel:
     """The executions of a statement at one place of the schedule tree.
 
     ``loops`` are those around it, the outermost first, written-out ones included; ``count`` the
-    executions. ``fixed``, ``work`` and ``moved`` are nanoseconds of all of them: what a step costs
-    anyway, operations, and bytes. ``at``: the middle of everything it depends on.
+    executions, ``steps`` those of the loops that are not written out. ``fixed``, ``work`` and
+    ``moved`` are nanoseconds of all executions: what a step costs anyway, operations, and bytes.
+    ``at``: the middle of everything it depends on.
     """
 
     statement: Statement
     loops: tuple[TreeLoop, ...]
     count: float
+    steps: int
     fixed: float
     work: float
     moved: float
@@ -67,8 +81,16 @@ class ProgramPart:
         return sum(k.time for k in self.kernels)
 
     def share(self, kernel: TimedKernel) -> float:
-        """The fraction of the part's time that a kernel takes."""
-        return kernel.time / self.time if self.time else 0.0
+        """The fraction of the part's time that a kernel takes, at all of its places."""
+        name = kernel.statement.name
+        return sum(k.time for k in self.kernels if k.statement.name == name) / (self.time or 1.0)
+
+    @property
+    def dearest(self) -> tuple[TimedKernel, ...]:
+        """Each kernel once, at its most expensive place, the most expensive first."""
+        ordered = sorted(self.kernels, key=lambda k: -k.time)
+        first = {k.statement.name: k for k in reversed(ordered)}
+        return tuple(sorted(first.values(), key=lambda k: -self.share(k)))
 
 
 class Estimator:
@@ -95,33 +117,36 @@ class Estimator:
                 if evaluate(condition, self.values):
                     yield from self.outside(body)
             case TreeLoop():
-                yield ProgramPart(loop=tree, kernels=(*self.kernels(tree, (), 1.0, self.values),))
+                kernels = self.kernels(tree, (), _ONCE, self.values)
+                yield ProgramPart(loop=tree, kernels=tuple(kernels))
             case Execute():
-                yield ProgramPart(loop=None, kernels=(self.kernel(tree, (), 1.0, self.values),))
+                yield ProgramPart(loop=None, kernels=(self.kernel(tree, (), _ONCE, self.values),))
 
     def kernels(
-        self, tree: ScheduleTree, loops: tuple[TreeLoop, ...], count: float, at: Values
+        self, tree: ScheduleTree, loops: tuple[TreeLoop, ...], times: _Times, at: Values
     ) -> Iterator[TimedKernel]:
-        """The kernels of a subtree that is run ``count`` times."""
+        """The kernels of a subtree that is run so many times."""
         match tree:
             case TreeSequence(items=items):
                 for item in items:
-                    yield from self.kernels(item, loops, count, at)
+                    yield from self.kernels(item, loops, times, at)
             case TreeGuard(condition=condition, body=body):
                 often = holds(condition, loops, at, self.model.guard_samples)
                 if often:
-                    yield from self.kernels(body, loops, count * often, at)
-            case TreeLoop(var=var, body=body):
+                    fewer = _Times(times.executions * often, times.steps)
+                    yield from self.kernels(body, loops, fewer, at)
+            case TreeLoop(var=var, body=body, place=place):
                 steps = steps_of(tree, at)
                 if steps:
-                    middle = steps[(len(steps) - 1) // 2]
-                    inside = {**at, var: middle}
-                    yield from self.kernels(body, (*loops, tree), count * len(steps), inside)
+                    inside = {**at, var: steps[(len(steps) - 1) // 2]}
+                    run = 1 if place == "unrolled" else len(steps)
+                    more = _Times(times.executions * len(steps), times.steps * run)
+                    yield from self.kernels(body, (*loops, tree), more, inside)
             case Execute():
-                yield self.kernel(tree, loops, count, at)
+                yield self.kernel(tree, loops, times, at)
 
     def kernel(
-        self, execute: Execute, loops: tuple[TreeLoop, ...], count: float, at: Values
+        self, execute: Execute, loops: tuple[TreeLoop, ...], times: _Times, at: Values
     ) -> TimedKernel:
         """One kernel, at one place of the tree."""
         statement = self.compilation.statements.by_name[execute.statement]
@@ -139,25 +164,52 @@ class Estimator:
         return TimedKernel(
             statement=statement,
             loops=loops,
-            count=count,
-            fixed=count * fixed,
-            work=count * points * work,
-            moved=count * moved,
+            count=times.executions,
+            steps=times.steps,
+            fixed=times.executions * fixed,
+            work=times.executions * points * work,
+            moved=times.executions * moved,
             at=middle,
         )
+
+    def portion(self, kernel: TimedKernel, names: Collection[str]) -> float:
+        """The fraction of a kernel's operations that some of its nodes do."""
+        nodes = [self.graph.nodes[m] for m in kernel.statement.members]
+        times = {n.name: self.nanoseconds(n, kernel.at) for n in nodes}
+        return sum(times[n] for n in names) / (sum(times.values()) or 1.0)
 
     def nanoseconds(self, node: Node, at: Values) -> float:
         """The time of a node's operations at a point."""
         count = evaluate(node.op.work(operand_types(self.graph, node), node.types), at)
-        model = self.model
-        return count / (model.summed_per_ns if node.op.contraction else model.elementwise_per_ns)
+        steps = node.op.steps if isinstance(node.op, Recurrence) else ()
+        summed = node.op.contraction or any(op.contraction for op, _, _ in steps)
+        return count / (self.model.summed_per_ns if summed else self.model.elementwise_per_ns)
 
     def bytes(self, statement: Statement, at: Values) -> int:
         """What is read and written in stores at a point."""
         tensors = self.compilation.statements.tensors
-        reads = dict.fromkeys((r.tensor, r.entries) for r in statement.reads if not r.forwarded)
-        accesses = [*reads, *((w.tensor, w.entries) for w in statement.writes)]
-        return sum(evaluate(bytes_at(tensors[name], entries), at) for name, entries in accesses)
+        reads: dict[tuple[str, tuple[ix.Entry, ...]], int] = {}
+        for r in statement.reads:
+            if not r.forwarded:
+                reads[r.tensor, r.entries] = max(
+                    self.read(statement, r, at), reads.get((r.tensor, r.entries), 0)
+                )
+        written = (evaluate(bytes_at(tensors[w.tensor], w.entries), at) for w in statement.writes)
+        return sum(reads.values()) + sum(written)
+
+    def read(self, statement: Statement, read: Read, at: Values) -> int:
+        """The bytes of a read; of one that picks elements no more than these."""
+        size = evaluate(
+            bytes_at(self.compilation.statements.tensors[read.tensor], read.entries), at
+        )
+        node = self.graph.nodes[read.member]
+        if not node.op.picks or statement.vector or read.slot:
+            return size
+        moved = sum(
+            numpy_dtype(t.dtype).itemsize * prod(evaluate(e, at) for e in t.shape)
+            for t in node.types
+        )
+        return min(size, moved)
 
     def step(self, loops: tuple[TreeLoop, ...], statement: Statement) -> float:
         """What a call of a kernel costs by itself."""
@@ -209,4 +261,3 @@ def dims_of(kernel: TimedKernel, loop: TreeLoop) -> tuple[str, ...]:
             pairs = zip(kernel.statement.domain.dims, execute.point, strict=True)
             return tuple(d for d, e in pairs if loop.var in symbols(e))
     return ()
-

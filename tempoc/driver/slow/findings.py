@@ -6,21 +6,23 @@ pass made them loops. `kernel_findings` (``kernels.py``) explains what the kerne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.equations import valid_remarks
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of, is_around
-from tempoc.driver.slow.words import Words, bracketed, listed, quoted
+from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
 from tempoc.ops.control.until import Until
 from tempoc.pipeline.step import LoopReason, LoopRemark
 from tempoc.runtime.messages.units import size_text
 from tempoc.schedule.tree import TreeLoop
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
 NOTHING = "nothing to change: each step needs the one before"
@@ -30,12 +32,13 @@ NOTHING = "nothing to change: each step needs the one before"
 class Finding:
     """A reason (``why``), and a change of the program that helps, if there is one.
 
-    ``inherent``: the equations ask for it.
+    ``minor``: not worth a word beside others; ``is_scan``: steps within a kernel.
     """
 
     why: str
     help: str = ""
-    inherent: bool = False
+    minor: bool = False
+    is_scan: bool = False
 
 
 class LoopFindings:
@@ -46,31 +49,47 @@ class LoopFindings:
         self.graph = compilation.optimized
         self.estimator = estimator
         self.words = words
-        self.cycles = LoopCycles(self.graph, compilation.space_of(self.graph))
-        self.remarks = [(r, r.loop) for r in compilation.remarks if r.loop is not None]
+        self.cycles = LoopCycles(self.graph, compilation.space_of(self.graph), words)
+        self.remarks = [(r, r.loop) for r in valid_remarks(compilation) if r.loop is not None]
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the loops of a part, outer loops first."""
         chains = {id(x): k.loops for k in part.kernels for x in k.loops}
         loops = {id(x): x for k in part.kernels for x in k.loops if x.place != "unrolled"}
         carried: dict[str, LoopCycle] = {}
+        told: set[tuple[str, str]] = set()
         for loop in loops.values():
             inside = [k for k in part.kernels if is_around(k, loop)]
             if sum(k.time for k in inside) < MODEL.telling_share * part.time:
                 continue
             around = chains[id(loop)][: chains[id(loop)].index(loop)]
-            if self.estimator.is_on_host(loop, (*around, loop)):
+            on_host = self.estimator.is_on_host(loop, (*around, loop))
+            if on_host and not any(self.estimator.is_on_host(x, around) for x in around):
                 yield self.on_host(loop)
-            names = [m for k in inside for m in k.statement.members]
-            dims = dict.fromkeys(d for k in inside for d in dims_of(k, loop))
-            outer = [d for x in around for k in inside for d in dims_of(k, x)]
-            cycle = None
-            for dim in dims:
-                cycle = cycle or self.cycles.carried(names, dim, outer)
+            if (tile := self.tile(loop)) is not None:
+                yield tile
+                continue
+            cycle = self.carried(loop, around, inside)
             if cycle is not None:
                 carried[loop.var] = cycle
-                yield self.cycle(loop, cycle, self.cells(around, carried, inside, names, loop))
-            yield from self.without_cycle(part, loop, inside, cycle)
+                yield self.cycle(loop, cycle, self.cells(part, around, carried, loop))
+            if not on_host:
+                for finding, key in self.without_cycle(part, loop, inside, cycle):
+                    if key not in told:
+                        yield finding
+                    told.add(key)
+
+    def carried(
+        self, loop: TreeLoop, around: tuple[TreeLoop, ...], inside: list[TimedKernel]
+    ) -> LoopCycle | None:
+        """The cycle of equations that makes a loop, effects aside, whose lines are in order."""
+        names = [m for k in inside for m in k.statement.members if self.graph.nodes[m].op.pure]
+        outer = [d for x in around for k in inside for d in dims_of(k, x)]
+        for dim in dict.fromkeys(d for k in inside for d in dims_of(k, loop)):
+            cycle = self.cycles.carried(names, dim, outer)
+            if cycle is not None:
+                return cycle
+        return None
 
     # ------------------------------------------------------------ on the host
 
@@ -82,7 +101,9 @@ class LoopFindings:
                 why=f"{start}: that is how it is with --no-regions, -O0 and -O1",
                 help="compile with -O2",
             )
-        remark = next((x for r, x in self.remarks if r.step == "regions" and x.dim == loop.var), None)
+        remark = next(
+            (x for r, x in self.remarks if r.step == "regions" and x.dim == loop.var), None
+        )
         if remark is None:
             return Finding(why=f"{start}: a loop around it does")
         why, help_ = self.host_reason(remark)
@@ -155,14 +176,15 @@ class LoopFindings:
 
     def cells(
         self,
+        part: ProgramPart,
         around: tuple[TreeLoop, ...],
         carried: dict[str, LoopCycle],
-        inside: list[TimedKernel],
-        names: list[str],
         loop: TreeLoop,
     ) -> str:
         """The outer loop of a nest over cells of which diagonals could be computed at once."""
+        inside = [k for k in part.kernels if is_around(k, loop)]
         for outer in reversed(around):
+            names = [m for k in part.kernels if is_around(k, outer) for m in k.statement.members]
             if outer.var in carried and not any(k.statement.vector for k in inside):
                 dims = [(o, d) for k in inside for o in dims_of(k, outer) for d in dims_of(k, loop)]
                 if dims and all(self.cycles.goes_diagonally(names, o, d) for o, d in set(dims)):
@@ -181,8 +203,8 @@ class LoopFindings:
             )
         length = self.universe_length(loop)
         if length:
-            return Finding(why=f"{why}; {length} decides how many steps there are", inherent=True)
-        return Finding(why=why, inherent=True)
+            return Finding(why=f"{why}; {length} decides how many steps there are")
+        return Finding(why=why)
 
     def universe_length(self, loop: TreeLoop) -> str:
         """What decides the number of steps of a loop while it runs; empty if bounds do."""
@@ -194,45 +216,71 @@ class LoopFindings:
 
     def without_cycle(
         self, part: ProgramPart, loop: TreeLoop, inside: list[TimedKernel], cycle: LoopCycle | None
-    ) -> Iterator[Finding]:
-        """Why what is in no cycle is computed step by step."""
-        for kernel in sorted(inside, key=lambda k: -k.time):
+    ) -> Iterator[tuple[Finding, tuple[str, str]]]:
+        """Why what is in no cycle is computed step by step; with the kernel and the reason."""
+        kernels = [k for k in part.dearest if is_around(k, loop)]
+        telling = [k for k in kernels if part.share(k) >= MODEL.telling_share]
+        for kernel in telling or ([] if cycle else kernels[:1]):
             members = [m for m in kernel.statement.members if not self.graph.nodes[m].op.cheap]
+            members = members or [*kernel.statement.members]
             dims = dims_of(kernel, loop)
-            cyclic = cycle is not None and not cycle.nodes.isdisjoint(kernel.statement.members)
-            if cyclic or not dims or part.share(kernel) < MODEL.telling_share:
+            if not dims:
                 continue
-            remark = self.reason(members or [*kernel.statement.members], dims)
-            if remark is not None and (finding := self.step_by_step(kernel, remark)):
-                yield finding
+            if cycle is not None:
+                free = [m for m in members if not self.needs([m], cycle, inside)]
+                work = self.estimator.portion(kernel, free)
+                members = free if work * part.share(kernel) >= MODEL.telling_share else []
+            if not members:
+                continue
+            remark = self.reason(kernel, members, dims)
+            if remark is not None and (finding := self.step_by_step(kernel, members, remark)):
+                yield finding, (kernel.statement.name, remark.reason)
                 return
-            if remark is None and cycle is None and self.words.name(dims[0]) == loop.var:
-                tile = self.tile(loop)
-                if tile is not None:
-                    yield tile
-                    return
 
-    def reason(self, members: list[str], dims: tuple[str, ...]) -> LoopRemark | None:
-        """The last remark of `vectorize` on some nodes, or on all that a dimension has."""
+    def needs(self, names: list[str], cycle: LoopCycle, inside: list[TimedKernel]) -> bool:
+        """Whether nodes of a loop are in its cycle, or made of what is, step by step."""
+        within = {m for k in inside for m in k.statement.members}
+
+        def operands(name: str) -> list[str]:
+            sources = [e.source for e in self.graph.nodes[name].inputs]
+            through = [s for n in sources for s in self.graph.nodes[n].sources]
+            return [s for s in (*sources, *through) if s in within]
+
+        reached: dict[str, None] = reachable(names, operands)
+        return not cycle.nodes.isdisjoint(reached)
+
+    def reason(
+        self, kernel: TimedKernel, members: list[str], dims: tuple[str, ...]
+    ) -> LoopRemark | None:
+        """The remark of `vectorize` on most of some nodes, or else on all that a dimension has."""
         stars = [x for r, x in self.remarks if r.step == "vectorize" and x.dim in dims]
-        own = [x for x in stars if set(x.nodes) & {*members}]
-        return next(reversed(own or [x for x in stars if not x.nodes]), None)
+        own = {x: [m for m in members if m in x.nodes] for x in stars if self.is_about(x)}
+        own = {x: nodes for x, nodes in own.items() if nodes}
+        if own:
+            return max(own, key=lambda x: self.estimator.portion(kernel, own[x]))
+        return next((x for x in stars if not x.nodes), None)
 
-    def step_by_step(self, kernel: TimedKernel, remark: LoopRemark) -> Finding | None:
-        """Why a kernel outside of all cycles has no star."""
+    def is_about(self, remark: LoopRemark) -> bool:
+        """Whether a remark explains its dimension: a condition does if it names it."""
+        guards = [
+            self.words.guard(self.graph.nodes[n]) for n in remark.nodes if n in self.graph.nodes
+        ]
+        named = any(re.search(rf"\b{remark.dim}\b", g) for g in guards if g)
+        return remark.reason != "holes" or named or not any(guards)
+
+    def step_by_step(
+        self, kernel: TimedKernel, free: list[str], remark: LoopRemark
+    ) -> Finding | None:
+        """Why nodes of a kernel that are in no cycle have no star."""
         dim = remark.dim
-        members = [self.graph.nodes[m] for m in kernel.statement.members if m in remark.nodes]
-        nodes = members or [self.graph.nodes[m] for m in kernel.statement.members]
-        names = quoted([self.words.name(n.name) for n in nodes])
-        start = f"{names} ({self.words.lines(nodes)}) does not need other `{dim}`"
+        named = [m for m in free if m in remark.nodes] or free
+        nodes = [self.graph.nodes[m] for m in named]
+        names = list(dict.fromkeys(self.words.name(n.name) for n in nodes))
+        need = "needs" if len(names) == 1 else "need"
+        start = f"{quoted(names)} ({self.words.lines(nodes)}) {need} nothing of other `{dim}`"
         match remark.reason:
             case "holes":
-                guard = self.guard(nodes)
-                return Finding(
-                    why=f"{start}, but its points{guard} are no box, so they are visited one by one",
-                    help="one equation for each side, with one condition on one dimension "
-                    f"(`when {dim} == 0`), or `where` over all points",
-                )
+                return self.holes(start, nodes)
             case "outside" | "partial":
                 what = "reads" if remark.reason == "outside" else "writes"
                 return Finding(
@@ -248,6 +296,7 @@ class LoopFindings:
                     help=f"where that fits, read it as one tensor: `all = "
                     f"{bracketed(self.words.name(nodes[-1].name), self.whole(nodes[-1], dim))}`, "
                     f"then `all[{dim}]`",
+                    minor=2 * kernel.fixed > kernel.time,
                 )
             case "shown":
                 return Finding(
@@ -260,25 +309,57 @@ class LoopFindings:
                     return None
                 return Finding(
                     why=f"{start}, but how many there are is found out by {self.until(bound)}",
-                    inherent=True,
                 )
             case "ahead":
                 return self.ahead(remark)
+            case "cycle":
+                return self.elsewhere(start, dim) or self.ahead(remark)
             case _:
                 return None
+
+    def elsewhere(self, start: str, dim: str) -> Finding | None:
+        """A kernel that is in a cycle at other points than those of this loop."""
+        cycle = self.cycles.carried(self.graph.nodes, dim, ())
+        if cycle is None:
+            return None
+        why = cycle_text(cycle, self.graph, self.words)
+        return Finding(
+            why=f"{start} in this loop, but one kernel computes these and other steps, where {why}",
+            help="write the steps that need nothing of others as equations of their own: they are "
+            "computed all at once",
+        )
 
     def whole(self, node: Node, dim: str) -> tuple[ix.Entry, ...]:
         """All points of one dimension, the same point of the others."""
         bound = ix.Sym(self.graph.universe.dim(dim).bound)
-        return tuple(
-            ix.Slice(ix.ZERO, bound) if d == dim else ix.Sym(d) for d in node.domain.dims
-        )
+        return tuple(ix.Slice(ix.ZERO, bound) if d == dim else ix.Sym(d) for d in node.domain.dims)
 
-    def guard(self, nodes: list[Node]) -> str:
-        """The condition of an equation, as it is written."""
-        conditions = [n.domain.where for n in nodes if n.domain.where != ix.TRUE]
-        text = show(conditions[0]) if conditions else ""
-        return f" (`{text}`)" if text and len(text) <= 60 else ""
+    def holes(self, start: str, nodes: list[Node]) -> Finding:
+        """Points that are no box: by a condition, since others are not read, or since other
+        equations have them."""
+        guard = next((g for n in nodes if (g := self.words.guard(n))), "")
+        name = self.words.name(nodes[-1].name)
+        reduced = [r for r in self.compilation.remarks if r.step == "reduce_domain"]
+        if not guard and any(f"`{n.name}`" in r.message for n in nodes for r in reduced):
+            dims = nodes[-1].domain.dims
+            ends = [ix.Sym(self.graph.universe.dim(d).bound) for d in dims]
+            box = bracketed(name, [ix.Slice(ix.ZERO, e) for e in ends])
+            return Finding(
+                why=f"{start}, but only what is read of it is computed, and these points are no "
+                f"box, so they are visited one by one",
+                help=f"read it as a whole (`all = {box}`, then `all[{']['.join(dims)}]`), and all "
+                "of it is computed at once",
+            )
+        shown = f" (`when {guard}`)" if guard and len(guard) <= 2 * LONGEST else ""
+        others = self.words.guards(name)
+        if not guard and others:
+            shown = f", without those of `when {others[0]}`,"
+        return Finding(
+            why=f"{start}, but the points of its equation{shown} are no box, so they are visited "
+            f"one by one",
+            help="write one equation for each side, each with one condition on one dimension, or "
+            "choose with `where` at all points",
+        )
 
     def ahead(self, remark: LoopRemark) -> Finding:
         """Equations that read what no loop has computed yet."""
@@ -322,7 +403,7 @@ class LoopFindings:
         start = f"`{name}`" + (f" ({line})" if line else "")
         why = f"{start} is computed in tiles, since as a whole it would take {size_text(size)}"
         if size > MODEL.array_bytes:
-            return Finding(why=why, inherent=True)
+            return Finding(why=why, help="nothing to change, unless that much memory is there")
         known = {b.name for b in self.compilation.graph.universe.bounds if b.value is None}
         bounds = [b for b in symbols(data.size) if b in known]
         facts = listed([f"`assume {b} <= {self.estimator.values[b]}`" for b in bounds])

@@ -10,7 +10,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at, thousands_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.driver.slow.findings import NOTHING, Finding
-from tempoc.driver.slow.words import Words, quoted
+from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.tensor.joining import Concat
 from tempoc.runtime.messages.units import size_text
@@ -32,13 +32,14 @@ class KernelFindings:
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the kernels that take most of a part's time."""
-        for kernel in sorted(part.kernels, key=lambda k: -k.time):
+        for kernel in part.dearest:
             if part.share(kernel) >= MODEL.telling_share:
                 yield from self.range(kernel)
                 yield from self.concatenation(kernel)
                 yield from self.matrix(kernel)
                 yield from self.spread(kernel)
                 yield from self.scan(kernel)
+                yield from self.operator(part, kernel)
         whole = self.whole(part)
         if whole is not None:
             yield whole
@@ -55,11 +56,12 @@ class KernelFindings:
             (n, e, dim)
             for n in self.nodes(kernel)
             for e in n.inputs
+            if not n.op.picks
             for dim in self.growing(n, e, kernel)
         ]
         if not grows:
             return
-        node, edge, dim = grows[-1]
+        node, _, dim = grows[-1]
         names = [self.words.read(e) for _, e, d in grows if d == dim]
         bound = self.estimator.values[self.graph.universe.dim(dim).bound]
         pairs = thousands_text(bound * bound // 2)
@@ -83,7 +85,8 @@ class KernelFindings:
                     last = self.estimator.values[self.graph.universe.dim(dim).bound] - 1
                     at = {**self.estimator.values, **kernel.at}
                     ends = [evaluate(size, {**at, dim: value}) for value in (last // 4, last)]
-                    if max(ends) >= MODEL.long_range and max(ends) > 2 * min(ends):
+                    long = evaluate(size, at) >= MODEL.long_range
+                    if long and (max(ends) > 2 * min(ends)):
                         yield dim
 
     # ------------------------------------------------------------ copies
@@ -109,6 +112,25 @@ class KernelFindings:
                     f"(`x[0:{varying[0]}+1]`)",
                 )
                 return
+
+    # ------------------------------------------------------------ operations
+
+    def operator(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
+        """One operator that does most of what a kernel does."""
+        if kernel.work < MODEL.main_share * part.time:
+            return
+        portions = {n: self.estimator.portion(kernel, [n.name]) for n in self.nodes(kernel)}
+        node = max(portions, key=lambda n: portions[n])
+        if portions[node] < MODEL.main_share or len(portions) == 1:
+            return
+        count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
+        where = self.words.line(node)
+        step = "a step" if part.loop is not None else "a point"
+        yield Finding(
+            why=f"{portions[node]:.0%} of the operations are those of {where}: "
+            f"{thousands_text(count)} at {step}",
+            minor=part.loop is None,
+        )
 
     # ------------------------------------------------------------ memory
 
@@ -157,7 +179,10 @@ class KernelFindings:
             inner = prod(evaluate(e, self.estimator.values) for e in store.shape)
             if count < MODEL.spread_elements or inner >= MODEL.spread_elements:
                 continue
-            if self.size(read, kernel) * kernel.count / MODEL.bytes_per_ns < kernel.moved / 4:
+            if (
+                self.size(read, kernel) * kernel.count / MODEL.bytes_per_ns
+                < kernel.moved * MODEL.telling_share
+            ):
                 continue
             outer, dim = before[0].dim, axes[steps[-1]].dim
             yield Finding(
@@ -174,9 +199,11 @@ class KernelFindings:
         kernel = part.kernels[0]
         if any(isinstance(n.op, Recurrence) for n in self.nodes(kernel)):
             return None
-        most = max(kernel.statement.writes, key=lambda w: self.written(w.tensor, kernel), default=None)
+        most = max(
+            kernel.statement.writes, key=lambda w: self.written(w.tensor, kernel), default=None
+        )
         if kernel.moved <= kernel.work or most is None:
-            return Finding(why="its operations take the time, for all points at once", inherent=True)
+            return Finding(why="its operations take the time, for all points at once", minor=True)
         size = self.written(most.tensor, kernel)
         readers = [s for s, _ in self.compilation.statements.readers(most.tensor)]
         nodes = [self.graph.nodes[s.members[-1]] for s in readers]
@@ -184,7 +211,6 @@ class KernelFindings:
         return Finding(
             why=f"memory limits it: `{self.words.name(most.tensor)}` is written as a whole, "
             f"{size_text(size)} ({used})",
-            inherent=True,
         )
 
     def written(self, name: str, kernel: TimedKernel) -> int:
@@ -200,12 +226,12 @@ class KernelFindings:
         for node in self.nodes(kernel):
             if isinstance(node.op, Recurrence):
                 count = evaluate(node.op.count, kernel.at)
-                each = kernel.time / max(1, count) / 1000
-                names = quoted([self.words.name(node.name)])
+                each = time_text(kernel.time / max(1, count) * 1e-9)
+                names = quoted([self.words.defined(node)])
                 yield Finding(
                     why=f"{names} ({self.words.line(node)}) is a scan: {count} steps of "
-                    f"{each:.2g} us, one after the other",
-                    inherent=True,
+                    f"{each}, one after the other",
+                    is_scan=True,
                 )
                 return
 

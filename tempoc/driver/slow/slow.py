@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
+from tempoc.driver.slow.estimate import Estimator, ProgramPart
 from tempoc.driver.slow.findings import NOTHING, Finding, LoopFindings
 from tempoc.driver.slow.kernels import KernelFindings, fixed_cost
-from tempoc.driver.slow.words import Words, listed, quoted
+from tempoc.driver.slow.words import Words, listed, quoted, time_text
 from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.schedule.tree import TreeLoop
 from tempoc.sdg.evaluation.given_data import all_bounds
 
 WIDEST = 76
+WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class SlowPart:
     share: float
     equations: tuple[str, ...]
     findings: tuple[Finding, ...]
+    is_stepwise: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,11 @@ def slow_report(compilation: Compilation, bounds: Mapping[str, int] | None) -> S
         bounds=given,
         assumed=bounds is None,
         seconds=total * 1e-9,
-        parts=tuple(explain.part(p, total) for p in parts[: MODEL.slow_parts] if p.time),
+        parts=tuple(
+            explain.part(p, total)
+            for k, p in enumerate(parts[: MODEL.slow_parts])
+            if k == 0 or p.time >= MODEL.named_share * total
+        ),
         notes=(*_notes(compilation),),
     )
 
@@ -84,12 +91,13 @@ class _Explainer:
         self.kernels = KernelFindings(compilation, estimator, words)
 
     def part(self, part: ProgramPart, total: float) -> SlowPart:
-        """A part with its findings; what asks for no change stands first only if it is alone."""
+        """A part with its findings."""
         findings = [*self.loops.of(part), *self.kernels.of(part)]
-        extra = fixed_cost(part)
-        if extra is not None and not any(f.help for f in findings):
+        if any(f.help and not f.minor for f in findings):
+            findings = [f for f in findings if not f.minor]
+        elif extra := fixed_cost(part):
             findings.append(extra)
-        if part.loop is not None and not findings:
+        if not findings:
             findings.append(Finding(why="no pass recorded why this is a loop"))
         return SlowPart(
             title=self.title(part),
@@ -97,6 +105,7 @@ class _Explainer:
             share=part.time / total if total else 0.0,
             equations=self.equations(part),
             findings=tuple(dict.fromkeys(findings)),
+            is_stepwise=part.loop is not None or any(f.is_scan for f in findings),
         )
 
     def title(self, part: ProgramPart) -> str:
@@ -105,12 +114,12 @@ class _Explainer:
             return f"kernel `{part.kernels[0].statement.name}`, once"
         most = max(part.kernels, key=lambda k: k.time)
         loops = [x for x in most.loops if x.place != "unrolled"] or [part.loop]
-        steps = max(k.count for k in part.kernels if k.loops[: len(most.loops)] == most.loops)
+        steps = most.steps
         place = self.place(loops)
         names = listed([f"`{x.var}`" for x in loops])
         kind = "loops" if len(loops) > 1 else "loop"
-        each = time_text(part.time / max(1, steps) * 1e-9)
-        return f"the {kind} over {names} {place}, {round(steps)} steps of {each}"
+        each = time_text(part.time / steps * 1e-9)
+        return f"the {kind} over {names} {place}, {steps} steps of {each}"
 
     def place(self, loops: list[TreeLoop]) -> str:
         """Where loops run; of a nest the innermost counts, and is named."""
@@ -121,52 +130,49 @@ class _Explainer:
 
     def equations(self, part: ProgramPart) -> tuple[str, ...]:
         """The statements of the source that cost most, in source order."""
-        times: dict[tuple[str, str], float] = {}
-        for kernel in part.kernels:
-            for node in self.telling(kernel):
+        texts: dict[tuple[int, str], None] = {}
+        dearest = part.dearest
+        telling = [k for k in dearest if part.share(k) >= MODEL.telling_share]
+        for kernel in telling or dearest[: MODEL.slow_parts]:
+            nodes = [self.graph.nodes[m] for m in kernel.statement.members]
+            for node in [n for n in nodes if not n.op.cheap] or nodes:
                 span = self.words.statement(node)
                 if span is not None:
                     text = span.text.split("\n", 1)[0].strip()
                     text = text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
-                    key = (self.words.line_of(span), text)
-                    times[key] = max(times.get(key, 0.0), part.share(kernel))
-        kept = [k for k, share in times.items() if share >= MODEL.telling_share]
-        return tuple(f"{line}: {text}" for line, text in kept[: 2 * MODEL.slow_parts])
-
-    def telling(self, kernel: TimedKernel) -> list:  # type: ignore[type-arg]
-        nodes = [self.graph.nodes[m] for m in kernel.statement.members]
-        return [n for n in nodes if not n.op.cheap] or nodes
-
-
-def time_text(seconds: float) -> str:
-    """`1.2 us`, `34 ms`, `5 s`: two digits."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{_two(seconds / size)} {unit}"
-    return f"{_two(seconds * 1e9)} ns"
-
-
-def _two(value: float) -> str:
-    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+                    texts[span.line, f"{self.words.line_of(span)}: {text}"] = None
+        return tuple(text for _, text in sorted(texts)[: 2 * MODEL.slow_parts])
 
 
 def slow_text(report: SlowReport) -> str:
     """The report for people."""
     values = ", ".join(f"{name} = {value}" for name, value in report.bounds.items())
-    how = "no bounds are given; assumed: " if report.assumed and values else "for " if values else ""
-    head = f"{how}{values}{': ' if values else ''}about {time_text(report.seconds)} by the cost model"
-    lines = [head + " for CPUs"]
+    lines = [f"for {values}" + (", assumed since no --bounds are given" * report.assumed)]
+    lines = [
+        *(lines if values else ()),
+        f"about {time_text(report.seconds)} in all, estimated by the cost model",
+    ]
+    if not report.parts:
+        return "nothing is computed\n"
     for number, part in enumerate(report.parts, 1):
         lines += ["", f"{number}. {part.title}: {time_text(part.seconds)}, {part.share:.0%} of all"]
         lines += [f"     {e}" for e in part.equations]
         for finding in part.findings:
-            lines.append(f"   why: {finding.why}")
-            if finding.help:
-                lines.append(f"   help: {finding.help}")
-        if part.findings and not any(f.help for f in part.findings):
-            lines.append(f"   help: {_inherent(part)}")
-    return "\n".join([*lines, *(f"\nnote: {n}" for n in report.notes)]) + "\n"
+            lines += _wrapped("why: ", finding.why)
+            lines += _wrapped("help: ", finding.help) if finding.help else []
+        if not any(f.help for f in part.findings):
+            lines += _wrapped("help: ", NOTHING if part.is_stepwise else "nothing to change")
+    return "\n".join([*lines, *(line for n in report.notes for line in ("", f"note: {n}"))]) + "\n"
 
 
-def _inherent(part: SlowPart) -> str:
-    return NOTHING if "loop" in part.title or "scan" in part.findings[0].why else "nothing to change"
+def _wrapped(start: str, text: str) -> list[str]:
+    """Lines of a sentence, indented below its first."""
+    indent = " " * (3 + len(start))
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"   {start}",
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tempoc.base.names import COTANGENT
 from tempoc.diagnostics.source import Span
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.report.equations import StatementPlaces, statement_places
-from tempoc.ops.control.control import Merge
+from tempoc.driver.report.equations import StatementPlaces, equation_texts, statement_places
 from tempoc.ops.control.effects import EffectOp
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
@@ -25,24 +25,40 @@ class Words:
         self.source: Graph = compilation.graph
         self.graph: Graph = compilation.optimized
         self.places: StatementPlaces = statement_places(compilation)
-        self.merges = {
-            e.source: (n, k)
-            for n in self.graph.nodes.values()
-            if isinstance(n.op, Merge)
-            for k, e in enumerate(n.inputs)
-        }
+        self.roots = {name.split(".")[0] for name in self.source.nodes}
+        self.equations = equation_texts(compilation)
 
     def name(self, name: str) -> str:
         """The tensor of the source of which a node is a part."""
         node = self.graph.nodes.get(name)
         start = 1 if node is not None and isinstance(node.op, EffectOp) else 0
-        return (name.split(".")[start:] or [name])[0]
+        parts = name.split(".")[start:] or [name]
+        if len(parts) > 2 and parts[1] == COTANGENT and parts[2] in self.roots:
+            return f"grad({parts[0]}, {parts[2]})"
+        return parts[0]
 
     def span(self, node: Node) -> Span | None:
-        """Where a node comes from: in the main file if any of it does."""
-        same = self.source.nodes.get(self.name(node.name))
-        spans = [*node.spans, *(same.spans if same else ())]
-        return next((s for s in spans if s.source.path == self.main), spans[0] if spans else None)
+        """Where a node comes from: in the main file if any of it does, in the tensor's equation.
+
+        Of several equations the last, since recurrences are written after their start.
+        """
+        name = self.name(node.name)
+        same = self.source.nodes.get(name)
+        own, all_ = self.mine(node.spans), (*node.spans, *(same.spans if same else ()))
+        if same is not None and not own:
+            own = [] if any(s.source.path == self.main for s in node.spans) else self.mine(all_)
+        effect = isinstance(node.op, EffectOp)
+        inside = [s for s in all_ if s.source.path == self.main]
+        ordered = [*(() if effect else own[::-1]), *inside, *all_]
+        return ordered[0] if ordered else None
+
+    def mine(self, spans: Iterable[Span]) -> list[Span]:
+        """The places within an equation of the main file."""
+        return [
+            s
+            for s in spans
+            if s.source.path == self.main and self.places.around(s) in self.equations
+        ]
 
     def statement(self, node: Node) -> Span | None:
         """The statement of the source that a node comes from."""
@@ -56,7 +72,11 @@ class Words:
         """The same for a place."""
         if span is None:
             return ""
-        return f"line {span.line}" if span.source.path == self.main else f"{span.source.path}:{span.line}"
+        return (
+            f"line {span.line}"
+            if span.source.path == self.main
+            else f"{span.source.path}:{span.line}"
+        )
 
     def lines(self, nodes: Iterable[Node]) -> str:
         """`line 7`, or `lines 7 and 9`, of several nodes."""
@@ -65,14 +85,29 @@ class Words:
         return f"line{'s' * (len(numbers) > 1)} {listed([str(n) for n in numbers])}"
 
     def written(self, node: Node) -> str:
-        """What a node computes, as the left side of its equation: `h[t+1]`."""
-        merge, k = self.merges.get(node.name, (None, 0))
-        if merge is not None and isinstance(merge.op, Merge):
-            span = merge.inputs[k].span
-            if span is not None and self.name(merge.name) in span.text and fits(span.text):
-                return span.text
-            return bracketed(self.name(merge.name), merge.op.targets[k])
-        return bracketed(self.name(node.name), [ix.Sym(d) for d in node.domain.dims])
+        """What a node is a part of, as the left side of its equation: `h[t+1]`."""
+        name = self.name(node.name)
+        equation = self.equations.get(self.statement(node))
+        text = equation.targets.get(name, "") if equation is not None else ""
+        if "[" in text and fits(text):
+            return text
+        same = self.source.nodes.get(name, node)
+        return bracketed(name, [ix.Sym(d) for d in same.domain.dims])
+
+    def defined(self, node: Node) -> str:
+        """The first tensor that the equation of a node defines."""
+        equation = self.equations.get(self.statement(node))
+        return next(iter(equation.targets), "") if equation else self.name(node.name)
+
+    def guard(self, node: Node) -> str:
+        """The condition of a node's equation, as it is written; empty without one."""
+        equation = self.equations.get(self.statement(node))
+        return equation.guard if equation is not None else ""
+
+    def guards(self, name: str) -> list[str]:
+        """The short conditions of all equations of a tensor."""
+        texts = [e.guard for e in self.equations.values() if name in e.targets]
+        return [t for t in texts if t and fits(t)]
 
     def read(self, edge: Edge) -> str:
         """What an edge reads, as the source spells it if that is short: `h[t-1]`."""
@@ -107,3 +142,15 @@ def listed(items: Sequence[str], most: int = 4) -> str:
 def quoted(names: Sequence[str]) -> str:
     """`a`, `b` and `c`, in backquotes."""
     return listed([f"`{n}`" for n in dict.fromkeys(names)])
+
+
+def time_text(seconds: float) -> str:
+    """`1.2 us`, `34 ms`, `5 s`: two digits."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{_two(seconds / size)} {unit}"
+    return f"{_two(seconds * 1e9)} ns"
+
+
+def _two(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
