@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tempoc.base.graphs import edges_in_cycles
@@ -16,8 +16,6 @@ from tempoc.passes.analysis.dependence import (
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
-
-Signs = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

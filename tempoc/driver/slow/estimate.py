@@ -30,7 +30,7 @@ from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
-Values = Mapping[str, int]
+PointSizes = Mapping[str, int]
 
 
 class _Times(NamedTuple):
@@ -60,7 +60,7 @@ class TimedKernel:
     fixed: float
     work: float
     moved: float
-    at: Values
+    at: PointSizes
 
     @property
     def time(self) -> float:
@@ -96,7 +96,7 @@ class ProgramPart:
 class Estimator:
     """Estimates the parts of a program; ``values`` has all bounds, those of tiles too."""
 
-    def __init__(self, compilation: Compilation, values: Values, model: CostModel) -> None:
+    def __init__(self, compilation: Compilation, values: PointSizes, model: CostModel) -> None:
         self.compilation = compilation
         self.graph = compilation.optimized
         self.values = values
@@ -123,7 +123,7 @@ class Estimator:
                 yield ProgramPart(loop=None, kernels=(self.kernel(tree, (), _ONCE, self.values),))
 
     def kernels(
-        self, tree: ScheduleTree, loops: tuple[TreeLoop, ...], times: _Times, at: Values
+        self, tree: ScheduleTree, loops: tuple[TreeLoop, ...], times: _Times, at: PointSizes
     ) -> Iterator[TimedKernel]:
         """The kernels of a subtree that is run so many times."""
         match tree:
@@ -146,7 +146,7 @@ class Estimator:
                 yield self.kernel(tree, loops, times, at)
 
     def kernel(
-        self, execute: Execute, loops: tuple[TreeLoop, ...], times: _Times, at: Values
+        self, execute: Execute, loops: tuple[TreeLoop, ...], times: _Times, at: PointSizes
     ) -> TimedKernel:
         """One kernel, at one place of the tree."""
         statement = self.compilation.statements.by_name[execute.statement]
@@ -178,14 +178,14 @@ class Estimator:
         times = {n.name: self.nanoseconds(n, kernel.at) for n in nodes}
         return sum(times[n] for n in names) / (sum(times.values()) or 1.0)
 
-    def nanoseconds(self, node: Node, at: Values) -> float:
+    def nanoseconds(self, node: Node, at: PointSizes) -> float:
         """The time of a node's operations at a point."""
         count = evaluate(node.op.work(operand_types(self.graph, node), node.types), at)
         steps = node.op.steps if isinstance(node.op, Recurrence) else ()
         summed = node.op.contraction or any(op.contraction for op, _, _ in steps)
         return count / (self.model.summed_per_ns if summed else self.model.elementwise_per_ns)
 
-    def bytes(self, statement: Statement, at: Values) -> int:
+    def bytes(self, statement: Statement, at: PointSizes) -> int:
         """What is read and written in stores at a point."""
         tensors = self.compilation.statements.tensors
         reads: dict[tuple[str, tuple[ix.Entry, ...]], int] = {}
@@ -197,7 +197,7 @@ class Estimator:
         written = (evaluate(bytes_at(tensors[w.tensor], w.entries), at) for w in statement.writes)
         return sum(reads.values()) + sum(written)
 
-    def read(self, statement: Statement, read: Read, at: Values) -> int:
+    def read(self, statement: Statement, read: Read, at: PointSizes) -> int:
         """The bytes of a read; of one that picks elements no more than these."""
         size = evaluate(
             bytes_at(self.compilation.statements.tensors[read.tensor], read.entries), at
@@ -222,17 +222,17 @@ class Estimator:
         loops = around[: around.index(loop) + 1]
         if any(x.place == "device" and x.var not in self.on_host for x in loops):
             return False
-        kept = {x.loop.dim for x in self.compilation.remarks if x.loop and x.step == "regions"}
+        stay = {x.loop.dim for x in self.compilation.remarks if x.loop and x.step == "regions"}
         short = not self.compilation.options.on_device
-        return short or any(x.var in kept for x in loops)
+        return short or any(x.var in stay for x in loops)
 
 
-def steps_of(loop: TreeLoop, at: Values) -> range:
+def steps_of(loop: TreeLoop, at: PointSizes) -> range:
     """The values of a loop's variable."""
     return range(evaluate(loop.lower, at), evaluate(loop.upper, at), loop.step)
 
 
-def holds(condition: ix.Expr, loops: tuple[TreeLoop, ...], at: Values, samples: int) -> float:
+def holds(condition: ix.Expr, loops: tuple[TreeLoop, ...], at: PointSizes, samples: int) -> float:
     """The fraction of the steps of the innermost loop in which a condition holds."""
     if not loops:
         return float(bool(evaluate(condition, at)))

@@ -20,7 +20,7 @@ from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
 from tempoc.ops.control.until import Until
 from tempoc.pipeline.step import LoopReason, LoopRemark
 from tempoc.runtime.messages.units import size_text
-from tempoc.schedule.tree import TreeLoop
+from tempoc.schedule.tree import TreeLoop, walk
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
@@ -41,6 +41,13 @@ class Finding:
     is_scan: bool = False
 
 
+def loops_of(part: ProgramPart) -> Iterator[tuple[TreeLoop, tuple[TreeLoop, ...]]]:
+    """The loops of a part that are not written out, each with those around it."""
+    for tree, around in walk(part.loop) if part.loop is not None else ():
+        if isinstance(tree, TreeLoop) and tree.place != "unrolled":
+            yield tree, tuple(x for x in around if x.place != "unrolled")
+
+
 class LoopFindings:
     """Explains the loops of one program."""
 
@@ -54,15 +61,12 @@ class LoopFindings:
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the loops of a part, outer loops first."""
-        chains = {id(x): k.loops for k in part.kernels for x in k.loops}
-        loops = {id(x): x for k in part.kernels for x in k.loops if x.place != "unrolled"}
         carried: dict[str, LoopCycle] = {}
-        told: set[tuple[str, str]] = set()
-        for loop in loops.values():
+        explained: set[tuple[str, str]] = set()
+        for loop, around in loops_of(part):
             inside = [k for k in part.kernels if is_around(k, loop)]
             if sum(k.time for k in inside) < MODEL.telling_share * part.time:
                 continue
-            around = chains[id(loop)][: chains[id(loop)].index(loop)]
             on_host = self.estimator.is_on_host(loop, (*around, loop))
             if on_host and not any(self.estimator.is_on_host(x, around) for x in around):
                 yield self.on_host(loop)
@@ -75,9 +79,9 @@ class LoopFindings:
                 yield self.cycle(loop, cycle, self.cells(part, around, carried, loop))
             if not on_host:
                 for finding, key in self.without_cycle(part, loop, inside, cycle):
-                    if key not in told:
+                    if key not in explained:
                         yield finding
-                    told.add(key)
+                    explained.add(key)
 
     def carried(
         self, loop: TreeLoop, around: tuple[TreeLoop, ...], inside: list[TimedKernel]
@@ -168,8 +172,9 @@ class LoopFindings:
         """`stop`, line 5: what decides a length."""
         for node in self.graph.nodes.values():
             if isinstance(node.op, Until) and node.op.bound == bound:
-                line = self.words.line(node)
-                return f"`{self.words.name(node.name)}`" + (f", {line}" if line else "")
+                stop = self.graph.nodes[node.inputs[0].source]
+                line = self.words.line(stop)
+                return f"`{self.words.name(stop.name)}`" + (f", {line}" if line else "")
         return f"`{bound}`"
 
     # ------------------------------------------------------------ cycles
@@ -313,7 +318,7 @@ class LoopFindings:
             case "ahead":
                 return self.ahead(remark)
             case "cycle":
-                return self.elsewhere(start, dim) or self.ahead(remark)
+                return self.elsewhere(start, dim)
             case _:
                 return None
 
@@ -393,10 +398,10 @@ class LoopFindings:
 
     def tile(self, loop: TreeLoop) -> Finding | None:
         """A loop over tiles of a tensor that would be large."""
-        found = [(r, x) for r, x in self.remarks if x.reason == "tile" and x.dim == loop.var]
-        if not found:
+        tiles = [(r, x) for r, x in self.remarks if x.reason == "tile" and x.dim == loop.var]
+        if not tiles:
             return None
-        remark, data = found[0]
+        remark, data = tiles[0]
         line, name = self.words.line_of(remark.span), self.words.name(data.nodes[0])
         assert data.size is not None
         size = evaluate(data.size, self.estimator.values)

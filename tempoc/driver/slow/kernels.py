@@ -84,9 +84,11 @@ class KernelFindings:
                 if dim in node.domain.dims and self.graph.universe.is_dim(dim):
                     last = self.estimator.values[self.graph.universe.dim(dim).bound] - 1
                     at = {**self.estimator.values, **kernel.at}
-                    ends = [evaluate(size, {**at, dim: value}) for value in (last // 4, last)]
+                    half, whole = (
+                        evaluate(size, {**at, dim: value}) for value in (last // 2, last)
+                    )
                     long = evaluate(size, at) >= MODEL.long_range
-                    if long and (max(ends) > 2 * min(ends)):
+                    if long and 2 * abs(whole - half) > min(whole, half):
                         yield dim
 
     # ------------------------------------------------------------ copies

@@ -153,4 +153,5 @@ def time_text(seconds: float) -> str:
 
 
 def _two(value: float) -> str:
-    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    """Two digits, and zeros behind them."""
+    return f"{float(f'{value:.2g}'):.12g}"

@@ -135,7 +135,8 @@ def _schedulable(
             unschedulable = {*dependence.unschedulable_statements(list(dims), needs, dims)}
             if not unschedulable:
                 break
-            late, why = [s for s in inside if s in unschedulable], _CYCLE
+            late = [s for s in inside if s in unschedulable]
+            why = _AHEAD if _is_stuck(graph, cycle) else _CYCLE
             if not late:  # no plain loop carries these: what stars around would do is not known
                 without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
                 late, why = [s for s in inside if s in without_loop], _AHEAD
@@ -143,6 +144,13 @@ def _schedulable(
             stars = [s for s in stars if s not in late]
             vectors |= {s: graph.nodes[s].vector for s in late}
     return stars
+
+
+def _is_stuck(graph: Graph, cycle: dependence.DependenceCandidates) -> bool:
+    """Whether no loops carry a cycle, whether or not a further dimension is one of them."""
+    vectors = dependence.vector_dims(graph)
+    needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
+    return bool(dependence.unschedulable_statements(list(cycle.nodes), needs, dims))
 
 
 def _cycle_of(name: str, names: list[str], needs: tuple[dependence.Dependence, ...]) -> set[str]:
@@ -154,13 +162,13 @@ def _cycle_of(name: str, names: list[str], needs: tuple[dependence.Dependence, .
 _CYCLE: LoopReason = "cycle"
 _AHEAD: LoopReason = "ahead"
 _WHY: Mapping[LoopReason, str] = {
-    _CYCLE: "a step needs what other steps compute",
-    _AHEAD: "in no loop nest, as it is written, is all computed before it is read",
-    "kept": "all points at once would have to be kept from the loop, or for it",
+    _CYCLE: "each step needs what another {dim} computes",
+    _AHEAD: "as it is written, it reads what no nest of loops has computed by then",
+    "kept": "all {dim} at once would have to be kept for the loop, or until after it",
     "shown": "what is printed or saved of it should not wait for the end of the loop",
-    "holes": "its points are no box: no interval of {dim} for the others",
-    "outside": "what it reads is not there for all points of the interval",
-    "partial": "it writes only some of the points of the interval",
+    "holes": "its points are no box: which {dim} they have is no interval, or varies",
+    "outside": "between its first and its last {dim} something that it reads is not defined",
+    "partial": "between its first and its last {dim} it does not write all points",
 }
 
 
@@ -169,7 +177,8 @@ def _remark_missed(
 ) -> None:
     """Remark which nodes keep their loop, and why."""
     if names:
-        shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
+        tensors = [*dict.fromkeys(n.split(".")[0] for n in names)]
+        shown = ", ".join(f"`{n}`" for n in tensors[:4]) + (", ..." if len(tensors) > 4 else "")
         message = f"{dim} stays a loop for {shown}: {_WHY[reason].format(dim=dim)}"
         loop = LoopRemark(reason=reason, dim=dim, nodes=tuple(names))
         context.remarks.add("vectorize", message, graph.nodes[names[0]].span, loop)
