@@ -59,7 +59,7 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "dim t < T\ninput x[t]: f32[64]\nparam s: f32[64]\n"
         "e = exp(sin(s * x[t])) * cos(x[t] * s) / (1.0 + exp(x[t]))\nh[0] = s\n"
         "h[t+1] = sort(tanh(e * h))\noutput h[T-1] as last\n",
-        ("`e` (line 4) needs nothing of other `t`", "kept for the loop", "`all = e[0:T]`"),
+        ("`e` (line 4) needs nothing of other `t`", "kept for the loop", "`whole = e[0:T]`"),
     ),
     "a print of much": (
         RNN + 'big = einsum("i,j,k->ijk", h, h, h)\nprint big[t]\noutput h[T-1] as last\n',
@@ -204,7 +204,7 @@ def test_what_helps_against_a_guard_helps() -> None:
 
 def test_what_helps_against_values_that_are_not_kept_helps() -> None:
     before, _ = CLIFFS["not kept for the loop"]
-    after = before.replace("h[0] = s", "all = e[0:T]\nh[0] = s").replace("e * h", "all[t] * h")
+    after = before.replace("h[0] = s", "whole = e[0:T]\nh[0] = s").replace("e * h", "whole[t] * h")
     first, *others = slow_report(compilation(after), None).parts
     assert loop(first) and not loop(others[0])
     assert "line 4" in others[0].equations[0], "all of `e` is computed before the loop"

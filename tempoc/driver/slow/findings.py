@@ -298,9 +298,9 @@ class LoopFindings:
                 return Finding(
                     why=f"{start}, but at all `{dim}` at once it would have to be kept for the "
                     f"loop as a whole",
-                    help=f"where that fits, read it as one tensor: `all = "
+                    help=f"where that fits, read it as one tensor: `whole = "
                     f"{bracketed(self.words.name(nodes[-1].name), self.whole(nodes[-1], dim))}`, "
-                    f"then `all[{dim}]`",
+                    f"then `whole[{dim}]`",
                     minor=2 * kernel.fixed > kernel.time,
                 )
             case "shown":
@@ -352,8 +352,8 @@ class LoopFindings:
             return Finding(
                 why=f"{start}, but only what is read of it is computed, and these points are no "
                 f"box, so they are visited one by one",
-                help=f"read it as a whole (`all = {box}`, then `all[{']['.join(dims)}]`), and all "
-                "of it is computed at once",
+                help=f"read it as a whole (`whole = {box}`, then `whole[{']['.join(dims)}]`), and "
+                "all of it is computed at once",
             )
         shown = f" (`when {guard}`)" if guard and len(guard) <= 2 * LONGEST else ""
         others = self.words.guards(name)

@@ -138,7 +138,7 @@ class _Explainer:
             for node in [n for n in nodes if not n.op.cheap] or nodes:
                 span = self.words.statement(node)
                 if span is not None:
-                    text = span.text.split("\n", 1)[0].strip()
+                    text = " ".join(span.text.split())
                     text = text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
                     texts[span.line, f"{self.words.line_of(span)}: {text}"] = None
         return tuple(text for _, text in sorted(texts)[: 2 * MODEL.slow_parts])
