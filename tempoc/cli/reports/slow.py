@@ -2,7 +2,7 @@
 
 from tempoc.cli.reports.cost import values_of
 from tempoc.cli.reports.terminal import echo, show, waiting
-from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.slow import slow_report, slow_text
 from tempoc.runtime.options import RunOptions
@@ -28,7 +28,7 @@ def echo_dearest(request: RunOptions, result: RunResult, compilation: Compilatio
         compilation = compilation or Compilation.from_directory(request.directory)
         with waiting("estimating the time of each loop", compilation.progress):
             report = slow_report(compilation, dict(result.bounds))
-    except RunError:
+    except DiagnosticError:
         return
     for part in report.parts[:1]:
         text = f"costs most, as estimated: {part.title} ({part.share:.0%})"
