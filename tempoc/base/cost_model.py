@@ -34,6 +34,18 @@ class CostModel:
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
     nanosecond, elementwise operators on arrays beyond the caches 1, since memory bounds them."""
+    summed_per_ns: float = 50
+    """Scalar operations of products of matrices, for `explain --slow`, where data do not limit."""
+    elementwise_per_ns: float = 2
+    """Of all other operators, fused: a stencil of seven operators 4, `exp` 0.5."""
+    bytes_per_ns: float = 10
+    """What a kernel reads and writes. 2026-11-25: a grid of 400 x 400 in a loop 7, a matrix of
+    256 KiB in a cache 39."""
+    step_ns: float = 300
+    """A kernel in a step of a loop on the device, without what it computes. 2026-11-25: 44 ns and
+    128 ns with one kernel of a few elements, 700 with two that update arrays."""
+    scan_step_ns: float = 50
+    """A step of a scan: 11 ns with scalars, 70 with a product of 8 x 8."""
     compile_ms_per_op: float = 2.5
     """XLA compiles each operator in 2 to 3 ms."""
 
@@ -149,6 +161,25 @@ class CostModel:
     """How many arrays are put on the device with one call, all of them in memory twice."""
     pending_faults: int = 500
     """The most faults of checks that wait to be evaluated: each is an array on the device."""
+
+    # ---------------------------------------------------------------- `explain --slow`
+
+    slow_parts: int = 3
+    """How many loops and kernels are named."""
+    named_share: float = 0.02
+    """Further ones that take a smaller fraction of the time are not named."""
+    telling_share: float = 0.2
+    """What takes a smaller fraction of its loop is not explained."""
+    main_share: float = 0.5
+    """From this fraction on one operator is most of a kernel."""
+    weighty_bytes: int = 16_384
+    """A matrix from this size on is worth reading once for several products."""
+    spread_elements: int = 16
+    """From so many elements on, it matters that they do not lie side by side."""
+    long_range: int = 64
+    """Shorter ranges are cheap to go through anew in each step."""
+    guard_samples: int = 24
+    """At how many steps a condition is looked at, to estimate how often it holds."""
 
     # ---------------------------------------------------------------- forms of operators
 

@@ -32,7 +32,7 @@ from tempoc.offload.rewrite import offloaded
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
 from tempoc.pipeline.spec import parse_pipeline
-from tempoc.pipeline.step import Remark
+from tempoc.pipeline.step import LoopRemark, Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.load.directory import source_folders
@@ -72,6 +72,8 @@ class Compilation:
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
+        self.is_plain = False
+        """Whether what runs is the program as it is written, since that of the passes cannot."""
         self.shared = PassCache(options.limits)
         self.progress = Progress()
 
@@ -182,11 +184,14 @@ class Compilation:
             plain = without_dead_nodes(self.graph, self.space)
             if graph == plain:
                 raise
+        message = "no order of execution for the fused kernels: each operator is one of its own"
         try:
             ordered = self._order(replace(graph, groups=()))
         except DiagnosticError:
             ordered = self._order(plain)
-        message = "no order of execution for the fused kernels: every operator is its own"
+            self.is_plain = True
+            message = "no order of execution for what the passes made: nothing is optimized, each "
+            message += "operator is a kernel of its own, and computes point after point"
         self.later_remarks.append(Remark(step="schedule", message=message))
         return ordered
 
@@ -207,8 +212,8 @@ class Compilation:
             check("verify schedule", lambda: verify_schedule(parts, scheduled, space))
         return ScheduledGraph(graph, parts, scheduled)
 
-    def _about_regions(self, message: str, span: Span | None) -> None:
-        self.later_remarks.append(Remark(step="regions", message=message, span=span))
+    def _about_regions(self, message: str, span: Span | None, loop: LoopRemark | None) -> None:
+        self.later_remarks.append(Remark(step="regions", message=message, span=span, loop=loop))
 
     @property
     def optimized(self) -> Graph:
@@ -274,7 +279,8 @@ class Compilation:
             self._about(name, message)
         for var in emitted.left:
             message = "which arrays its calls share depends on the loops around"
-            self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
+            message = f"the loop over `{var}` stays with the host: {message}"
+            self._about_regions(message, None, LoopRemark(reason="arrays", dim=var))
         return emitted
 
     def with_away(self, reach: Mapping[str, int], ahead: tuple[str, ...]) -> "Compilation":
@@ -304,8 +310,8 @@ class Compilation:
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """The remarks of all stages."""
-        return (*self.passes.remarks, *self.later_remarks)
+        """The remarks of all stages, without those on optimizations that were undone."""
+        return (*(() if self.is_plain else self.passes.remarks), *self.later_remarks)
 
     def write(
         self,

@@ -7,21 +7,48 @@ of the fields; the parser of pipeline texts and the help of the command line are
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from tempoc.diagnostics.source import Span
+from tempoc.symbolic.expr import Expr
 
 G = TypeVar("G")
 C = TypeVar("C", contravariant=True)
 
 
+LoopReason = Literal[
+    "cycle", "ahead", "kept", "shown", "length", "holes", "outside", "partial",
+    "python", "print", "nested print", "save", "own length", "again", "given",
+    "unrolled", "arrays", "tile", "range",
+]  # fmt: skip
+"""Why a dimension is a loop (first row), why a loop is one of the host (second), and what tiles
+and ranges are; ``driver/slow/reasons.py`` has the sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopRemark:
+    """That some nodes are computed point by point along ``dim``, or that a loop is the host's.
+
+    ``size``: the bytes that a tensor in tiles would take as a whole.
+    """
+
+    reason: LoopReason
+    dim: str
+    nodes: tuple[str, ...] = ()
+    size: Expr | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """An optimization remark: something that a pass did, or why it did not."""
+    """An optimization remark: something that a pass did, or why it did not.
+
+    ``loop`` says the same as data, where a loop is what is left.
+    """
 
     step: str
     message: str
     span: Span | None = None
+    loop: LoopRemark | None = None
 
 
 @dataclass(slots=True)
@@ -30,9 +57,11 @@ class Remarks:
 
     entries: list[Remark] = field(default_factory=list)
 
-    def add(self, step: str, message: str, span: Span | None = None) -> None:
+    def add(
+        self, step: str, message: str, span: Span | None = None, loop: LoopRemark | None = None
+    ) -> None:
         """Add a remark."""
-        self.entries.append(Remark(step=step, message=message, span=span))
+        self.entries.append(Remark(step=step, message=message, span=span, loop=loop))
 
 
 class Context(Protocol):

@@ -4,5 +4,5 @@ In: `sdg` statements and tensors. Out: a schedule tree that satisfies every depe
 `verify`, independently of the solver), and the timeline from which `memory` computes live ranges;
 or a diagnostic with the dependence cycle that makes the program unschedulable.
 
-May import: base, diagnostics, symbolic, poly, ops, sdg
+May import: base, diagnostics, pipeline, symbolic, poly, ops, sdg
 """

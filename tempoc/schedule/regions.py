@@ -30,12 +30,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import Print
 from tempoc.ops.control.externs import ExternHost
+from tempoc.pipeline.step import LoopReason, LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.collected_lines import (
     collected_rows,
@@ -62,8 +64,16 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute_entry, symbols
 
-Say = Callable[[str, Span | None], None]
+Say = Callable[[str, Span | None, LoopRemark | None], None]
 """Receives the remarks: which loops run on the device, and why others do not."""
+
+
+class Business(NamedTuple):
+    """Why a loop runs on the host: as data, as text, and because of which nodes."""
+
+    reason: LoopReason
+    text: str
+    nodes: tuple[str, ...] = ()
 
 
 def place_loops(
@@ -109,24 +119,28 @@ class _RegionPlaces:
         """An outermost loop as a device region, if that is possible and pays."""
         if self.steps(loop) is not None:
             return None
-        title = f"the loop over `{loop.var}`"
         variables = frozenset(x.var for x in loops(loop))
         for execute in executed(loop):
             statement = self.statement(execute)
-            if reason := self.business(statement) or self.lasts(variables, execute):
-                self.say(f"{title} is not on the device: {reason}", self.span(statement))
+            if business := self.business(statement) or self.lasts(variables, execute):
+                self.refuse(loop, business, self.span(statement))
                 return None
-        if reason := self.printing(loop):
-            self.say(f"{title} is not on the device: {reason}", None)
+        if business := self.printing(loop):
+            self.refuse(loop, business, None)
             return None
         first = self.span(self.statement(next(executed(loop))))
         try:
             body = self.inside(loop.body, 1)
         except _TooMuch as error:
-            self.say(f"{title} is not on the device: {error}", first)
+            self.refuse(loop, Business("unrolled", str(error)), first)
             return None
-        self.say(f"{title} runs on the device", first)
+        self.say(f"the loop over `{loop.var}` runs on the device", first, None)
         return replace(loop, body=body, place="device")
+
+    def refuse(self, loop: TreeLoop, business: Business, span: Span | None) -> None:
+        """Remark why a loop stays with the host."""
+        remark = LoopRemark(reason=business.reason, dim=loop.var, nodes=business.nodes)
+        self.say(f"the loop over `{loop.var}` is not on the device: {business.text}", span, remark)
 
     def inside(self, tree: ScheduleTree, copies: int) -> ScheduleTree:
         """Place the loops of a subtree of which a region has ``copies``. Raises ``_TooMuch``."""
@@ -202,26 +216,28 @@ class _RegionPlaces:
         accesses = _accesses(loop, self.statements, (loop.var,))
         return any(tensor in params and moves for tensor, _, moves in accesses)
 
-    def business(self, statement: Statement) -> str:
-        """The reason why a statement must run on the host; empty if there is none."""
-        name = statement.name
-        if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in statement.members):
-            return f"`{name}` calls a Python function"
+    def business(self, statement: Statement) -> Business | None:
+        """The reason why a statement must run on the host."""
+        name, nodes = statement.name, statement.members
+        if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in nodes):
+            return Business("python", f"`{name}` calls a Python function", nodes)
         if statement.turn is not None and not collected_types(statement, self.graph):
             node = effect_node(statement, self.graph)
             if node is not None and isinstance(node.op, Print):
                 most = MODEL.collected_row_bytes
-                return f"`{name}` is printed, and may have more than {most} bytes"
-            return f"`{name}` is saved"
-        if any(isinstance(self.graph.nodes[m].op, After) for m in statement.members):
-            return f"`{name}` makes values again, which XLA would take from where they were made"
+                text = f"`{name}` is printed, and may have more than {most} bytes"
+                return Business("print", text, nodes)
+            return Business("save", f"`{name}` is saved", nodes)
+        if any(isinstance(self.graph.nodes[m].op, After) for m in nodes):
+            text = f"`{name}` makes values again, which XLA would take from where they were made"
+            return Business("again", text, nodes)
         tensors = self.statements.tensors
         if any(tensors[w.tensor].is_given for w in statement.writes):
-            return f"`{name}` computes weights that may be given"
-        return ""
+            return Business("given", f"`{name}` computes weights that may be given", nodes)
+        return None
 
-    def printing(self, loop: TreeLoop) -> str:
-        """The reason why too many lines of a step would be collected; empty if there is none."""
+    def printing(self, loop: TreeLoop) -> Business | None:
+        """The reason why too many lines of a step would be collected."""
         fixed, rows = fixed_bounds(self.graph), Counter[str]()
         for execute, around in walk(loop):
             if isinstance(execute, Execute) and self.statement(execute).turn is not None:
@@ -230,12 +246,13 @@ class _RegionPlaces:
                 rows[execute.statement] += prod(known)
                 most = collected_rows(collected_types(self.statement(execute), self.graph))
                 if len(known) < len(counts) or rows[execute.statement] > most:
-                    return f"`{execute.statement}` is printed in a loop within it"
-        return ""
+                    text = f"`{execute.statement}` is printed in a loop within it"
+                    return Business("nested print", text, self.statement(execute).members)
+        return None
 
-    def lasts(self, variables: frozenset[str], execute: Execute) -> str:
-        """The reason why a run-time length keeps a loop, of these variables with those of loops
-        in it, on the host; empty if there is none."""
+    def lasts(self, variables: frozenset[str], execute: Execute) -> Business | None:
+        """The reason why a run-time length keeps a loop on the host, whose own variable and those
+        of loops in it are ``variables``."""
         universe = self.graph.universe
         dims = self.statement(execute).domain.dims
         for dim, e in zip(dims, execute.point, strict=True):
@@ -243,8 +260,9 @@ class _RegionPlaces:
                 for b in universe.ended:
                     if dim in b.outer:
                         what = next(d.name for d in universe.dims if d.bound == b.name)
-                        return f"how long `{what}` lasts is found out for each `{dim}`"
-        return ""
+                        text = f"how long `{what}` lasts is found out for each `{dim}`"
+                        return Business("own length", text, (b.name,))
+        return None
 
     def statement(self, execute: Execute) -> Statement:
         """The statement of an execution."""

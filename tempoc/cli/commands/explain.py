@@ -43,6 +43,11 @@ from tempoc.driver.report.stages import VIEWS
     help="FLOPs, bytes and arithmetic intensity of each kernel as formulas of the bounds.",
 )
 @click.option(
+    "--slow",
+    is_flag=True,
+    help="The loops and kernels that cost most, why they do, and what would help.",
+)
+@click.option(
     "--copies",
     is_flag=True,
     help="What XLA updates in place, needs beside stores, and copies, for given --bounds.",
@@ -61,6 +66,7 @@ def command(
     file: str,
     memory: bool,
     cost: bool,
+    slow: bool,
     copies: bool,
     bounds: tuple[str, ...],
     solve: str | None,
@@ -73,8 +79,8 @@ def command(
     """Show stages of FILE, a program or a directory made by `tempoc compile`.
 
     Without --dump options: the schedule, and where every tensor lives. With --memory the most bytes
-    that are in stores at one time, with --cost what is computed and moved, with --copies what XLA
-    makes of the kernels.
+    that are in stores at one time, with --cost what is computed and moved, with --slow what takes
+    most of the time and why, with --copies what XLA makes of the kernels.
     """
     is_compiled = file != "-" and Path(file).is_dir()
     if is_compiled:
@@ -83,7 +89,7 @@ def command(
         refuse("--variants is about directories that tempoc compile made")
     compilation = Compilation.from_path(file, options)
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
-    reports = memory or cost or copies
+    reports = memory or cost or slow or copies
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
     usual = not (chosen or reports or variants or about.dump_after or about.dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
@@ -100,23 +106,33 @@ def command(
         from tempoc.cli.reports.memory import echo_memory
 
         echo_memory(compilation, bounds, solve, memory_budget)
-    _echo_cost(compilation, bounds, cost=cost, copies=copies, after=memory)
+    _echo_cost(compilation, bounds, cost=cost, slow=slow, copies=copies, after=memory)
     write_dumps(compilation, about)
     echo_about(compilation, about)
 
 
 def _echo_cost(
-    compilation: Compilation, bounds: tuple[str, ...], *, cost: bool, copies: bool, after: bool
+    compilation: Compilation,
+    bounds: tuple[str, ...],
+    *,
+    cost: bool,
+    slow: bool,
+    copies: bool,
+    after: bool,
 ) -> None:
     """What is computed and moved; ``after``: below another report."""
     if cost:
         from tempoc.cli.reports.cost import echo_cost
 
         echo_cost(compilation, bounds, after=after)
+    if slow:
+        from tempoc.cli.reports.slow import echo_slow
+
+        echo_slow(compilation, bounds, after=after or cost)
     if copies:
         from tempoc.cli.reports.copies import echo_copies
 
-        echo_copies(compilation, bounds, after or cost)
+        echo_copies(compilation, bounds, after or cost or slow)
 
 
 def _refuse_alone(
@@ -126,4 +142,4 @@ def _refuse_alone(
     if not memory and (solve is not None or budget is not None):
         refuse("--solve and --memory-budget belong to --memory")
     if bounds and not reports:
-        refuse("--bounds belongs to --memory, --cost and --copies")
+        refuse("--bounds belongs to --memory, --cost, --slow and --copies")

@@ -107,6 +107,10 @@ def _run(request: RunOptions, compilation: Compilation | None, again: Reevaluati
     if evaluated and compilation is None:
         compilation = Compilation.from_directory(request.directory)
     given, result = execute(request)
+    if request.stats:
+        from tempoc.cli.reports.slow import echo_dearest
+
+        echo_dearest(request, result, compilation)
     if not evaluated or compilation is None:
         return 0
     return compare_with_reference(

@@ -12,13 +12,18 @@ from tempoc.runtime.options import parse_bounds
 
 def echo_cost(compilation: Compilation, given: tuple[str, ...], *, after: bool) -> None:
     """Print the report about a program, with numbers where bounds are given. Raises `RunError`."""
+    values = values_of(compilation, given)
+    if after:
+        echo()
+    show(cost_text(program_cost(compilation), values))
+
+
+def values_of(compilation: Compilation, given: tuple[str, ...]) -> dict[str, int] | None:
+    """The values of all bounds; ``None`` if none are given but needed. Raises `RunError`."""
     program = compilation.emitted.program
     bounds: dict[str, object] = {**parse_bounds(given, refuse)}
     free = [b.name for b in program.bounds if b.value is None]
     missing = [name for name in free if name not in bounds]
     if bounds and missing:
         raise RunError(missing_for_memory(missing))
-    values = bound_values(program, bounds) if bounds or not free else None
-    if after:
-        echo()
-    show(cost_text(program_cost(compilation), values))
+    return bound_values(program, bounds) if bounds or not free else None

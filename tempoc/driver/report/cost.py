@@ -78,10 +78,10 @@ def _kernel(compilation: Compilation, statement: Statement, sums: DomainSums) ->
     members = [graph.nodes[m] for m in statement.members]
     work = ix.add(*(n.op.work(operand_types(graph, n), n.types) for n in members))
     reads = dict.fromkeys((r.tensor, r.entries) for r in statement.reads if not r.forwarded)
-    sizes = [_bytes(tensors[name], entries) for name, entries in reads]
+    sizes = [bytes_at(tensors[name], entries) for name, entries in reads]
     written = [
         sums.over(
-            _bytes(tensors[w.tensor], w.entries),
+            bytes_at(tensors[w.tensor], w.entries),
             Domain(statement.domain.dims, ix.conjunction(statement.domain.where, w.where)),
         )
         for w in statement.writes
@@ -95,7 +95,7 @@ def _kernel(compilation: Compilation, statement: Statement, sums: DomainSums) ->
     )
 
 
-def _bytes(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:
+def bytes_at(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:
     """The bytes of a tensor at entries; where its shape varies along a slice, the larger end."""
     pairs = [*zip(tensor.domain.dims, entries, strict=True)]
     points = {dim: e for dim, e in pairs if not isinstance(e, ix.Slice)}

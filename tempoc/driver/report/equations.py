@@ -7,7 +7,7 @@ own equations. What has no place in the source stands under the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.diagnostics.source import Source, Span
@@ -54,12 +54,10 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
 
     All equations of the main file have one; other statements if there is something to say.
     """
-    loaded = compilation.loaded
-    files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
-    places = _StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
+    loaded, places = compilation.loaded, statement_places(compilation)
     kernels = _kernels(compilation.optimized, places)
     remarks: dict[Span | None, list[Remark]] = {}
-    for remark in _valid(compilation):
+    for remark in valid_remarks(compilation):
         remarks.setdefault(places.around(remark.span), []).append(remark)
     main = [i.span for i in loaded.main.tree.items if isinstance(i, ast.Equation)]
     statements = [s for s in places.all if s in main or s in remarks]
@@ -72,9 +70,9 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     return tuple(chapters)
 
 
-def _valid(compilation: Compilation) -> Iterator[Remark]:
+def valid_remarks(compilation: Compilation) -> Iterator[Remark]:
     """All remarks but those of passes that decided anew later, about all or about a tensor."""
-    records = compilation.passes.records
+    records = () if compilation.is_plain else compilation.passes.records
     for k, record in enumerate(records):
         later = [r for r in records[k + 1 :] if r.step == record.step]
         if record.step in ANEW and later:
@@ -90,8 +88,44 @@ def _about(remark: Remark) -> tuple[Span, str] | None:
     return (remark.span, parts[1]) if remark.span is not None and len(parts) > 1 else None
 
 
+def statement_places(compilation: Compilation) -> StatementPlaces:
+    """The statements of the main file and of all modules."""
+    loaded = compilation.loaded
+    files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
+    return StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EquationText:
+    """The targets of an equation by name, and its condition, as they are written."""
+
+    targets: Mapping[str, str]
+    guard: str
+
+
+def equation_texts(compilation: Compilation) -> dict[Span | None, EquationText]:
+    """All equations by their places."""
+    modules = (compilation.loaded.main, *compilation.loaded.modules.values())
+    return {
+        equation.span: EquationText(
+            targets={t.name.name: t.span.text.split(":")[0].strip() for t in equation.targets},
+            guard=equation.guard.span.text if equation.guard is not None else "",
+        )
+        for module in modules
+        for equation in _equations(module.tree.items)
+    }
+
+
+def _equations(items: Iterable[ast.SyntaxNode]) -> Iterator[ast.Equation]:
+    for item in items:
+        if isinstance(item, ast.Def | ast.ForLoop):
+            yield from _equations(item.body)
+        elif isinstance(item, ast.Equation):
+            yield item
+
+
 @dataclass(slots=True)
-class _StatementPlaces:
+class StatementPlaces:
     """The statements of all files."""
 
     files: list[tuple[Source, tuple[Span, ...]]]
@@ -121,7 +155,7 @@ def _statements(items: Iterable[ast.SyntaxNode]) -> Iterator[Span]:
             yield item.span
 
 
-def _kernels(graph: Graph, places: _StatementPlaces) -> dict[Span, list[EquationKernel]]:
+def _kernels(graph: Graph, places: StatementPlaces) -> dict[Span, list[EquationKernel]]:
     """For each statement the kernels with parts of it, in the order of the groups."""
     parts = [(g.name, [graph.nodes[m] for m in g.members]) for g in graph.groups]
     if not parts:
@@ -138,7 +172,7 @@ def _kernel(name: str, node: Node) -> EquationKernel:
     return EquationKernel(name=name, loops=loops, together=node.vector)
 
 
-def _served(members: list[Node], places: _StatementPlaces) -> dict[Span, None]:
+def _served(members: list[Node], places: StatementPlaces) -> dict[Span, None]:
     """The statements that nodes come from; numbers count only where there is nothing else."""
     statements: dict[Span, None] = {}
     for node in [n for n in members if not n.op.cheap] or members:

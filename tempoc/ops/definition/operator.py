@@ -222,6 +222,8 @@ class Op(metaclass=_OpMeta):
     """Each element of the result depends on the operands' elements at its position only."""
     moves: ClassVar[bool] = False
     """Its elements are those of the operands, in positions that depend on shapes alone."""
+    picks: ClassVar[bool] = False
+    """It takes some elements of its first operand, wherever indices say."""
     contraction: ClassVar[bool] = False
     """It sums products of the operands."""
     multilinear: ClassVar[bool] = False

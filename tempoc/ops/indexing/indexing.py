@@ -145,6 +145,7 @@ class SpatialIndex(Op):
     sure: bool = False
 
     name = "getitem"
+    picks = True
     layout_agnostic = True
 
     @property
@@ -332,6 +333,7 @@ class Take(Op):
     axis: int = 0
 
     name = "take"
+    picks = True
     checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -378,6 +380,7 @@ class TakeAlong(Op):
     sure: bool = False
 
     name = "take_along"
+    picks = True
     layout_agnostic = True
 
     @property

@@ -44,6 +44,7 @@ class Pick(Op):
     axis: int = 0
 
     name = "pick"
+    picks = True
     checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

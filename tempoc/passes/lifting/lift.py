@@ -38,6 +38,7 @@ from tempoc.passes.lifting.range_reduction import range_reductions
 from tempoc.passes.lifting.running_reduction import running_value
 from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.pipeline.step import LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes, rewrite_reads
@@ -163,7 +164,9 @@ def _with_running_values(graph: Graph, lazy: Container[str], context: PassContex
 def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
     """Remark which ranges are reduced anew at each point."""
     for target in range_reductions(graph, node, context.space):
-        _remark(f"`{node.name}` goes through its range at each {target.dim}", node, context)
+        message = f"`{node.name}` goes through its range at each {target.dim}"
+        loop = LoopRemark(reason="range", dim=target.dim, nodes=(node.name,))
+        context.remarks.add("lift", message, node.span, loop)
 
 
 # ---------------------------------------------------------------- reads of all points

@@ -56,6 +56,7 @@ from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
+from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (
     bytes_of,
@@ -75,6 +76,7 @@ from tempoc.passes.tiling.region import (
     phased_operands,
     phases,
 )
+from tempoc.pipeline.step import LoopRemark
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
@@ -321,6 +323,14 @@ class _TensorSearch:
             text = f"`{name}` takes {self.formula(name)}: {why}"
             self.context.remarks.add("tile", text, self.graph.nodes[name].span)
 
+    def whole(self, name: str) -> ix.Expr:
+        """The bytes of a node's result, at all points that are vectorized."""
+        node = self.graph.nodes[name]
+        type_ = self.longest(node.types[0], node)
+        bounds = [ix.Sym(self.graph.universe.dim(d).bound) for d in node.vector]
+        each = ix.Const(numpy_dtype(type_.dtype).itemsize)
+        return ix.product((each, *bounds, *type_.shape))
+
     def formula(self, name: str) -> str:
         """The size of a node's result, as text."""
         node = self.graph.nodes[name]
@@ -364,7 +374,8 @@ class _TensorSearch:
             is_large=self.is_large,
         )
         text = f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
-        self.context.remarks.add("tile", text, self.graph.nodes[name].span)
+        loop = LoopRemark(reason="tile", dim=tiles, nodes=(name,), size=self.whole(name))
+        self.context.remarks.add("tile", text, self.graph.nodes[name].span, loop)
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
             self.context.remarks.add("tile", text, self.graph.nodes[how.top].span)

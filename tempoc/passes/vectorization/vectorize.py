@@ -16,7 +16,7 @@ large intermediate arrays maps only as many points at a time as fit into ``batch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -28,6 +28,7 @@ from tempoc.passes.context import GraphPass, PassContext, VectorizedGraph
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
 from tempoc.passes.vectorization.observed_values import observed_values
 from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
+from tempoc.pipeline.step import LoopReason, LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import is_computed, written_where
@@ -75,8 +76,9 @@ class Vectorize(GraphPass):
         steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
             if dim.name in steps or dim.bound in lengths:
-                message = f"{dim.name} stays a loop: its points are not known before the run"
-                context.remarks.add("vectorize", message)
+                message = f"{dim.name} stays a loop: the data decide how many steps it has"
+                loop = LoopRemark(reason="length", dim=dim.name)
+                context.remarks.add("vectorize", message, loop=loop)
             else:
                 graph = _vectorize_along(graph, dim.name, cycles, context)
         return drop_redundant_copies(graph, parts)
@@ -88,27 +90,26 @@ def _vectorize_along(
     """The graph with one more dimension vectorized."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _written_branches(graph)
-    stars = [
-        n.name
-        for n in with_dim
-        if _is_vectorizable(graph, n, (*n.vector, dim), context.space, into)
-    ]
+    obstacles: dict[LoopReason, list[str]] = {}
+    stars = []
+    for node in with_dim:
+        obstacle = _obstacle(graph, node, (*node.vector, dim), context.space, into)
+        if obstacle is None:
+            stars.append(node.name)
+        elif node.op.pure:
+            obstacles.setdefault(obstacle, []).append(node.name)
+    for reason, names in obstacles.items():
+        _remark_missed(graph, dim, names, reason, context)
     stars = _schedulable(graph, dim, stars, cycles, context)
     while observed := observed_values(graph, dim, stars).intersection(stars):
         late = [s for s in stars if s in observed]
-        _remark_missed(graph, dim, late, "what is printed or saved of it should not wait", context)
+        _remark_missed(graph, dim, late, "shown", context)
         stars = [s for s in stars if s not in observed]
         stars = _schedulable(graph, dim, stars, cycles, context)
     if len(stars) < len(with_dim):
         affordable = affordable_nodes(graph, dim, stars, context.space)
         too_large = [s for s in stars if s not in affordable]
-        _remark_missed(
-            graph,
-            dim,
-            too_large,
-            "what they share with these would be stored at full extent",
-            context,
-        )
+        _remark_missed(graph, dim, too_large, "kept", context)
         stars = affordable
     if stars:
         message = f"{dim}: {len(stars)} of {len(with_dim)} nodes compute all points at once"
@@ -134,18 +135,22 @@ def _schedulable(
             unschedulable = {*dependence.unschedulable_statements(list(dims), needs, dims)}
             if not unschedulable:
                 break
-            late, why = (
-                [s for s in inside if s in unschedulable],
-                "their points depend on each other",
-            )
+            late = [s for s in inside if s in unschedulable]
+            why = _AHEAD if _is_stuck(graph, cycle) else _CYCLE
             if not late:  # no plain loop carries these: what stars around would do is not known
                 without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
-                late = [s for s in inside if s in without_loop]
-                why = "no plain loop carries a cycle"
+                late, why = [s for s in inside if s in without_loop], _AHEAD
             _remark_missed(graph, dim, late, why, context)
             stars = [s for s in stars if s not in late]
             vectors |= {s: graph.nodes[s].vector for s in late}
     return stars
+
+
+def _is_stuck(graph: Graph, cycle: dependence.DependenceCandidates) -> bool:
+    """Whether no loops carry a cycle, whether or not a further dimension is one of them."""
+    vectors = dependence.vector_dims(graph)
+    needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
+    return bool(dependence.unschedulable_statements(list(cycle.nodes), needs, dims))
 
 
 def _cycle_of(name: str, names: list[str], needs: tuple[dependence.Dependence, ...]) -> set[str]:
@@ -154,14 +159,29 @@ def _cycle_of(name: str, names: list[str], needs: tuple[dependence.Dependence, .
     return {n for part, _ in cycles if name in part for n in part}
 
 
+_CYCLE: LoopReason = "cycle"
+_AHEAD: LoopReason = "ahead"
+_WHY: Mapping[LoopReason, str] = {
+    _CYCLE: "each step needs what another {dim} computes",
+    _AHEAD: "as it is written, it reads what no nest of loops has computed by then",
+    "kept": "all {dim} at once would have to be kept for the loop, or until after it",
+    "shown": "what is printed or saved of it should not wait for the end of the loop",
+    "holes": "its points are no box: which {dim} they have is no interval, or varies",
+    "outside": "between its first and its last {dim} something that it reads is not defined",
+    "partial": "between its first and its last {dim} it does not write all points",
+}
+
+
 def _remark_missed(
-    graph: Graph, dim: str, names: list[str], why: str, context: PassContext
+    graph: Graph, dim: str, names: list[str], reason: LoopReason, context: PassContext
 ) -> None:
     """Remark which nodes keep their loop, and why."""
     if names:
-        shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
-        message = f"{dim} stays a loop for {shown}: {why}"
-        context.remarks.add("vectorize", message, graph.nodes[names[0]].span)
+        tensors = [*dict.fromkeys(n.split(".")[0] for n in names)]
+        shown = ", ".join(f"`{n}`" for n in tensors[:4]) + (", ..." if len(tensors) > 4 else "")
+        message = f"{dim} stays a loop for {shown}: {_WHY[reason].format(dim=dim)}"
+        loop = LoopRemark(reason=reason, dim=dim, nodes=tuple(names))
+        context.remarks.add("vectorize", message, graph.nodes[names[0]].span, loop)
 
 
 def _with_vector_dim(graph: Graph, names: list[str], dim: str) -> Graph:
@@ -185,28 +205,29 @@ def _written_branches(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
     return branches
 
 
-def _is_vectorizable(
+def _obstacle(
     graph: Graph,
     node: Node,
     vector: tuple[str, ...],
     space: Space,
     into: dict[str, list[tuple[Node, int]]],
-) -> bool:
-    """Whether a node can compute all points of some dimensions at once.
+) -> LoopReason | None:
+    """Why a node cannot compute all points of some dimensions at once; ``None`` if it can.
 
     Its points must form intervals, its reads must be inside their sources at all of these, and it
     must write all of them.
     """
     if not node.op.pure:
-        return False
+        return "shown"
     intervals = vector_ranges(node.domain, vector, space)
     if intervals is None:
-        return False
+        return "holes"
     loop_domain = space.project(node.domain, dependence.loop_dims(node.domain.dims, vector))
-    inside = all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs)
-    return inside and not any(
-        _writes_partially(graph, node, merge, k, vector, space) for merge, k in into[node.name]
-    )
+    if not all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs):
+        return "outside"
+    writes = into[node.name]
+    partial = any(_writes_partially(graph, node, m, k, vector, space) for m, k in writes)
+    return "partial" if partial else None
 
 
 def _is_inside(

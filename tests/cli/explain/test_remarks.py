@@ -45,7 +45,7 @@ def test_remarks_stand_under_their_equations(tempoc: Session) -> None:
         "kernel s: all b and t at once",
         "reduce_domain: `s.sum`: the same for all t, computed once",
     ]
-    waits = [line for line in said["h[t] = 0.5 * h[t-1] + z"] if "depend on each other" in line]
+    waits = [line for line in said["h[t] = 0.5 * h[t-1] + z"] if "needs what another" in line]
     assert len(waits) == 1 and waits[0].startswith("vectorize: t stays a loop for ")
     assert said["c[0] = 0.0"] == ["no kernel of its own: others write it, or nobody needs it"]
     assert said["c[t] = c[t-1]"] == [

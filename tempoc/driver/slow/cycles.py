@@ -1,0 +1,164 @@
+"""What makes a loop a loop: a dependence cycle that its steps carry, in words of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tempoc.base.graphs import edges_in_cycles
+from tempoc.driver.slow.words import Words
+from tempoc.passes.analysis.dependence import (
+    STAYS,
+    Dependence,
+    DependenceCandidates,
+    vector_dims,
+)
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.symbolic import expr as ix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopCycle:
+    """The shortest dependence cycle that a loop carries, and all nodes of such cycles.
+
+    ``links`` are its dependences in order: each node needs the next, the last the first. The
+    first of them goes to another step along ``dim``, at one step of the loops along ``outer``.
+    """
+
+    dim: str
+    outer: tuple[str, ...]
+    links: tuple[Dependence, ...]
+    nodes: frozenset[str]
+
+
+class LoopCycles:
+    """The dependence cycles of a graph with its stars."""
+
+    def __init__(self, graph: Graph, space: Space, words: Words) -> None:
+        self.graph = graph
+        self.words = words
+        self.reads = DependenceCandidates.of(graph, space)
+        self.vectors = vector_dims(graph)
+
+    def carried(self, names: Collection[str], dim: str, outer: Collection[str]) -> LoopCycle | None:
+        """What a loop along ``dim`` over some nodes carries, within loops along ``outer``."""
+        inside = [n for n in names if n in self.reads.nodes]
+        needs = [
+            d
+            for d in self.reads.among(inside).dependences(self.vectors)
+            if all(0 in s for o, s in d.signs if o in outer)
+        ]
+        best: tuple[Dependence, ...] = ()
+        nodes: set[str] = set()
+        for part, own in edges_in_cycles(inside, needs, lambda d: (d.sink, d.source)):
+            moving = [d for d in own if moves(d, dim)]
+            nodes |= {*part} if moving else set()
+            for need in moving:
+                cycle = _shortest(need, own)
+                if cycle and (not best or self.order(cycle, dim) < self.order(best, dim)):
+                    best = cycle
+        if not best:
+            return None
+        return LoopCycle(dim=dim, outer=tuple(outer), links=best, nodes=frozenset(nodes))
+
+    def order(self, cycle: tuple[Dependence, ...], dim: str) -> tuple[bool, int, int]:
+        """What comes first is shown: cycles of the source's own reads, the shortest."""
+        nodes = self.graph.nodes
+        unread = [d for d in cycle if edge_between(self.graph, nodes[d.sink], d.source) is None]
+        return is_running(cycle, dim, self.words), len(unread), len(cycle)
+
+    def goes_diagonally(self, names: Collection[str], outer: str, inner: str) -> bool:
+        """Whether points with one sum of two coordinates need none of each other."""
+        inside = [n for n in names if n in self.reads.nodes]
+        needs = self.reads.among(inside).dependences(self.vectors)
+        signs = [dict(d.signs) for d in needs]
+        moving = [s for s in signs if any(v != STAYS for v in s.values())]
+        known = all(outer in s and inner in s for s in moving)
+        return known and all(-1 not in s[outer] and -1 not in s[inner] for s in moving)
+
+
+def moves(need: Dependence, dim: str) -> bool:
+    """Whether a dependence goes to another step of a loop."""
+    return dict(need.signs).get(dim, STAYS) != STAYS
+
+
+def _shortest(need: Dependence, needs: Sequence[Dependence]) -> tuple[Dependence, ...]:
+    """The shortest cycle through a dependence."""
+    if need.source == need.sink:
+        return (need,)
+    paths: dict[str, tuple[Dependence, ...]] = {need.source: (need,)}
+    for name in (queue := [need.source]):  # grows meanwhile
+        for step in needs:
+            if step.sink == name and step.source not in paths:
+                paths[step.source] = (*paths[name], step)
+                queue.append(step.source)
+                if step.source == need.sink:
+                    return paths[step.source]
+    return ()
+
+
+def edge_between(graph: Graph, sink: Node, source: str) -> Edge | None:
+    """The operand by which a node reads another, through a merge or not."""
+    return next(iter(_edges_between(graph, sink, source)), None)
+
+
+def _edges_between(graph: Graph, sink: Node, source: str) -> list[Edge]:
+    direct = [e for e in sink.inputs if e.source == source]
+    return [*(e for e in sink.inputs if source in graph.nodes[e.source].sources), *direct]
+
+
+def _moving_edge(graph: Graph, need: Dependence, cycle: LoopCycle) -> Edge | None:
+    """The operand that goes to another step of the loop alone, if that can be seen."""
+
+    def stays(edge: Edge, dim: str) -> bool:
+        dims = graph.nodes[edge.source].domain.dims
+        return dim in dims and edge.entries[dims.index(dim)] == ix.Sym(dim)
+
+    edges = _edges_between(graph, graph.nodes[need.sink], need.source)
+    return min(
+        edges,
+        key=lambda e: (stays(e, cycle.dim), sum(not stays(e, d) for d in cycle.outer)),
+        default=None,
+    )
+
+
+def is_running(links: Sequence[Dependence], dim: str, words: Words) -> bool:
+    """Whether a cycle is a running value that passes made of a reduction over a dimension."""
+    names = {words.name(need.sink) for need in links}
+    source = words.source.nodes.get(min(names))
+    return len(names) == 1 and source is not None and dim not in source.domain.dims
+
+
+def _running(cycle: LoopCycle, graph: Graph, words: Words) -> str:
+    """A value that passes add up from step to step."""
+    node = graph.nodes[cycle.links[0].sink]
+    name = words.name(node.name)
+    line = words.line(words.source.nodes.get(name, node))
+    place = f" ({line})" if line else ""
+    return f"`{name}`{place} combines what each `{cycle.dim}` gives, one after the other"
+
+
+def cycle_text(cycle: LoopCycle, graph: Graph, words: Words) -> str:
+    """`x[t]` needs `o[t-1]` (line 6), `o[t]` needs `x[t]` (line 9)."""
+    if is_running(cycle.links, cycle.dim, words):
+        return _running(cycle, graph, words)
+    parts: dict[str, None] = {}
+    left = ""
+    for k, need in enumerate(cycle.links):
+        sink = graph.nodes[need.sink]
+        between = edge_between(graph, sink, need.source)
+        edge = _moving_edge(graph, need, cycle) if k == 0 else between
+        left = left or words.written(sink)
+        inner = words.name(need.sink) == words.name(need.source) and len(cycle.links) > 1
+        if edge is None or (inner and k > 0 and not need.apart):
+            continue
+        line = words.line(sink)
+        if left == words.read(edge):
+            return _running(cycle, graph, words)
+        parts[f"`{left}` needs `{words.read(edge)}`" + (f" ({line})" if line else "")] = None
+        left = ""
+    shown = list(parts)
+    if len(shown) > 3:
+        shown = [*shown[:2], f"and so on over {len(shown) - 2} more reads"]
+    return ", ".join(shown)

@@ -1,0 +1,255 @@
+"""What the kernels of a part do that costs much: ranges, matrices, copies, strides, fixed costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tempoc.base.cost_model import MODEL
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.cost import bytes_at, thousands_text
+from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
+from tempoc.driver.slow.findings import NOTHING, Finding
+from tempoc.driver.slow.words import Words, quoted, time_text
+from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.tensor.joining import Concat
+from tempoc.runtime.messages.units import size_text
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.statements import Read
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import evaluate, extent, symbols
+
+
+class KernelFindings:
+    """Explains the kernels of one program."""
+
+    def __init__(self, compilation: Compilation, estimator: Estimator, words: Words) -> None:
+        self.compilation = compilation
+        self.graph = compilation.optimized
+        self.estimator = estimator
+        self.words = words
+
+    def of(self, part: ProgramPart) -> Iterator[Finding]:
+        """The findings about the kernels that take most of a part's time."""
+        for kernel in part.dearest:
+            if part.share(kernel) >= MODEL.telling_share:
+                yield from self.range(kernel)
+                yield from self.concatenation(kernel)
+                yield from self.matrix(kernel)
+                yield from self.spread(kernel)
+                yield from self.scan(kernel)
+                yield from self.operator(part, kernel)
+        whole = self.whole(part)
+        if whole is not None:
+            yield whole
+
+    def nodes(self, kernel: TimedKernel) -> list[Node]:
+        """The operators of a kernel."""
+        return [self.graph.nodes[m] for m in kernel.statement.members]
+
+    # ------------------------------------------------------------ ranges
+
+    def range(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """A range that grows with the step, gone through anew at each."""
+        grows = [
+            (n, e, dim)
+            for n in self.nodes(kernel)
+            for e in n.inputs
+            if not n.op.picks
+            for dim in self.growing(n, e, kernel)
+        ]
+        if not grows:
+            return
+        node, _, dim = grows[-1]
+        names = [self.words.read(e) for _, e, d in grows if d == dim]
+        bound = self.estimator.values[self.graph.universe.dim(dim).bound]
+        pairs = thousands_text(bound * bound // 2)
+        line = self.words.line(node)
+        yield Finding(
+            why=f"`{self.words.name(node.name)}` ({line}) goes through all of {quoted(names)} "
+            f"anew at each `{dim}`: {pairs} elements in all, not {bound}",
+            help=f"if what is summed does not depend on `{dim}` but by factors, keep a running "
+            f"value (`S[{dim}] = S[{dim}-1] + ...`); else a window "
+            f"(`[max(0, {dim}-255):{dim}+1]`) bounds it",
+        )
+
+    def growing(self, node: Node, edge: Edge, kernel: TimedKernel) -> Iterator[str]:
+        """The dimensions with which the range of a read grows."""
+        for entry in edge.entries:
+            if not isinstance(entry, ix.Slice):
+                continue
+            size = extent(entry)
+            for dim in symbols(size):
+                if dim in node.domain.dims and self.graph.universe.is_dim(dim):
+                    last = self.estimator.values[self.graph.universe.dim(dim).bound] - 1
+                    at = {**self.estimator.values, **kernel.at}
+                    half, whole = (
+                        evaluate(size, {**at, dim: value}) for value in (last // 2, last)
+                    )
+                    long = evaluate(size, at) >= MODEL.long_range
+                    if long and 2 * abs(whole - half) > min(whole, half):
+                        yield dim
+
+    # ------------------------------------------------------------ copies
+
+    def concatenation(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """Parts whose lengths vary with the step, put together at each."""
+        dims = {x for loop in kernel.loops for x in (loop.var,)} | {*kernel.statement.domain.dims}
+        dims |= {v.dim for v in kernel.statement.vector}
+        for node in self.nodes(kernel):
+            if not isinstance(node.op, Concat):
+                continue
+            types = operand_types(self.graph, node)
+            varying = [s for t in types for e in t.shape for s in symbols(e) if s in dims]
+            if varying:
+                size = prod(max(1, evaluate(e, kernel.at)) for e in node.types[0].shape)
+                if size < MODEL.long_range:
+                    continue
+                yield Finding(
+                    why=f"`{self.words.name(node.name)}` ({self.words.line(node)}) concatenates "
+                    f"parts whose lengths vary with `{varying[0]}`: all {thousands_text(size)} "
+                    f"elements are copied at each `{varying[0]}`",
+                    help="leave the parts where they are and read a slice of them "
+                    f"(`x[0:{varying[0]}+1]`)",
+                )
+                return
+
+    # ------------------------------------------------------------ operations
+
+    def operator(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
+        """One operator that does most of what a kernel does."""
+        if kernel.work < MODEL.main_share * part.time:
+            return
+        portions = {n: self.estimator.portion(kernel, [n.name]) for n in self.nodes(kernel)}
+        node = max(portions, key=lambda n: portions[n])
+        if portions[node] < MODEL.main_share or len(portions) == 1:
+            return
+        count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
+        where = self.words.line(node)
+        step = "a step" if part.loop is not None else "a point"
+        yield Finding(
+            why=f"{portions[node]:.0%} of the operations are those of {where}: "
+            f"{thousands_text(count)} at {step}",
+            minor=part.loop is None,
+        )
+
+    # ------------------------------------------------------------ memory
+
+    def matrix(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """A large matrix, read again at each step for a product with one vector."""
+        if not kernel.loops or kernel.moved < kernel.work:
+            return
+        statement, tensors = kernel.statement, self.compilation.statements.tensors
+        dims = {*statement.domain.dims}
+        for node in self.nodes(kernel):
+            edges = {e.source: e for e in node.inputs} if node.op.contraction else {}
+            for read in statement.reads:
+                e = edges.get(tensors[read.tensor].node)
+                moving = any(d in dims for x in read.entries for d in symbols_of(x))
+                size = self.size(read, kernel)
+                if e is None or moving or size < MODEL.weighty_bytes:
+                    continue
+                if size * kernel.count / MODEL.bytes_per_ns < kernel.moved / 2:
+                    continue
+                yield Finding(
+                    why=f"each step reads all of `{self.words.name(read.tensor)}` "
+                    f"({size_text(size)}) for a product with one vector ({self.words.line(node)})",
+                    help="several runs at once, a further dimension (`dim b < B`), would read it "
+                    "once for all of them",
+                )
+                return
+
+    def size(self, read: Read, kernel: TimedKernel) -> int:
+        """The bytes that a read takes from a store."""
+        tensor = self.compilation.statements.tensors[read.tensor]
+        return evaluate(bytes_at(tensor, read.entries), kernel.at)
+
+    def spread(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """Elements of one step that do not lie side by side."""
+        stores, loops = self.compilation.plan.stores, {x.var for x in kernel.loops}
+        tensors = self.compilation.statements.tensors
+        for read in kernel.statement.reads:
+            store, tensor = stores[read.tensor], tensors[read.tensor]
+            axes = [*store.axes]
+            entry_of = dict(zip(tensor.domain.dims, read.entries, strict=True))
+            steps = [k for k, a in enumerate(axes) if loops & {*symbols_of(entry_of[a.dim])}]
+            if not steps or axes[steps[-1]].ring:
+                continue
+            before = [a for a in axes[: steps[-1]] if isinstance(entry_of[a.dim], ix.Slice)]
+            count = prod(evaluate(a.size, self.estimator.values) for a in before)
+            inner = prod(evaluate(e, self.estimator.values) for e in store.shape)
+            if count < MODEL.spread_elements or inner >= MODEL.spread_elements:
+                continue
+            if (
+                self.size(read, kernel) * kernel.count / MODEL.bytes_per_ns
+                < kernel.moved * MODEL.telling_share
+            ):
+                continue
+            outer, dim = before[0].dim, axes[steps[-1]].dim
+            yield Finding(
+                why=f"`{self.words.name(read.tensor)}` lies in memory with `{dim}` innermost, so "
+                f"what a step reads for all `{outer}` is spread over all of it",
+                help=f"declare `dim {dim}` before `dim {outer}`: what stays a loop first",
+            )
+            return
+
+    def whole(self, part: ProgramPart) -> Finding | None:
+        """A kernel outside of loops that memory limits."""
+        if part.loop is not None:
+            return None
+        kernel = part.kernels[0]
+        if any(isinstance(n.op, Recurrence) for n in self.nodes(kernel)):
+            return None
+        most = max(
+            kernel.statement.writes, key=lambda w: self.written(w.tensor, kernel), default=None
+        )
+        if kernel.moved <= kernel.work or most is None:
+            return Finding(why="its operations take the time, for all points at once", minor=True)
+        size = self.written(most.tensor, kernel)
+        readers = [s for s, _ in self.compilation.statements.readers(most.tensor)]
+        nodes = [self.graph.nodes[s.members[-1]] for s in readers]
+        used = f"read by {self.words.lines(nodes)}" if nodes else "an output"
+        return Finding(
+            why=f"memory limits it: `{self.words.name(most.tensor)}` is written as a whole, "
+            f"{size_text(size)} ({used})",
+        )
+
+    def written(self, name: str, kernel: TimedKernel) -> int:
+        """The bytes that a kernel writes of a tensor."""
+        tensor = self.compilation.statements.tensors[name]
+        entries = next(w.entries for w in kernel.statement.writes if w.tensor == name)
+        return evaluate(bytes_at(tensor, entries), kernel.at)
+
+    # ------------------------------------------------------------ steps
+
+    def scan(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """A recurrence that runs within a kernel."""
+        for node in self.nodes(kernel):
+            if isinstance(node.op, Recurrence):
+                count = evaluate(node.op.count, kernel.at)
+                each = time_text(kernel.time / max(1, count) * 1e-9)
+                names = quoted([self.words.defined(node)])
+                yield Finding(
+                    why=f"{names} ({self.words.line(node)}) is a scan: {count} steps of "
+                    f"{each}, one after the other",
+                    is_scan=True,
+                )
+                return
+
+
+def fixed_cost(part: ProgramPart) -> Finding | None:
+    """Steps that compute so little that most of the time is what a step costs anyway."""
+    if part.loop is None or 2 * sum(k.fixed for k in part.kernels) < part.time:
+        return None
+    return Finding(
+        why="a step computes so little that most of its time is what any step takes",
+        help=f"{NOTHING}; more in each, such as several runs at once (`dim b < B`), costs "
+        "little more",
+    )
+
+
+def symbols_of(entry: ix.Entry) -> tuple[str, ...]:
+    """The symbols of a point or of the ends of a slice."""
+    ends = (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry,)
+    return tuple(s for e in ends for s in symbols(e))

@@ -1,0 +1,233 @@
+"""`explain --slow`: for each class of cliffs, the loop, the line, the reason and the change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.driver.slow.slow import SlowPart, slow_report, slow_text
+from tempoc.frontend.syntax.load_modules import load_source
+
+RNN = """\
+dim t < T
+param w: f32[8, 8]
+param s: f32[8]
+h[0] = s
+h[t] = sort(tanh(w @ h[t-1]))
+"""
+
+CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "each step needs the one before": (
+        RNN + "output h[T-1] as last\n",
+        ("the loop over `t` on the device", "`h[t]` needs `h[t-1]` (line 5)", "nothing to change"),
+    ),
+    "two equations need each other": (
+        "dim t < T\ninput x[t]: f32[8]\ng[0] = x[0]\nh[t] = sort(g[t-1]) when t >= 1\n"
+        "g[t] = tanh(h[t]) + x[t]\noutput g[T-1] as last\n",
+        ("`h[t]` needs `g[t-1]` (line 4)", "`g[t]` needs `h[t]` (line 5)"),
+    ),
+    "a scan within a kernel": (
+        "dim t < T\ninput x[t]: f32\nh[0] = 0.0\nh[t] = sin(h[t-1]) + x[t]\noutput h\n",
+        ("`h` (line 4) is a scan: ", "steps of", "nothing to change: each step needs the one"),
+    ),
+    "cells of a table": (
+        "dim i < I\ndim j < J\ninput a[i]: f32\ninput b[j]: f32\n"
+        "r[i, j] = 0.0 when i == 0 or j == 0\n"
+        "r[i, j] = abs(a - b) + min(stack([r[i-1, j], r[i, j-1]]))\n"
+        "output r[I-1, J-1] as cost\n",
+        ("the loops over `i` and `j`", "`r[i, j]` needs `r[i-1, j]` (line 6)", "same `i + j`"),
+    ),
+    "a guard on several dimensions": (
+        "dim t < T\ndim i < N\ndim j < N\ninput start[i, j]: f32\nu[0, i, j] = start\n"
+        "u[t+1, i, j] = 0.0 when i == 0 or i == N-1 or j == 0 or j == N-1\n"
+        "u[t+1, i, j] = 0.2 * (u + u[t, i-1, j] + u[t, i+1, j] + u[t, i, j-1] + u[t, i, j+1])\n"
+        "output u[t = T-1] as last\n",
+        ("`u` (line 6) needs nothing of other `i`", "`when i == 0 or i == N-1", "one equation for"),
+    ),
+    "read at the next step": (
+        "dim c < C\ndim l < L\ninput q[c]: f32\npos[c, 0] = q\nmom[c, 0] = 0.0\n"
+        "pos[c, l+1] = pos + 0.1 * mom\ng = 4.0 * pos ** 3\n"
+        "mom[c, l+1] = mom - 0.1 * g[c, l+1]\noutput pos\n",
+        ("`c` stays a loop because `mom` at line 8 reads `g` at the next `l`", "give the new"),
+    ),
+    "not kept for the loop": (
+        "dim t < T\ninput x[t]: f32[64]\nparam s: f32[64]\n"
+        "e = exp(sin(s * x[t])) * cos(x[t] * s) / (1.0 + exp(x[t]))\nh[0] = s\n"
+        "h[t+1] = sort(tanh(e * h))\noutput h[T-1] as last\n",
+        ("`e` (line 4) needs nothing of other `t`", "kept for the loop", "`whole = e[0:T]`"),
+    ),
+    "a print of much": (
+        RNN + 'big = einsum("i,j,k->ijk", h, h, h)\nprint big[t]\noutput h[T-1] as last\n',
+        ("on the host", "line 7 prints `big` at each `t`", "print less of it"),
+    ),
+    "a print in a loop within": (
+        "dim i < I\ndim t < T\nparam s: f32[8]\nb[0] = s\nh[i, 0] = b[i]\n"
+        "h[i, t+1] = sort(tanh(h[i, t]))\nb[i+1] = h[i, T-1] * 0.5\nc = sum(h)\nprint c[i, t]\n"
+        "output b[I-1] as last\n",
+        ("`i` on the host", "line 9 prints `c` in a loop within it", "print after that loop"),
+    ),
+    "a file at each step": (
+        RNN + 'save h[t] to "h-{t}.safetensors"\noutput h[T-1] as last\n',
+        ("on the host", "line 6 saves `h` at each `t`", "save it once, at the last step"),
+    ),
+    "a Python function at each step": (
+        'dim t < T\nextern host step(a: f32[4]) -> (b: f32[4]) from "envs:step"\n'
+        "x[0] = ones([4])\nx[t] = step(x[t-1])\noutput x[T-1] as last\n",
+        ("on the host", "line 4 calls a Python function at each `t`", "`extern jax`", "`over b`"),
+    ),
+    "data decide the length": (
+        "dim t < T until stop\ninput a: f32\nx[0] = a\nx[t+1] = 0.5 * (x + a / x)\n"
+        "stop = abs(x * x - a) < 1e-6\noutput x[T-1] as root\n",
+        ("`x[t+1]` needs `x[t]` (line 4)", "`stop`, line 5 decides how many steps there are"),
+    ),
+    "a range gone through anew": (
+        "dim t < T\nparam w: f32[16, 16]\nparam s: f32[16]\nx[0] = s\n"
+        "x[t] = tanh(w @ x[t-1] + o[t-1])\nv = tanh(x)\n"
+        "o[t] = sum(exp(v[0:t+1] - x[t]), axis = 0)\noutput o[T-1] as last\n",
+        ("`o` (line 7) goes through all of `v[0:t+1]` anew at each `t`", "running value", "window"),
+    ),
+    "attention to all that was": (
+        "import nn\ndim t < T\ninput q[t]: f32[64]\ninput k[t]: f32[64]\n"
+        "a[t] = nn.attention(q[t], k[0:t+1], k[0:t+1])\noutput a\n",
+        ("`a` (line 5) goes through all of `k[0:t+1]`", "a window"),
+    ),
+    "an array that grows by copies": (
+        "dim t < T\ninput x[t]: f32[4]\nh[t]: f32[4*(t+1)] = x[0] when t == 0\n"
+        "h[t] = concat([h[t-1], x[t]], 0)\ns = sum(h)\noutput s\n",
+        ("`h` (line 4) concatenates parts whose lengths vary with `t`", "read a slice of them"),
+    ),
+    "a matrix for one vector": (
+        RNN.replace("8", "512") + "output h[T-1] as last\n",
+        ("each step reads all of `w` (1.00 MiB)", "one vector (line 5)", "a further dimension"),
+    ),
+    "an axis in the way": (
+        "dim c < C\ndim t < T\ninput x[c, t]: f32\ny[c, t] = x when t < 2\n"
+        "y[c, t] = tanh(x - 0.5 * y[c, t-1] * y[c, t-2])\noutput y\n",
+        ("with `t` innermost", "for all `c` is spread", "declare `dim t` before `dim c`"),
+    ),
+    "many small steps": (
+        "dim n < N\nf[n] = 1 when n < 2\nf[n] = f[n-1] + f[n-2]\noutput f[N-1] as last\n",
+        ("`f[n]` needs `f[n-1]` (line 3)", "computes so little", "several runs at once"),
+    ),
+    "a large result": (
+        "dim t < T\ninput x[t]: f32[128]\ns = einsum(\"i,j->ij\", x, x)[t = 0:T] * 0.5\noutput s\n",
+        ("memory limits it", "written as a whole, 256.00 MiB", "nothing to change"),
+    ),
+    "one operator does it": (
+        "dim t < T\nparam s: f32[256]\nx[0] = s\ny = tanh(x)\n"
+        "x[t] = sort(logsumexp(maximum(expand_dims(y[t-1], 1), y[t-1]), axis = 0))\n"
+        "output x[T-1] as last\n",
+        ("80% of the operations are those of line 5: 262144 at a step",),
+    ),
+}  # fmt: skip
+
+TILES = """\
+dim b < B
+dim t < T
+input h[b, t]: f32[16]
+param head: f32[16, 4096]
+scores = h[b, 0:T] @ head
+loss[b] = mean(logsumexp(scores, axis = 1))
+output loss
+"""
+
+
+def compilation(text: str, **options: object) -> Compilation:
+    return Compilation(load_source(Source("m.rt", text)), Options(**options))  # type: ignore[arg-type]
+
+
+def explained(text: str, bounds: Mapping[str, int] | None = None, **options: object) -> str:
+    """The report with each sentence on one line."""
+    report = slow_text(slow_report(compilation(text, **options), bounds))
+    return re.sub(r"\n +(?!\d|why:|help:|line |\w+/)", " ", report)
+
+
+@pytest.mark.parametrize("name", CLIFFS)
+def test_cliffs(name: str) -> None:
+    text, wanted = CLIFFS[name]
+    ahead = name == "read at the next step"
+    options = {"passes": "canonicalize,vectorize,fuse", "regions": True} if ahead else {}
+    report = explained(text, **options)
+    assert [w for w in wanted if w not in report] == [], report
+
+
+def test_tiles_for_other_sizes_than_these() -> None:
+    report = explained(TILES, {"B": 4, "T": 100})
+    assert "`scores` (line 5) is computed in tiles" in report and "6.25 MiB as a whole" in report
+    assert "`assume B <= 4` and `assume T <= 100`" in report
+    assert "1.00 GiB" in explained(TILES) and "`assume" not in explained(TILES)
+    bounded = TILES.replace("input", "assume B <= 4\nassume T <= 100\ninput", 1)
+    assert "tile" not in explained(bounded)
+
+
+def test_layers_with_weights_that_cannot_be_written_out() -> None:
+    step = "sort(tanh(w @ x + a))" + "".join(f" + sort(sin(x * {k}.5) * a)" for k in range(9))
+    report = explained(
+        "dim t < T\ndim l < L = 64\nparam w[l]: f32[4, 4]\nparam a[l]: f32[4]\nparam s: f32[4]\n"
+        f"x[0, 0] = s\nx[t, 0] = y[t-1, L-1]\nx[t, l+1] = y\ny[t, l] = x + {step}\n"
+        "output y[t = T-1, l = L-1] as last\n"
+    )
+    assert "the host runs `t` step by step" in report and "written out" in report
+    assert "diagonals" not in report, "layers of a step need the last one of the step before"
+
+
+def test_lengths_of_their_own() -> None:
+    report = explained(
+        "dim i < I\ndim k < K until stop\ninput a[i]: f32\nx[i, 0] = a\n"
+        "x[i, k+1] = 0.5 * (x + a / x)\nstop[i, k] = abs(x * x - a) < 1e-6\n"
+        "root[i] = x[i, K-1]\noutput root\n"
+    )
+    if "on the host" in report:
+        assert "how many steps `k` has is found out for each `i` (`stop`, line 6)" in report
+        assert "let all `i` stop together" in report
+
+
+def test_levels_at_which_loops_are_the_host_s() -> None:
+    report = explained(RNN + "output h[T-1] as last\n", level=1)
+    assert "the loop over `t` on the host" in report and "compile with -O2" in report
+
+
+def test_what_helps_against_a_guard_helps() -> None:
+    before, _ = CLIFFS["a guard on several dimensions"]
+    sides = ("i == 0", "i == N-1", "j == 0", "j == N-1")
+    equations = "".join(f"u[t+1, i, j] = 0.0 when {side}\n" for side in sides)
+    after = re.sub(r"u\[t\+1, i, j\] = 0\.0 when .*\n", equations, before)
+    reports = [slow_report(compilation(text), None) for text in (before, after)]
+    assert reports[1].seconds < reports[0].seconds
+    assert not any(f.help for part in reports[1].parts for f in part.findings)
+
+
+def test_what_helps_against_values_that_are_not_kept_helps() -> None:
+    before, _ = CLIFFS["not kept for the loop"]
+    after = before.replace("h[0] = s", "whole = e[0:T]\nh[0] = s").replace("e * h", "whole[t] * h")
+    first, *others = slow_report(compilation(after), None).parts
+    assert loop(first) and not loop(others[0])
+    assert "line 4" in others[0].equations[0], "all of `e` is computed before the loop"
+
+
+def loop(part: SlowPart) -> bool:
+    return part.title.startswith("the loop")
+
+
+def test_bounds_are_those_given_or_named() -> None:
+    text = RNN + "output h[T-1] as last\n"
+    assert "for T = 4096, assumed since no --bounds are given" in explained(text)
+    assert "for T = 10\n" in explained(text, {"T": 10})
+    ten, thousand = (slow_report(compilation(text), {"T": n}).seconds for n in (11, 1001))
+    assert 50 < thousand / ten < 101
+
+
+def test_shares_add_up() -> None:
+    for text, _ in list(CLIFFS.values())[:4]:
+        report = slow_report(compilation(text), None)
+        assert 0 < sum(p.share for p in report.parts) <= 1.0001
+        assert [p.seconds for p in report.parts] == sorted(p.seconds for p in report.parts)[::-1]
+
+
+def test_a_program_without_work() -> None:
+    assert explained("dim t < T\ninput x[t]: f32\noutput x\n") == "nothing is computed\n"
