@@ -150,7 +150,7 @@ def after(
         return (after, jnp.argmax(scores, axis=-1).astype(jnp.int32), first_wrong(wrong))
     (
         after_rows, temperature_categorical_rows, fault,
-    ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter, state)
+    ) = jax.vmap(point, in_axes=(0, 1, 0))(jnp.arange(B, dtype=jnp.int32), letter, state)
     state2 = jnp.where(t+1 < T, lax.dynamic_update_slice(state, after_rows, (0, 0)), state)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
@@ -165,14 +165,14 @@ def letter_0(at, prompt, letter, *, B, T, P):
     prompt_t_rows = jax.vmap(point, in_axes=(0, None))(
         jnp.arange(B, dtype=jnp.int32), jnp.arange(min(P, T), dtype=jnp.int32),
     )
-    letter2 = updated(letter, prompt_t_rows, (0, 0))
+    letter2 = updated(letter, jnp.moveaxis(prompt_t_rows, 0, 1), (0, 0))
     return (letter2,)
 
 
 def letter_1(at, temperature_categorical_prev, letter):
     """write.rt:25: letter[b, t] = drawn[b, t-1]"""
     t = at[0]
-    letter2 = updated(letter, temperature_categorical_prev[:, None], (0, t))
+    letter2 = updated(letter, temperature_categorical_prev[None, :], (t, 0))
     return (letter2,)
 
 
@@ -261,7 +261,7 @@ def block(
 ):
     """What stands between two tasks of the host: letter_0, state_0, after, ..."""
     fault = jnp.zeros(4, jnp.int32)
-    letter = jnp.zeros((B, T), jnp.int32)
+    letter = jnp.zeros((T, B), jnp.int32)
     drawn_temperature_categorical = jnp.zeros((B,), jnp.int32)
     (letter,) = letter_0((), prompt, letter, B=B, T=T, P=P)
     (state,) = state_0((), B=B)
