@@ -13,8 +13,9 @@ if it can be computed there: its operands exist, its sizes are no less than 0, a
 goes through it, which could then wait for itself. What is computed at the new points is never used.
 
 Where points lie within a constant distance of a line, a box has many times as many of them: it is
-then made only of what is cheap at a point. A condition on one dimension alone is left to those who
-cut dimensions (``split.py``).
+then made only of what is cheap at a point. Where a recurrence goes through the merge, a union of
+boxes is taken apart (``box_union.py``). A condition on one dimension alone is left to those who cut
+dimensions (``split.py``).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.box_union import with_boxes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -64,13 +66,15 @@ class Predication(GraphPass):
                     extension.try_box(node, node.domain)
             elif _is_oblique(node.domain, space) and name not in extension.boxes:
                 extension.try_box(node, _hull(node.domain, space))
-        if not extension.boxes:
-            return graph
         for name in extension.boxes:
             if isinstance(graph.nodes[name].op, Merge):
                 message = "which equation holds is selected at each point, all of them are computed"
                 context.remarks.add(self.name, f"`{name}`: {message}", graph.nodes[name].span)
-        return extension.result()
+        graph, divided = with_boxes(extension.result() if extension.boxes else graph, space)
+        for part in divided:
+            message = f"`{part.branch}`: its points are {part.boxes} boxes, each computed apart"
+            context.remarks.add(self.name, message, graph.nodes[part.branch].span)
+        return graph
 
 
 def _is_oblique(domain: Domain, space: Space) -> bool:

@@ -149,3 +149,45 @@ def test_what_stays(name: str) -> None:
 def test_derivatives_of_what_is_masked() -> None:
     before = graph_of(MASKED)
     assert predicated(before) != before
+
+
+RIMS = {
+    "the rim of a plate": "i == 0 or i == H - 1 or j == 0 or j == W - 1",
+    "a corner": "i == 0 and j == 0 or i >= H - 2 and j >= W - 2",
+    "a corner and a side": "i == 0 and j < 2 or j == W - 1",
+}
+PLATE = """
+dim t < T
+dim i < H
+dim j < W
+input start[i, j]: f32
+input cold[i]: f32
+u[0, i, j] = start[i, j]
+u[t, i, j] = exp(cold[i]) * 2.0 when {rim}
+u[t, i, j] = 0.5 * u[t-1, i, j] + 0.25 * u[t-1, max(i-1, 0), min(j+1, W-1)]
+output u[T-1, 0:H, 0:W] as final
+"""
+SLANTED = {
+    "a diagonal": "i == j or i == 0",
+    "what meets no interval": "i == 0 or j % 2 == 1",
+    "one dimension alone": "i == 0 or i == H - 1",
+}
+
+
+@pytest.mark.parametrize("name", RIMS)
+def test_boxes_of_a_recurrence_are_computed_at_once(name: str) -> None:
+    """Neither the rim nor what it needs is computed point by point."""
+    after = predicated(graph_of(PLATE.format(rim=RIMS[name])))
+    branches = [n for n in after.nodes.values() if n.name.startswith("u.1")]
+    assert len(branches) > 1
+    space = Space(after.universe)
+    vectorized = Vectorize().run(after, PassContext(space))
+    for node in branches:
+        loops = {"i", "j"}.difference(vectorized.nodes[node.name].vector)
+        assert all(space.is_fixed_by(node.domain, dim) for dim in loops), node.name
+
+
+@pytest.mark.parametrize("name", SLANTED)
+def test_what_is_no_union_of_boxes_stays(name: str) -> None:
+    before = graph_of(PLATE.format(rim=SLANTED[name]))
+    assert predicated(before) == before
