@@ -163,7 +163,7 @@ dim j < W
 input start[i, j]: f32
 input cold[i]: f32
 u[0, i, j] = start[i, j]
-u[t, i, j] = exp(cold[i]) * 2.0 when {rim}
+u[t, i, j] = exp(cold[i] - u[t-1, i, j]) * 2.0 when {rim}
 u[t, i, j] = 0.5 * u[t-1, i, j] + 0.25 * u[t-1, max(i-1, 0), min(j+1, W-1)]
 output u[T-1, 0:H, 0:W] as final
 """
