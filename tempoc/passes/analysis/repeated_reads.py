@@ -36,8 +36,8 @@ def repeatedly_read(graph: Graph, dim: str, space: Space) -> set[str]:
 
 
 def _dims_around(graph: Graph, dim: str, part: Sequence[str], space: Space) -> set[str]:
-    """The dimensions whose loops can carry a cycle that goes both ways along ``dim``, else none."""
-    ways: set[int] = set()
+    """The dimensions whose loops can carry a cycle that goes both directions along ``dim``, else none."""
+    directions: set[int] = set()
     carrying: set[str] = set()
     for node in map(graph.nodes.__getitem__, part):
         if isinstance(node.op, Merge):
@@ -46,9 +46,9 @@ def _dims_around(graph: Graph, dim: str, part: Sequence[str], space: Space) -> s
         for edge in node.inputs:
             if edge.source in part:
                 signs = _signs(graph, node, edge, space)
-                ways |= signs.get(dim, frozenset())
+                directions |= signs.get(dim, frozenset())
                 carrying |= {d for d, s in signs.items() if s - {0}}
-    return carrying - {dim} if {-1, 1} <= ways else set()
+    return carrying - {dim} if {-1, 1} <= directions else set()
 
 
 def _signs(graph: Graph, node: Node, edge: Edge, space: Space) -> dict[str, frozenset[int]]:
