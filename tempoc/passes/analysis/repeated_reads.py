@@ -36,7 +36,7 @@ def repeatedly_read(graph: Graph, dim: str, space: Space) -> set[str]:
 
 
 def _dims_around(graph: Graph, dim: str, part: Sequence[str], space: Space) -> set[str]:
-    """The dimensions whose loops can carry a cycle that goes both directions along ``dim``, else none."""
+    """The dimensions that can carry a cycle which goes both ways along ``dim``, else none."""
     directions: set[int] = set()
     carrying: set[str] = set()
     for node in map(graph.nodes.__getitem__, part):
