@@ -45,6 +45,8 @@ class Effort:
     """Of rules on one node, and on all nodes."""
     split_rounds: int = 8
     """The most loops of one dimension that are cut."""
+    boxes: int = 8
+    """The most boxes of which the points of a branch may be put together."""
     tile_rounds: int = 8
     """The most loops over tiles that one program gets."""
     demand_sweeps: int = 4

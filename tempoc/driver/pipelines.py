@@ -7,6 +7,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.domain.if_conversion import IfConversion
+from tempoc.passes.domain.predicate import Predication
 from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
@@ -34,6 +35,7 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+    Predication(),
     Retime(),
     SplitLoops(),
     IfConversion(),
@@ -58,6 +60,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
+    "predicate": Predication,
     "retime": Retime,
     "split": SplitLoops,
     "if_conversion": IfConversion,

@@ -21,7 +21,8 @@ COMPILED = 0.12
 PIPELINES = (
     "canonicalize,vectorize", "scans", "vectorize,tile", "canonicalize,algebra,fuse",
     "lift,canonicalize,scans,vectorize,fuse", "vectorize,lift,tile,accumulate,pin,fuse",
-    "reduce_domain,split,vectorize", "split,vectorize,fuse",
+    "reduce_domain,split,vectorize", "split,vectorize,fuse", "predicate,vectorize",
+    "reduce_domain,predicate,canonicalize,vectorize,fuse",
 )  # fmt: skip
 MAPPINGS = ("defines", "sizes", "away", "commands")
 PART = 20

@@ -19,7 +19,9 @@ A cycle stays a loop if another loop computes its operands: the scan would have 
 loop, and operands that live for one step would be stored for all points. It also stays a loop if
 its states are large: then the loop's overhead is small in comparison, and storing the states of all
 points would only take memory. The sooner so if its states are larger than what they are made of, as
-sums of outer products are.
+sums of outer products are. Steps that must be done one after the other gain nothing else from a
+scan: they stay a loop from smaller states on, unless these are stored at all points anyway, or
+multiplied by matrices, which is best done for all points at once.
 """
 
 from __future__ import annotations
@@ -30,12 +32,16 @@ from functools import cache
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import Merge
+from tempoc.ops.control.linear_recurrence import is_linear
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.analysis.expansion import Origins, origin_sizes, total_origin
+from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_carried import sliced_sources
+from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
@@ -46,7 +52,7 @@ from tempoc.passes.lifting.recognize_recurrence import (
 from tempoc.passes.lifting.recurrence_rewrite import with_recurrence
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import components
+from tempoc.sdg.graph.query import components, operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 
@@ -113,6 +119,11 @@ class RecurrenceToScan(GraphPass):
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
                 del recurrences[cycle]
+            elif _only_takes_memory(graph, cycle, recurrence):
+                _remark_missed(
+                    graph, dim, cycle, "its states would be stored at all points", context
+                )
+                del recurrences[cycle]
         return recurrences
 
     def small_recurrence(
@@ -142,6 +153,25 @@ class RecurrenceToScan(GraphPass):
             if origin is not None and MODEL.is_much_of_little(size, origin):
                 raise NotARecurrence(f"a state has {size} elements, made of {origin}")
         return recurrence
+
+
+def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+    """Whether a scan would do step after step, as a loop does, and store large states for it."""
+    states = {*recurrence.states}
+    first = [graph.nodes[s].types[0] for s in recurrence.states]
+    if sum(bytes_of(t, {}) for t in first) <= MODEL.point_bytes:
+        return False
+    others = [operand_type(graph, e) for e in recurrence.operands]
+    if is_linear(recurrence.steps, first, others):
+        return False
+    if states & full_extent_nodes(graph, recurrence.dim):
+        return False
+    readers = users(graph)
+    dim = recurrence.dim
+    after = reachable(
+        states, lambda n: [u.reader for u in readers[n] if dim in graph.nodes[u.reader].domain.dims]
+    )
+    return not any(graph.nodes[n].op.contraction for n in after if n not in cycle)
 
 
 def _component_numbers(graph: Graph) -> dict[str, int]:

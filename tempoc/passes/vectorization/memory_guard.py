@@ -3,7 +3,8 @@
 If some nodes keep their loop, tensors between them and vectorized nodes have to be stored at full
 extent: computed before the loop, or consumed after it. That is allowed
 
-- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``).
+- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``), or
+  that each step of a loop around this one reads again (``analysis/repeated_reads.py``).
   Those of large points are assumed to be computed as late as possible: where a loop back through
   layers needs them one by one, nothing is gained from having all of them before it;
 - for products of which all points share a matrix, which gain from being vectorized, and the nodes
@@ -23,6 +24,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.passes.analysis.expansion import sums_products
 from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.repeated_reads import repeatedly_read
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
@@ -36,7 +38,7 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     """
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
     large = [n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes]
-    full_extent = full_extent_nodes(graph, dim, late=large)
+    full_extent = full_extent_nodes(graph, dim, late=large) | repeatedly_read(graph, dim, space)
     limit = _size(graph, dim, full_extent, space)
     single_point = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
     full_extent |= single_point

@@ -57,19 +57,42 @@ def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vect
         own = [p for p in parts if dim in symbols(p)]
         if any({*symbols(p)} & ({*domain.dims} - {dim}) for p in own):
             return None
-        low: ix.Expr = ix.ZERO
-        high: ix.Expr = ix.Sym(space.universe.dim(dim).bound)
-        if own:
-            projection = Domain((dim,), ix.conjunction(*own))
-            low = ix.maximum(low, space.lower_bound(ix.Sym(dim), projection))
-            high = ix.minimum(high, ix.add(space.upper_bound(ix.Sym(dim), projection), ix.ONE))
-            within = ix.compare(">=", ix.Sym(dim), low), ix.compare("<", ix.Sym(dim), high)
-            if not space.equal(projection.where, ix.conjunction(*within), Domain((dim,))):
-                return None
+        ends = _interval(dim, own, space) or _common_interval(dim, own, space)
+        if ends is None:
+            return None
+        low, high = ends
         if any(n in space.universe.lengths for e in (low, high) for n in symbols(e)):
             return None
         vectors[dim] = Vector(dim=dim, lower=low, upper=high)
     return vectors
+
+
+def _interval(dim: str, parts: Sequence[ix.Expr], space: Space) -> tuple[ix.Expr, ix.Expr] | None:
+    """The first point and the one after the last at which all parts hold; ``None`` for holes."""
+    low: ix.Expr = ix.ZERO
+    high: ix.Expr = ix.Sym(space.universe.dim(dim).bound)
+    if parts:
+        projection = Domain((dim,), ix.conjunction(*parts))
+        low = ix.maximum(low, space.lower_bound(ix.Sym(dim), projection))
+        high = ix.minimum(high, ix.add(space.upper_bound(ix.Sym(dim), projection), ix.ONE))
+        within = ix.compare(">=", ix.Sym(dim), low), ix.compare("<", ix.Sym(dim), high)
+        if not space.equal(projection.where, ix.conjunction(*within), Domain((dim,))):
+            return None
+    return low, high
+
+
+def _common_interval(
+    dim: str, parts: Sequence[ix.Expr], space: Space
+) -> tuple[ix.Expr, ix.Expr] | None:
+    """What intervals of single parts have in common, which for some bounds may be no point.
+
+    The ends of ``i == N-1 and i != 0`` tell nothing of ``N == 1``, where no point is left.
+    """
+    intervals = [_interval(dim, (part,), space) for part in parts]
+    ends = [interval for interval in intervals if interval is not None]
+    if len(ends) < len(parts) or len(parts) < 2:
+        return None
+    return ix.maximum(*(low for low, _ in ends)), ix.minimum(*(high for _, high in ends))
 
 
 def accessed_entries(entries: tuple[ix.Entry, ...], vector: Ranges) -> tuple[ix.Entry, ...]:

@@ -148,6 +148,10 @@ EXACT = {
 %b = getitem{entries=(0, 1)} %n : [t] f32
 %n2 = stack{axis=1} %x, %y : [t] f32[2, 2, 3]
 %d = getitem{entries=(0, 1, (0, 3, 1))} %n2 : [t] f32[3]""",
+    "a range of what was joined": """%n = concat{axis=1} %x, %y, %x : [t] f32[2, 9]
+%a = getitem{entries=((0, 2, 1), (1, 4, 1))} %n : [t] f32[2, 4]
+%b = getitem{entries=((1, 1, 1), (4, 5, 1))} %n : [t] f32[1, 5]
+%d = getitem{entries=((0, 2, 1), (3, 6, 1))} %n : [t] f32[2, 6]""",
     "a part of a function": """%n = abs %x : [t] f32[2, 3]
 %a = getitem{entries=(1, (0, 2, 1))} %n : [t] f32[2]
 %n2 = neg %r : [t] f32[3]

@@ -121,6 +121,41 @@ def _index_joined(v: Match, op: SpatialIndex, inner: Producer[Concat | Stack]) -
     return None
 
 
+@rule("a range of what was joined", SpatialIndex, of=(Concat,))
+def _range_of_joined(v: Match, op: SpatialIndex, inner: Producer[Concat]) -> Rewrite | None:
+    """A slice across operands of a concatenation that leaves others out: joined anew."""
+    axis = axis_of(inner.op.axis, len(op.entries))
+    part = op.entries[axis]
+    alike = all(v.type_of(e).dtype is v.result.dtype for e in inner.edges)
+    if op.gathers or not alike or not isinstance(part, tuple) or part[2] != 1:
+        return None
+    if not all(isinstance(e, tuple) for e in op.entries):
+        return None
+    first, end = part[0], ix.add(part[0], part[1])
+    edges: list[Edge] = []
+    start: ix.Expr = ix.ZERO
+    for edge in inner.edges:
+        stop = ix.add(start, v.type_of(edge).shape[axis])
+        if not _at_most(v, stop, first) and not _at_most(v, end, start):
+            low, high = _greater(v, first, start), _greater(v, end, stop)
+            if low is None or high is None:
+                return None
+            high = end if high == stop else stop
+            own = (ix.sub(low, start), ix.sub(high, low), 1)
+            edges.append(v.make(_with_axis(op.entries, axis, own), edge))
+        start = stop
+    return Rewrite(tuple(edges), inner.op) if 1 < len(edges) < len(inner.edges) else None
+
+
+def _at_most(v: Match, a: ix.Expr, b: ix.Expr) -> bool:
+    return v.facts.holds(ix.compare("<=", a, b))
+
+
+def _greater(v: Match, a: ix.Expr, b: ix.Expr) -> ix.Expr | None:
+    """The greater one of two numbers, ``b`` if they are equal; ``None`` if it is not known."""
+    return b if _at_most(v, a, b) else a if _at_most(v, b, a) else None
+
+
 @rule("a part of a function", SpatialIndex, Take, TakeAlong, of=(unary.Unary,), own=True)
 def _index_earlier(v: Match, op: Op, inner: Producer[unary.Unary]) -> Rewrite | None:
     """A slice of an elementwise function: apply it to the slice only."""
@@ -276,8 +311,9 @@ def _nested_flip(v: Match, op: Flip, inner: Producer[Flip]) -> Rewrite | None:
 
 
 PARTS: tuple[RewriteRule, ...] = (
-    _full_index, _index_twice, _index_axis, _index_joined, _index_earlier, _join_of_one,
-    _nested_concat, _adjacent_parts, _stacked_points, _no_padding, _nested_padding, _nested_flip,
+    _full_index, _index_twice, _index_axis, _index_joined, _range_of_joined, _index_earlier,
+    _join_of_one, _nested_concat, _adjacent_parts, _stacked_points, _no_padding, _nested_padding,
+    _nested_flip,
 )  # fmt: skip
 
 PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (_part_of_product, _pick_of_product)

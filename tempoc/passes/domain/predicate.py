@@ -1,0 +1,231 @@
+"""Predication: a condition on several dimensions becomes a selection, and domains become boxes.
+
+    %s.0 = matmul %q, %k[j] : [i, j | j <= i] f32
+    %s   = merge{targets=((i, j), (i, j))} %s.0 when j <= i, %none when j > i : [i, j] f32
+    ->
+    %s.0    = matmul %q, %k[j]           : [i, j] f32
+    %s.when = index{expr=j <= i}         : [i, j] bool
+    %s      = where %s.when, %s.0, %none : [i, j] f32
+
+Only the points of a box can be vectorized (``sdg/statements/vectorized.py``): a mask, a diagonal or
+a band, written as a condition, would be computed point by point. So a node gets all points of a box
+if it can be computed there: its operands exist, its sizes are no less than 0, and no recurrence
+goes through it, which could then wait for itself. What is computed at the new points is never used.
+
+Where points lie within a constant distance of a line, a box has many times as many of them: it is
+then made only of what is cheap at a point. Where a recurrence goes through the merge, a union of
+boxes is taken apart (``box_union.py``). A condition on one dimension alone is left to those who cut
+dimensions (``split.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import ClassVar
+
+from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import Merge, Select
+from tempoc.ops.control.externs import ExternCall
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.tensor.source import IndexValue
+from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.box_union import with_boxes
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import components, operand_types, users
+from tempoc.sdg.graph.rewrite import replace_nodes
+from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.sdg.statements.build import identity, is_identity
+from tempoc.sdg.statements.vectorized import vector_ranges
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predication(GraphPass):
+    """Extends domains to boxes, and turns merges into selections."""
+
+    name: ClassVar[str] = "predicate"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with boxes for domains; one whose lengths the data decide stays as it is."""
+        space = context.space.symbolic  # no domain depends on the value of a fixed bound
+        if graph.universe.lengths:
+            return graph
+        extension = _Extension.of(graph, space)
+        for name in reversed([n for part in components(graph) for n in part]):
+            node = graph.nodes[name]
+            if isinstance(node.op, Merge):
+                if _selects_obliquely(node, space):
+                    extension.try_box(node, node.domain)
+            elif _is_oblique(node.domain, space) and name not in extension.boxes:
+                extension.try_box(node, _hull(node.domain, space))
+        for name in extension.boxes:
+            if isinstance(graph.nodes[name].op, Merge):
+                message = "which equation holds is selected at each point, all of them are computed"
+                context.remarks.add(self.name, f"`{name}`: {message}", graph.nodes[name].span)
+        graph, divided = with_boxes(extension.result() if extension.boxes else graph, space)
+        for part in divided:
+            message = f"`{part.branch}`: its points are {part.boxes} boxes, each computed apart"
+            context.remarks.add(self.name, message, graph.nodes[part.branch].span)
+        return graph
+
+
+def _is_oblique(domain: Domain, space: Space) -> bool:
+    """Whether a domain is no box, and not for a condition on one dimension alone."""
+    parts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
+    if all(len({*symbols(p)} & {*domain.dims}) <= 1 for p in parts):
+        return False
+    return not space.is_empty(domain) and vector_ranges(domain, domain.dims, space) is None
+
+
+def _selects_obliquely(merge: Node, space: Space) -> bool:
+    """Whether the points of a merge are a box, but not those of each of its branches."""
+    where, dims = merge.domain.where, merge.domain.dims
+    if vector_ranges(merge.domain, dims, space) is None:
+        return False
+    parts = (Domain(dims, ix.conjunction(where, e.guard)) for e in merge.inputs)
+    return any(_is_oblique(part, space) for part in parts)
+
+
+def _hull(domain: Domain, space: Space) -> Domain:
+    """The smallest box around a domain."""
+    ends: list[ix.Expr] = []
+    for dim in domain.dims:
+        at = ix.Sym(dim)
+        ends.append(ix.compare(">=", at, space.lower_bound(at, domain)))
+        ends.append(ix.compare("<=", at, space.upper_bound(at, domain)))
+    box = Domain(domain.dims)
+    return replace(box, where=space.simplify(ix.conjunction(*ends), box))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Extension:
+    """The nodes that get a larger domain, each with its box."""
+
+    graph: Graph
+    space: Space
+    fixed: set[str]
+    merges: dict[str, list[str]]
+    boxes: dict[str, Domain] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: Graph, space: Space) -> _Extension:
+        """Nothing is extended; nodes of cycles and branches of ``cond`` never will be."""
+        fixed = {n for part in components(graph) if len(part) > 1 for n in part}
+        fixed |= {n.name for n in graph.nodes.values() if n.name in n.sources}
+        merges = {
+            name: [u.reader for u in uses if isinstance(graph.nodes[u.reader].op, Merge)]
+            for name, uses in users(graph).items()
+        }
+        return cls(graph=graph, space=space, fixed=fixed | {*enclosing_conds(graph)}, merges=merges)
+
+    def try_box(self, node: Node, box: Domain) -> None:
+        """Extend a node and what it needs to a box, or nothing."""
+        boxes = dict(self.boxes)
+        if not self._extend(node, box) or not self._merges_follow(boxes):
+            self.boxes = boxes
+
+    def _merges_follow(self, before: dict[str, Domain]) -> bool:
+        """Whether every merge of what has been extended becomes a selection as well."""
+        new = [n for n in self.boxes if n not in before]
+        return all(m in self.boxes for n in new for m in self.merges[n])
+
+    def _extend(self, node: Node, box: Domain) -> bool:
+        """Whether a node can be computed in a box; it and its sources are then extended."""
+        if node.name in self.boxes:
+            return self.space.contains(self.boxes[node.name], box)
+        contained = self.space.contains(box, node.domain) or isinstance(node.op, Merge)
+        if not contained or not self._allowed(node, box):
+            return False
+        self.boxes[node.name] = box
+        return all(self._readable(node, edge, box) for edge in node.inputs)
+
+    def _readable(self, node: Node, edge: Edge, box: Domain) -> bool:
+        source = self.graph.nodes[edge.source]
+        domain = self.boxes.get(source.name, source.domain)
+        guarded = edge.guard != ix.TRUE and not isinstance(node.op, Merge)
+        slices = [e for e in edge.entries if isinstance(e, ix.Slice)]
+        lengths = (ix.compare(">=", e.hi, e.lo) for e in slices)
+        if guarded or not all(self.space.implies(box, length) for length in lengths):
+            return False
+        if self.space.outside(box, edge.entries, domain) is None:
+            return True
+        dims = source.domain.dims
+        same_point = is_identity(edge, self.graph) and {*dims} <= {*box.dims}
+        return same_point and self._extend(source, self.space.project(box, dims))
+
+    def _allowed(self, node: Node, box: Domain) -> bool:
+        """Whether a node may be computed at points at which nobody needs it."""
+        op, graph, space = node.op, self.graph, self.space
+        if node.name in self.fixed or isinstance(op, Cond | ExternCall):
+            return False
+        if isinstance(op, Merge):
+            same = all(at == identity(node.domain) for at in op.targets)
+            return same and all(is_identity(e, graph) for e in node.inputs)
+        if not op.computed or not op.pure or op.checks:
+            return False
+        extents = [ix.compare(">=", e, ix.ZERO) for t in node.types for e in t.shape]
+        within = op.within(operand_types(graph, node))
+        if not all(space.implies(box, e) for e in (*extents, *within)):
+            return False
+        return _is_cheap(node) or not _is_thin(node.domain, space)
+
+    # ------------------------------------------------------------ the new graph
+
+    def result(self) -> Graph:
+        """The graph with the boxes, and selections in place of merges."""
+        replacements: dict[str, Sequence[Node]] = {}
+        for name, box in self.boxes.items():
+            node = replace(self.graph.nodes[name], domain=box)
+            replacements[name] = (node,)
+            if isinstance(node.op, Merge):
+                selection = self._selection(node)
+                if selection is None:
+                    return self.graph
+                replacements[name] = selection
+        return replace_nodes(self.graph, replacements)
+
+    def _selection(self, merge: Node) -> tuple[Node, ...] | None:
+        """The nodes that take a merge's place; ``None`` if its type is not that of a selection."""
+        builder = NodeBuilder(graph=self.graph, space=self.space, node=merge)
+        *others, last = [replace(e, guard=ix.TRUE) for e in merge.inputs]
+        value: Edge | Node = last
+        guards = [e.guard for e in merge.inputs]
+        for guard, edge in reversed([*zip(guards[:-1], others, strict=True)]):
+            condition = builder.put("when", IndexValue(expr=guard))
+            try:
+                value = builder.put("which", Select(), (condition, edge, value))
+            except OperandError:
+                return None
+        return builder.finish(value) if isinstance(value, Node) else None
+
+
+def _is_cheap(node: Node) -> bool:
+    """Whether a point costs less than the call of a kernel for it."""
+    if node.op.heavy:
+        return False
+    if not all(isinstance(e, ix.Const) for t in node.types for e in t.shape):
+        return False
+    return sum(bytes_of(t, {}) for t in node.types) <= MODEL.point_bytes
+
+
+def _is_thin(domain: Domain, space: Space) -> bool:
+    """Whether all points lie within a constant distance of a line or plane."""
+    parts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
+    named = [tuple(d for d in domain.dims if d in symbols(p)) for p in parts]
+    across: dict[ix.Expr, None] = {}
+    for dims in named:
+        across |= {ix.Sym(d): None for d in dims}
+        for a, b in combinations(map(ix.Sym, dims), 2):
+            across |= {ix.sub(a, b): None, ix.add(a, b): None}
+    return any(
+        isinstance(ix.sub(space.upper_bound(e, domain), space.lower_bound(e, domain)), ix.Const)
+        for e in across
+    )
