@@ -20,6 +20,7 @@ from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.tiling.tile import Tile
+from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.step import PassStep
 from tempoc.sdg.graph.graph import Graph
@@ -34,6 +35,7 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+    Lockstep(),
     Retime(),
     SplitLoops(),
     IfConversion(),
@@ -58,6 +60,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
+    "lockstep": Lockstep,
     "retime": Retime,
     "split": SplitLoops,
     "if_conversion": IfConversion,
