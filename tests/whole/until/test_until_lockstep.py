@@ -53,7 +53,7 @@ n[t, i] = K
 output s, n
 """
 NESTED = """dim i < I
-dim t < T until over
+dim t < T until ended
 dim k < K until stop
 input a[i]: f32
 input ends[i, t, k]: bool
@@ -64,7 +64,7 @@ after[i, t] = x[i, t, K-1] + K
 x[i, t, 0] = s
 x[i, t, k+1] = 0.5 * x + i
 stop[i, t, k] = ends
-over[i, t] = overs
+ended[i, t] = overs
 last[i] = s[i, T-1]
 n[i] = T
 total[i] = sum(s[i, 0:T])
