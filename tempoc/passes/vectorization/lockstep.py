@@ -108,13 +108,13 @@ class _Conversion:
         self._find_ends()
         for node in graph.nodes.values():
             self._end_early(node)
+        for reader, slot, dim in self.common.last_reads():
+            self._hold_operand(reader, slot, dim)
         for node in graph.nodes.values():
             if isinstance(node.op, IndexValue):
                 self._hold_index(node)
             else:
                 self._mask_axes(node)
-        for reader, slot, dim in self.common.last_reads():
-            self._hold_operand(reader, slot, dim)
         self._end_together()
         whole = replace(graph, nodes=self.nodes, universe=self.space.universe)
         return drop_dead(whole)
@@ -285,6 +285,7 @@ class _Conversion:
                 if link.is_reduced and axis in self.common.late_axes(types[slot]):
                     assert axis is not None
                     masked.setdefault(slot, []).append(axis)
+        node = self.nodes[node.name]  # with operands that are held
         for slot, axes in masked.items():
             for axis in axes:
                 edge = self._masked(node, slot, axis)
