@@ -21,6 +21,7 @@ from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.tiling.tile import Tile
+from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.step import PassStep
 from tempoc.sdg.graph.graph import Graph
@@ -36,6 +37,7 @@ O2: tuple[Pass, ...] = (
     Canonicalize(),
     ReduceDomain(),
     Predication(),
+    Lockstep(),
     Retime(),
     SplitLoops(),
     IfConversion(),
@@ -61,6 +63,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
     "predicate": Predication,
+    "lockstep": Lockstep,
     "retime": Retime,
     "split": SplitLoops,
     "if_conversion": IfConversion,

@@ -1,0 +1,252 @@
+"""Whether points whose loops have lengths of their own can take their steps together.
+
+Of a bound that varies over ``i`` the *common length* is the greatest one of all ``i``. With it in
+place of each own length, every node has the points that it had, and more: the *late* ones, which
+are past the end of their ``i``. What is asked here is whether all other points stay as they are,
+and whether all late values can be kept apart from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+
+from tempoc.base.graphs import reachable
+from tempoc.ops.control.control import Merge
+from tempoc.ops.control.until import Until
+from tempoc.ops.definition.axis_links import Link
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.movement import BroadcastTo
+from tempoc.ops.tensor.reduction import Mean
+from tempoc.ops.tensor.source import Full, IndexValue, Input, Param
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import ancestors, expressions, node_expressions, operand_types, users
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Bound, Domain
+from tempoc.symbolic.walk import substitute, symbols
+
+
+class KeepsItsLoop(Exception):
+    """Why points cannot take their steps together, and the node that is in the way."""
+
+    def __init__(self, why: str, node: Node | None = None) -> None:
+        super().__init__(why)
+        self.why, self.node = why, node
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonLength:
+    """A bound of a graph that a tensor ends, and the dimensions that are to have one length.
+
+    ``space`` is that of the graph.
+    """
+
+    graph: Graph
+    bound: Bound
+    space: Space
+
+    # ------------------------------------------------------------ what there is
+
+    @cached_property
+    def until(self) -> Node:
+        """The node that ends the bound."""
+        nodes = self.graph.nodes.values()
+        return next(n for n in nodes if isinstance(n.op, Until) and n.op.bound == self.bound.name)
+
+    @cached_property
+    def step(self) -> str:
+        """The dimension of steps."""
+        return next(d for d in self.until.domain.dims if d not in self.bound.outer)
+
+    @cached_property
+    def step_dims(self) -> tuple[str, ...]:
+        """All dimensions with this bound."""
+        return tuple(d.name for d in self.graph.universe.dims if d.bound == self.bound.name)
+
+    @cached_property
+    def together(self) -> tuple[str, ...]:
+        """The dimensions over which the length varies and whose points never wait for each other.
+
+        Nodes between a point that depends on the length and the end condition read one another at
+        their own point of such a dimension.
+        """
+        readers = users(self.graph)
+        dependent = [n.name for n in self.graph.nodes.values() if self._depends(n)]
+        after = {*reachable(dependent, lambda name: [u.reader for u in readers[name]])}
+        between = after & ancestors(self.graph, [self.until.name])
+        moved: set[str] = set()
+        for name in between:
+            for edge in self.graph.nodes[name].inputs:
+                if edge.source in between:
+                    dims = self.graph.nodes[edge.source].domain.dims
+                    pairs = zip(dims, edge.entries, strict=True)
+                    moved |= {d for d, entry in pairs if entry != ix.Sym(d)}
+        lengths = self.graph.universe.lengths
+        return tuple(
+            d
+            for d in self.bound.outer
+            if d not in moved and self.graph.universe.dim(d).bound not in lengths
+        )
+
+    def names(self, e: ix.Entry) -> bool:
+        """Whether an expression names the bound."""
+        return self.bound.name in symbols(e)
+
+    def has_steps(self, node: Node) -> bool:
+        """Whether a node has a point for each step."""
+        return any(d in self.step_dims for d in node.domain.dims)
+
+    def _depends(self, node: Node) -> bool:
+        entries = chain.from_iterable(e.entries for e in node.inputs)
+        return self.has_steps(node) or any(map(self.names, (*entries, *node_expressions(node))))
+
+    def late_axes(self, type_: TensorType) -> tuple[int, ...]:
+        """The axes of which some elements can be late: those whose extents name the bound."""
+        return tuple(k for k, e in enumerate(type_.shape) if self.names(e))
+
+    def skipped(self, extent: ix.Expr) -> int | None:
+        """The ``c`` of an extent ``K - c``, of at least 0; ``None`` of another extent."""
+        gap = ix.sub(ix.Sym(self.bound.name), extent)
+        return gap.value if isinstance(gap, ix.Const) and gap.value >= 0 else None
+
+    def links(self, node: Node) -> tuple[Link, ...]:
+        """The links of a node's axes."""
+        facts = DomainFacts(self.space, node.domain)
+        operands = operand_types(self.graph, node)
+        return tuple(node.op.links(operands, node.types, facts.equal))
+
+    # ------------------------------------------------------------ whether it can be
+
+    def check(self) -> None:
+        """Raise ``KeepsItsLoop`` unless all late values can be kept apart."""
+        universe = self.graph.universe
+        if not self.together:
+            raise KeepsItsLoop("its points depend on each other")
+        derived = [b.name for b in universe.bounds if self.bound in universe.roots(b.name)]
+        if derived != [self.bound.name]:
+            raise KeepsItsLoop(f"{', '.join(derived[1:])} varies with it")
+        rest = [d for d in self.bound.outer if d not in self.together]
+        if any(d in universe.outer(r) for r in rest for d in self.together):
+            raise KeepsItsLoop("the dimensions around it have lengths of their own")
+        if self.until.domain.where != ix.TRUE:
+            raise KeepsItsLoop("its condition has not all points", self.until)
+        if any(self.names(e) for o in self.graph.outputs for e in o.entries):
+            raise KeepsItsLoop("an output is read at one length")
+        for node in self.graph.nodes.values():
+            self._check_domain(node)
+            self._check_op(node)
+            for edge in node.inputs:
+                self._check_read(node, edge)
+
+    def _check_domain(self, node: Node) -> None:
+        """Points stay points, and branches the branches of their points."""
+        conditions = [(node.domain, node.domain.where)]
+        if isinstance(node.op, Merge):
+            where = node.domain.where
+            conditions += [
+                (Domain(node.domain.dims, ix.conjunction(where, e.guard)), e.guard)
+                for e in node.inputs
+            ]
+        for domain, condition in conditions:
+            if self.names(condition) and not self._stays(domain, condition):
+                raise KeepsItsLoop(f"`{node.name}` needs to know which step is the last", node)
+
+    def _stays(self, domain: Domain, condition: ix.Expr) -> bool:
+        """Whether a condition that holds at points of a domain does for all greater lengths."""
+        later = {self.bound.name: self._greater}
+        return self._more_lengths.implies(domain, substitute(condition, later))
+
+    @cached_property
+    def _greater(self) -> ix.Sym:
+        return ix.Sym(f"{self.bound.name}''")
+
+    @cached_property
+    def _more_lengths(self) -> Space:
+        """The space with one more bound, which is a length that is as great or greater."""
+        universe = self.graph.universe
+        no_less = ix.compare(">=", self._greater, ix.Sym(self.bound.name))
+        more = replace(
+            universe,
+            bounds=(*universe.bounds, Bound(name=self._greater.name)),
+            assumptions=(*universe.assumptions, no_less),
+        )
+        return Space(more, limits=self.space.frame.limits)
+
+    def _check_op(self, node: Node) -> None:
+        """Late points do no harm, and no late element of an axis reaches another position."""
+        if self.has_steps(node):
+            if not node.op.pure:
+                raise KeepsItsLoop(f"`{node.name}` has an effect at each step", node)
+            if node.op.checks:
+                raise KeepsItsLoop(f"`{node.name}` is checked at each step", node)
+        if isinstance(node.op, IndexValue):
+            if self.names(node.op.expr) and any(d in self.step_dims for d in symbols(node.op.expr)):
+                raise KeepsItsLoop(f"`{node.name}` counts from the last step", node)
+            return
+        shaped = isinstance(node.op, Full | BroadcastTo)
+        own = any(map(self.names, expressions(node.op)))
+        if own and not shaped and not isinstance(node.op, Merge):
+            raise KeepsItsLoop(f"`{node.name}` needs to know the length", node)
+        if isinstance(node.op, Merge) and any(map(self.names, expressions(node.op))):
+            raise KeepsItsLoop(f"`{node.name}` is written from its end", node)
+        self._check_axes(node)
+
+    def _check_axes(self, node: Node) -> None:
+        operands = operand_types(self.graph, node)
+        late = {(k, axis) for k, t in enumerate(operands) for axis in self.late_axes(t)}
+        types = (*operands, *node.types)
+        if not any(map(self.late_axes, types)):
+            return
+        given = isinstance(node.op, Input | Param)
+        extents = [t.shape[axis] for t in types for axis in self.late_axes(t)]
+        if given or node.op.checks or any(self.skipped(e) is None for e in extents):
+            raise KeepsItsLoop(f"the extents of `{node.name}` depend on it", node)
+        if isinstance(node.op, Merge):
+            return
+        links = self.links(node)
+        linked = {(k, axis) for link in links for k, axis in enumerate(link.operands)}
+        made = {(k, axis) for link in links for k, axis in enumerate(link.results)}
+        results = {(k, axis) for k, t in enumerate(node.types) for axis in self.late_axes(t)}
+        if not (late <= linked and results <= made):
+            raise KeepsItsLoop(f"`{node.name}` moves values of all steps", node)
+        for link in links:
+            own = any((k, axis) in late for k, axis in enumerate(link.operands))
+            # a mean divides by the number of elements, which is not that of the axis
+            combined = node.op.multilinear or (node.op.monoid and not isinstance(node.op, Mean))
+            if own and link.is_reduced and not combined:
+                raise KeepsItsLoop(f"`{node.name}` combines values of all steps", node)
+
+    def _check_read(self, node: Node, edge: Edge) -> None:
+        """Reads that name the length are of the last step, or of a range of steps."""
+        named = [entry for entry in edge.entries if self.names(entry)]
+        if not named:
+            return
+        source = self.graph.nodes[edge.source]
+        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        moved = any(d in at and at[d] != ix.Sym(d) for d in self.together)
+        if moved or isinstance(node.op, Merge) or len(named) > 1:
+            raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
+        for dim, entry in at.items():
+            if self.names(entry):
+                uneven = dim in symbols(source.domain.where)
+                if dim not in self.step_dims or uneven or not self._is_plain(entry):
+                    raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
+
+    def _is_plain(self, entry: ix.Entry) -> bool:
+        if isinstance(entry, ix.Slice):
+            first = not self.names(entry.lo)
+            return first and entry.step == 1 and self.skipped(entry.hi) is not None
+        return self.skipped(entry) == 1
+
+    def last_reads(self) -> Iterator[tuple[str, int, str]]:
+        """The reads of last steps: the reader, the number of its operand, the dimension."""
+        for node in self.graph.nodes.values():
+            for slot, edge in enumerate(node.inputs):
+                dims = self.graph.nodes[edge.source].domain.dims
+                for dim, entry in zip(dims, edge.entries, strict=True):
+                    if isinstance(entry, ix.Expr) and self.names(entry):
+                        yield node.name, slot, dim
