@@ -75,7 +75,7 @@ class Lockstep(GraphPass):
                 span = (reason.node or common.until).span
                 context.remarks.add(self.name, message + reason.why, span)
                 continue
-            graph = _Conversion.of(common, context).graph()
+            graph = _LockstepRewrite.of(common, context).graph()
             dims = ", ".join(common.together)
             message = f"`{name}`: all {dims} take their steps together, until the last has ended"
             context.remarks.add(self.name, message, common.until.span)
@@ -83,7 +83,7 @@ class Lockstep(GraphPass):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Conversion:
+class _LockstepRewrite:
     """The nodes of a graph in which a bound gets one length for all points."""
 
     common: CommonLength
@@ -94,13 +94,13 @@ class _Conversion:
     held: dict[tuple[str, int, str], Node] = field(default_factory=dict)
 
     @staticmethod
-    def of(common: CommonLength, context: PassContext) -> _Conversion:
+    def of(common: CommonLength, context: PassContext) -> _LockstepRewrite:
         """The beginning of a conversion; declares the bound with one length."""
         graph, bound = common.graph, common.bound
         outer = tuple(d for d in bound.outer if d not in common.together)
         bounds = (replace(b, outer=outer) if b == bound else b for b in graph.universe.bounds)
         context.declare(replace(graph.universe, bounds=tuple(bounds)))
-        return _Conversion(common=common, space=context.space, nodes={**graph.nodes})
+        return _LockstepRewrite(common=common, space=context.space, nodes={**graph.nodes})
 
     def graph(self) -> Graph:
         """The graph with one length."""
@@ -226,8 +226,8 @@ class _Conversion:
                 read_of(merge),
                 read_of(branch, edge.out),
             ]
-            kept = self._put(branch, f"{branch.name}.held", Select(), branch.domain, reads)
-            merge = replace_operand(merge, k, replace(edge, source=kept.name, out=0))
+            held = self._put(branch, f"{branch.name}.held", Select(), branch.domain, reads)
+            merge = replace_operand(merge, k, replace(edge, source=held.name, out=0))
         self.nodes[merge.name] = merge
         return merge
 
