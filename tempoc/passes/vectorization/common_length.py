@@ -235,6 +235,8 @@ class CommonLength:
                 uneven = dim in symbols(source.domain.where)
                 if dim not in self.step_dims or uneven or not self._is_plain(entry):
                     raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
+                if any(dim in symbols(e) for e in source.types[edge.out].shape):
+                    raise KeepsItsLoop(f"the extents of `{source.name}` grow with it", source)
 
     def _is_plain(self, entry: ix.Entry) -> bool:
         if isinstance(entry, ix.Slice):
