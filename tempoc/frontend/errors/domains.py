@@ -25,13 +25,14 @@ def does_not_vary(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
 def entry_count(span: Span, name: str, dims: tuple[str, ...], given: int) -> Diagnostic:
     """Too many or too few positional entries."""
     entries = "entry" if given == 1 else "entries"
+    spatial = f"write those of axes in a bracket of their own, `{name}[{', '.join(dims)}][...]`"
+    named = f"name the ones that differ, `{name}[{dims[-1]} = ...]`"
     return error(
         "RT121",
         f"`{name}` has {len(dims)} temporal dimension{'s' * (len(dims) != 1)} "
         f"({', '.join(dims)}), but the bracket has {given} {entries}",
         span,
-        f"name the ones that differ, `{name}[{dims[-1]} = ...]`; "
-        f"a bracket after the first is spatial",
+        f"{spatial if given > len(dims) else named}; a bracket after the first is spatial",
     )
 
 

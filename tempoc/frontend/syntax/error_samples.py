@@ -33,6 +33,11 @@ SAMPLES: tuple[Sample, ...] = (
         ("dim t < 5",), "the bound of a dimension is a name", "write `dim [name] < N = 5`",
         exact=True,
     ),
+    Sample(
+        ("dim t < T + 1", "dim t < T - 1", "dim t < T * 2", "dim t < T // 2", "dim t < T % 2"),
+        "the bound of a dimension is a name",
+        "give the bound a name of its own, as in `dim t < N = [name] + 1`", exact=True,
+    ),
     Sample(("const D",), "a constant needs a value", "write `const [name] = ...`"),
     Sample(
         ("import nn.softmax",), "functions of a module are named with it where they are called",
