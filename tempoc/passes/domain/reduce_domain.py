@@ -14,7 +14,8 @@ stays where its condition is decided; inputs and effects stay as they are.
 
 Then domains lose first and last points that nobody reads (``analysis/demand.py``), where that keeps
 the domains of producers and consumers equal: the nodes of a group (``fuse``) need one domain. Only
-ends of ranges are trimmed, so that loops stay simple.
+ends of ranges are trimmed, so that loops stay simple. Where the data decide the length, what is
+read only at the last step is computed behind the loop (``last_point.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import ClassVar
 
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.equal_values import forward_equal_branches, merge_contained_work
+from tempoc.passes.domain.last_point import compute_last_points
 from tempoc.passes.domain.loop_invariant import invariant_but_conditional, reduce_invariant
 from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.simplify.copy_propagation import forward_copies
@@ -46,6 +48,7 @@ class ReduceDomain(GraphPass):
             return graph
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         before = graph
+        graph, last = compute_last_points(graph)
         graph = _without_equal_values(merge_contained_work(graph, space), context)
         graph, lost_dims = reduce_invariant(graph, space)
         graph, shortened = trim_domains(_without_equal_values(graph, context), space)
@@ -62,7 +65,8 @@ class ReduceDomain(GraphPass):
             n: f"the same for all {' and '.join(dims)}, but computed only where its branch is taken"
             for n, dims in invariant_but_conditional(graph).items()
         }
-        for messages in (invariant, trimmed, conditional):
+        behind = dict.fromkeys(last, "computed behind the loop: only its last step is read")
+        for messages in (behind, invariant, trimmed, conditional):
             self._remark(graph, messages, context)
         return before if graph == before else graph
 
