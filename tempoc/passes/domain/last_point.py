@@ -66,14 +66,14 @@ class _BehindLoop:
     def candidates(self) -> Sequence[str]:
         """The nodes that may be computed behind the loop, consumers first."""
         lazy = enclosing_conds(self.graph)
-        alone = [part[0] for part in components(self.graph) if len(part) == 1]
-        return [n for n in reversed(alone) if n not in lazy and self._is_movable(n)]
+        names = reversed([n for part in components(self.graph) for n in part])
+        return [n for n in names if n not in lazy and self._is_movable(n)]
 
     def _is_movable(self, name: str) -> bool:
         node = self.graph.nodes[name]
         if self.dim not in node.domain.dims or node.domain.where != ix.TRUE:
             return False
-        if isinstance(node.op, Merge | Until) or name in node.sources:
+        if isinstance(node.op, Merge | Until):
             return False
         return is_computed(node) and node.op.pure and not node.op.checks
 
