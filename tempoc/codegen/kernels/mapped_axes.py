@@ -11,14 +11,15 @@ element, as if the array were the store of a tensor that varies with `t`::
 The statement is rewritten to read such tensors, each an alias of an array and one of its axes. If
 the array itself holds several points, as in ``x[t:T][:, t]``, these get a dimension of their own.
 Likewise a tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, becomes one alias for
-each distance, mapped over slices of the store that are shifted against each other.
+each distance, mapped over slices of the store that are shifted against each other. One that is
+read at ``x[max(t-1, 0)]`` is mapped over a copy that is moved by one, with its first element twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
@@ -48,17 +49,29 @@ class Element:
     at: ix.Expr
 
 
+class Clamped(NamedTuple):
+    """A read at so many ``steps`` from the own point, but not beyond the first or last one."""
+
+    steps: int
+
+
+Distance = ix.Expr | Clamped
+"""How far from the own point an access is: a constant, or clamped."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise:
     """The statement of one point with its aliases, and the stages extended by them.
 
-    ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements.
+    ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements,
+    ``clamped`` the steps by which aliases are moved, by dimension.
     """
 
     single: Statement
     stages: Stages
     elements: Mapping[str, Element]
     origins: Mapping[str, str]
+    clamped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
@@ -71,7 +84,7 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
             view = _with_element(view, read, element)
     for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
         for read in _at_distances(view.single, tensor, statement, stages):
-            view = _with_shifted(view, read)
+            view = _with_shifted(view, read, statement)
     return view
 
 
@@ -83,6 +96,33 @@ def shift(access: Read | Write, dim: str, stages: Stages) -> ix.Expr | None:
         return None
     distance = ix.sub(entry, ix.Sym(dim))
     return distance if isinstance(distance, ix.Const) else None
+
+
+def _distance(
+    access: Read | Write, axis: KernelAxis, statement: Statement, stages: Stages
+) -> Distance | None:
+    """How far from the own point an access is along an axis; ``None`` if that varies."""
+    plain = shift(access, axis.dim, stages)
+    if plain is not None:
+        return plain
+    at = stages.entries(access)
+    entry, own, whole = at.pop(axis.dim), ix.Sym(axis.dim), axis.size
+    vector = next(v for v in statement.vector if v.dim == axis.dim)
+    if (vector.lower, vector.upper) != (ix.ZERO, whole) or axis.begin is not None or axis.grows:
+        return None
+    if whole != ix.Sym(stages.graph.universe.dim(axis.dim).bound):
+        return None
+    if not isinstance(entry, ix.IndexMax | ix.IndexMin):
+        return None
+    if any(axis.dim in symbols(e) for e in at.values()):
+        return None
+    steps = next((ix.sub(e, own) for e in entry.args if axis.dim in symbols(e)), None)
+    if not isinstance(steps, ix.Const):
+        return None
+    first, last = ix.ZERO, ix.sub(whole, ix.ONE)
+    moved = ix.add(own, steps)
+    limited = ix.minimum(moved, last) if steps.value > 0 else ix.maximum(moved, first)
+    return Clamped(steps.value) if entry == limited else None
 
 
 def _at_distances(
@@ -100,26 +140,46 @@ def _at_distances(
         return []
     if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all other axes
         return []
-    along = [a.dim for a in store.axes]
     accesses: list[Read | Write] = [*reads, *writes]
-    if all(len({shift(a, d, stages) for a in accesses}) == 1 for d in along):
+    distances = {
+        a: [_distance(access, a, statement, stages) for access in accesses] for a in store.axes
+    }
+    if all(len({*ds}) == 1 and not isinstance(ds[0], Clamped) for ds in distances.values()):
         return []
-    near = (r for r in reads if all(shift(r, d, stages) is not None for d in along))
-    return list({r.entries: r for r in near}.values()) if along else []
+    near = (r for k, r in enumerate(reads) if all(ds[k] is not None for ds in distances.values()))
+    return list({r.entries: r for r in near}.values()) if store.axes else []
 
 
-def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
+def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointwise:
     """The statement with the reads at one distance as reads of an alias."""
     stages = before.stages
     store, at = stages.buffers[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
-    return with_alias(before, read, name, store)
+    distances = {a.dim: _distance(read, a, statement, stages) for a in store.axes}
+    steps = {d: far.steps for d, far in distances.items() if isinstance(far, Clamped)}
+    if not steps:
+        return with_alias(before, read, name, store)
+    dims = stages.statements.tensors[read.tensor].domain.dims
+    own = tuple(ix.Sym(d) if d in steps else e for d, e in zip(dims, read.entries, strict=True))
+    view = with_alias(before, read, name, store, own)
+    (alias,) = view.origins.keys() - before.origins.keys()
+    return replace(view, clamped={**view.clamped, alias: steps})
 
 
-def with_alias(before: Pointwise, read: Read, name: str, store: KernelBuffer) -> Pointwise:
-    """The statement with all reads equal to ``read`` as reads of an alias with this store."""
+def with_alias(
+    before: Pointwise,
+    read: Read,
+    name: str,
+    store: KernelBuffer,
+    entries: tuple[ix.Entry, ...] | None = None,
+) -> Pointwise:
+    """The statement with all reads equal to ``read`` as reads of an alias with this store.
+
+    The alias is read at ``entries`` if they are given.
+    """
     stages = before.stages
+    at = read.entries if entries is None else entries
     tensor = stages.statements.tensors[read.tensor]
     while name in before.origins:
         name += "@"
@@ -131,8 +191,10 @@ def with_alias(before: Pointwise, read: Read, name: str, store: KernelBuffer) ->
         if (r.tensor, r.entries) == (read.tensor, read.entries):
             inputs = list(nodes[r.member].inputs)
             inputs[r.slot] = replace(inputs[r.slot], source=name, out=0)
+            if entries is not None:
+                inputs[r.slot] = replace(inputs[r.slot], entries=entries)
             nodes[r.member] = replace(nodes[r.member], inputs=tuple(inputs))
-            r = replace(r, tensor=name)
+            r = replace(r, tensor=name, entries=at)
         reads.append(r)
     alias = replace(tensor, name=name, node=name, out=0)
     return _extended(before, reads, nodes, alias, replace(store, name=name), read.tensor)

@@ -58,7 +58,7 @@ class VectorBody:
         if self.window is not None:
             view = with_window(view, statement, self.window)
         self.single, self.stages, self.elements = view.single, view.stages, view.elements
-        self.origins = view.origins
+        self.origins, self.clamped = view.origins, view.clamped
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
@@ -288,6 +288,8 @@ class VectorBody:
         while cuts and cuts[-1] == ":":
             cuts.pop()
         name = self._kernel_argument(argument).name
+        for dim, steps in self.clamped.get(argument.cell[0], {}).items():
+            name = f"clamped({name}, {steps}, {home.place(dim, ())})"
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
     def _range(self, axis: KernelAxis, shift: Expr) -> str:

@@ -49,7 +49,8 @@ def module(
     """
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
-        "in_batches": in_batches(batch), "updated": prelude.UPDATED, "in_windows": in_windows(batch)
+        "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
+        "in_windows": in_windows(batch),
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

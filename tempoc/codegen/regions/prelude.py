@@ -42,6 +42,21 @@ def updated(array, part, start):
 '''
 """Stands in front of kernels that update arrays of which an axis may have length 1."""
 
+CLAMPED = '''\
+def clamped(array, steps, axis):
+    """What stands some steps further along an axis: past its ends, what stands there."""
+    size = array.shape[axis]
+    count = min(abs(steps), size)
+    if steps > 0:
+        end = lax.slice_in_dim(array, size - 1, size, axis=axis)
+        inside = lax.slice_in_dim(array, count, size, axis=axis)
+        return jnp.concatenate([inside, jnp.repeat(end, count, axis)], axis)
+    end = lax.slice_in_dim(array, 0, 1, axis=axis)
+    inside = lax.slice_in_dim(array, 0, size - count, axis=axis)
+    return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
+'''
+"""Stands in front of kernels that read at clamped distances."""
+
 SQUEEZED = '''\
 def squeezed(carry, places):
     """What takes axes of length 1 from the arrays at some places, and what gives them back."""

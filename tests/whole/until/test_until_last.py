@@ -26,10 +26,7 @@ MOVED = {
         ["best"],
     ),
     "chain": (
-        "s[k] = sum(v[k, 0:I])\n"
-        "t[k] = s * k\n"
-        "u[k] = t + K\n"
-        "output u[K-1] as u, v[K-1, 0:I] as v\n",
+        "s[k] = sum(v[k, 0:I])\nt[k] = s * k\nu[k] = t + K\noutput u[K-1] as u, v[K-1, 0:I] as v\n",
         ["s", "t", "u"],
     ),
     "two readers": (
