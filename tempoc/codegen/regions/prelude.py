@@ -46,7 +46,7 @@ CLAMPED = '''\
 def clamped(array, steps, axis):
     """What stands some steps further along an axis: past its ends, what stands there."""
     size = array.shape[axis]
-    count = min(abs(steps), size)
+    count = min(max(steps, -steps), size)
     if steps > 0:
         end = lax.slice_in_dim(array, size - 1, size, axis=axis)
         inside = lax.slice_in_dim(array, count, size, axis=axis)
