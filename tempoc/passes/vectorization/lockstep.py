@@ -222,7 +222,7 @@ class _LockstepRewrite:
             edge = merge.inputs[k]
             branch = self.nodes[edge.source]
             reads = [
-                self._done_at(merge.domain, dim, ix.Sym(dim)),
+                self._done_at(dim),
                 read_of(merge),
                 read_of(branch, edge.out),
             ]
@@ -244,17 +244,17 @@ class _LockstepRewrite:
             source, f"{name}.0", Copy(), rest, [_read_at(own, {dim: ix.ZERO})], types=types
         )
         reads = [
-            self._done_at(whole, dim, before),
+            self._gone_at(dim),
             Edge(source=name, entries=entries_at(dims, {dim: before})),
             own,
         ]
         later = self._put(source, f"{name}.1", Select(), _from(whole, dim, 1), reads, types=types)
         return self._merged(source, name, whole, dim, first, later)
 
-    def _done_at(self, domain: Domain, dim: str, at: ix.Expr) -> Edge:
-        """A read of whether the end was reached at a step of another dimension of steps."""
-        dims = self.done.domain.dims
-        return Edge(source=self.done.name, entries=entries_at(dims, {self.common.step: at}))
+    def _done_at(self, dim: str) -> Edge:
+        """A read of whether the end was reached by the own step of a dimension of steps."""
+        entries = entries_at(self.done.domain.dims, {self.common.step: ix.Sym(dim)})
+        return Edge(source=self.done.name, entries=entries)
 
     def _hold_index(self, node: Node) -> None:
         """An expression of the length is held while the number of steps grows."""
