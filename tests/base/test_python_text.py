@@ -65,7 +65,8 @@ def test_what_is_an_identifier_is_imported_by_that_name(text: str) -> None:
     if py.is_identifier(text):
         (statement,) = ast.parse(py.import_line(text, "f", text)).body
         assert isinstance(statement, ast.ImportFrom)
-        assert (statement.module, statement.names[0].asname) == (text, text)
+        (alias,) = statement.names
+        assert (statement.module, alias.name, alias.asname or alias.name) == (text, "f", text)
     else:
         with pytest.raises(ValueError, match="cannot be imported"):
             py.import_line("m", text, "f")

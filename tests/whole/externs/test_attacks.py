@@ -75,7 +75,7 @@ RESULTS = {
     "complex": Attack(gives("np.zeros(2, complex)"), "has dtype complex128"),
     "int64": Attack(gives(n="np.int64(1)"), CAST.format("n") + "has dtype i64"),
     "int64 beyond int32": Attack(gives(n="np.int64(2**40)"), "has dtype i64"),
-    "uint8": Attack(gives(n="np.uint8(1)"), "has dtype uint8"),
+    "uint8": Attack(gives(n="np.uint8(1)"), "has dtype u8 (uint8)"),
     "int beyond int32": Attack(gives(n="2**40"), "is 1099511627776, which i32 cannot hold"),
     "int of many digits": Attack(gives(n="10**9999"), "cannot hold"),
     "float beyond float32": Attack(gives("[1e300, 2.0]"), "is [1e+300, 2.0], which f32 cannot"),
