@@ -35,7 +35,8 @@ APART = {
     "counts from the last step": "y[i] = sum((x[i, k] * (K - k))[k = 0:K])\noutput y\n",
     "combines values of all steps": "y[i] = mean(x[i, 0:K])\noutput y\n",
     "moves values of all steps": "y[i] = sum(cumsum(x[i, 0:K]))\noutput y\n",
-    "the extents of `p` grow with it": "p[i, k] = x[i, 0:k+1] * 2.0\ny[i] = sum(p[i, K-1])\noutput y\n",
+    "the extents of `p` grow with it": "p[i, k] = x[i, 0:k+1] * 2.0\n"
+    "y[i] = sum(p[i, K-1])\noutput y\n",
     "its points depend on each other": "output x[0, 0] as y\n",
 }
 SOURCE = """dim i < I
