@@ -133,7 +133,7 @@ class CostModel:
     """For blocks that run at most so many times, copies of large stores do not matter."""
 
     block_bytes_per_us: int = 1000
-    """In a block a call takes one microsecond, and one more for so many bytes of its operands."""
+    """In a block a call takes one microsecond, and one more for so many bytes that it touches."""
 
     # ---------------------------------------------------------------- runs (`RunTuning`)
 

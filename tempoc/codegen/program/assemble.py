@@ -32,6 +32,7 @@ from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.text.naming import RESERVED
 from tempoc.memory.plan_types import MemoryPlan
+from tempoc.memory.text import cell_bytes
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternVjp
@@ -105,6 +106,7 @@ def assemble(
         declared=interface.bounds(graph.universe),
         lengths=interface.lengths(graph.universe),
         rows=rows,
+        touched=_touched(functions, hosts, stages),
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -200,6 +202,34 @@ def _narrow(
     for s in statements:
         if _calls_any(functions[s.name], ("updated",)):
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
+
+
+def _touched(
+    functions: Mapping[str, KernelFunction], hosts: Mapping[str, HostCall], stages: Stages
+) -> dict[str, ix.Expr]:
+    """The bytes of stores that a call of each kernel reads and writes."""
+    touched: dict[str, ix.Expr] = {}
+    for s in stages.statements.statements:
+        host_call = hosts.get(s.name)
+        for f in (functions[s.name],) if host_call is None else host_call.kernels:
+            touched[f.name] = _touched_bytes(s, stages)
+    return touched
+
+
+def _touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
+    """The bytes of stores that a call of a statement reads and writes: at a point, not of it all.
+
+    Of ranges it is the whole axis.
+    """
+    accesses = [(r.tensor, r.entries) for r in s.reads]
+    accesses += [(w.tensor, w.entries) for w in s.writes]
+    parts: list[ix.Expr] = []
+    for tensor, entries in dict.fromkeys(accesses):
+        store = stages.buffers[tensor]
+        at = dict(zip(stages.statements.tensors[tensor].domain.dims, entries, strict=True))
+        axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
+        parts.append(cell_bytes(replace(store, axes=axes)))
+    return ix.add(*parts)
 
 
 def _has_after(s: Statement, graph: Graph) -> bool:

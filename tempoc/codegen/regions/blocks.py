@@ -247,7 +247,7 @@ class Blocks:
             local=tuple(parts.local),
             lengths=parts.lengths,
             endings=tuple(map(parts.lengths.index, ends)),
-            single=single_call(body, context.stores, context.largest, outside.loops),
+            single=single_call(body, context, outside.loops),
         )
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

@@ -21,7 +21,8 @@ class ProgramContext:
     ``narrow`` are the kernels that update an array with an axis of possible length 1, each with the
     stores that it also reads. ``declared`` are the bounds with their expressions; ``lengths`` are
     those found at run time, which are not in ``bounds``. ``rows`` has for kernels of prints the
-    stores of the rows that a region collects.
+    stores of the rows that a region collects, ``touched`` for each kernel the bytes of what a call
+    of it reads and writes of stores.
     """
 
     stores: Mapping[str, Buffer]
@@ -32,6 +33,7 @@ class ProgramContext:
     declared: tuple[ProgramBound, ...] = ()
     lengths: tuple[FoundLength, ...] = ()
     rows: Mapping[str, tuple[Buffer, ...]] = field(default_factory=dict)
+    touched: Mapping[str, Expr] = field(default_factory=dict)
 
     @cached_property
     def registers(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.cost_model import MODEL
+from tempoc.codegen.regions.context import ProgramContext
 from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes import nodes as prog
@@ -33,19 +34,17 @@ class EnclosingLoops:
 
 
 def single_call(
-    body: prog.ProgramStatement,
-    stores: Mapping[str, Buffer],
-    unknown: frozenset[str],
-    around: EnclosingLoops,
+    body: prog.ProgramStatement, context: ProgramContext, around: EnclosingLoops
 ) -> ix.Expr:
     """The condition, over bounds, under which a block is one call.
 
-    It is judged at the first step of the loops ``around``. ``unknown`` are names of the largest
-    lengths that a run may find out: a store that grows to one of these may stay smaller.
+    It is judged at the first step of the loops ``around``. A store that grows to the largest length
+    that a run may find out may stay smaller.
     """
+    stores, unknown = context.stores, context.largest
     nests = _loop_nests(body, around.first)
     count = ix.add(*(ix.product((trips, ix.Const(nest.calls))) for trips, nest in nests.items()))
-    time = ix.add(*(_microseconds(trips, nest, stores) for trips, nest in nests.items()))
+    time = ix.add(*(_microseconds(trips, nest, context) for trips, nest in nests.items()))
     short = ix.disjunction(
         ix.compare("<=", count, ix.Const(MODEL.block_calls)),
         ix.compare("<=", time, ix.Const(MODEL.block_us)),
@@ -62,10 +61,10 @@ def single_call(
 
 @dataclass(slots=True)
 class _CallsAtDepth:
-    """The calls at one depth of loops: their number, and how often each store is an operand."""
+    """The calls at one depth of loops: their number, and how often each kernel is called."""
 
     calls: int = 0
-    operands: dict[str, int] = field(default_factory=dict)
+    kernels: dict[str, int] = field(default_factory=dict)
 
 
 def _loop_nests(
@@ -76,8 +75,7 @@ def _loop_nests(
     for trips, call in _counted(s, first):
         nest = nests.setdefault(trips, _CallsAtDepth())
         nest.calls += 1
-        for cell in (*call.args, *call.results):
-            nest.operands[cell.store] = nest.operands.get(cell.store, 0) + 1
+        nest.kernels[call.kernel] = nest.kernels.get(call.kernel, 0) + 1
     return nests
 
 
@@ -118,10 +116,10 @@ def _trip_count(lower: ix.Expr, upper: ix.Expr, step: int) -> ix.Expr:
     return ix.maximum(ceildiv(gap, abs(step)), ix.Const(0))
 
 
-def _microseconds(trips: ix.Expr, nest: _CallsAtDepth, stores: Mapping[str, Buffer]) -> ix.Expr:
+def _microseconds(trips: ix.Expr, nest: _CallsAtDepth, context: ProgramContext) -> ix.Expr:
     """The estimated time of the calls of a nest: 1 us each, and that for their bytes."""
     moved = ix.add(
-        *(ix.product((ix.Const(n), cell_bytes(stores[name]))) for name, n in nest.operands.items())
+        *(ix.product((ix.Const(n), context.touched[name])) for name, n in nest.kernels.items())
     )
     return ix.product(
         (trips, ix.add(ix.Const(nest.calls), ix.floordiv(moved, MODEL.block_bytes_per_us)))

@@ -105,7 +105,7 @@ def test_a_run_is_one_call_without_stores() -> None:
 def test_long_loops_and_accounts_take_several_calls() -> None:
     steps = "dim t < T\ninput x[t]: f32\na[0] = x[0]\na[t] = sin(a[t-1]) when t >= 1\noutput a\n"
     loaded = compile_text(steps, 2, LOOPS)[1]
-    for bound, account, called in ((9, False, 0), (9, True, 1), (MODEL.block_calls + 2, False, 1)):
+    for bound, account, called in ((9, False, 0), (9, True, 1), (MODEL.block_us + 2, False, 1)):
         assert len(regions_of(host_code(loaded, {"T": bound}, account=account))) == called
 
 
@@ -119,6 +119,16 @@ def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
         assert len(regions_of(code)) == called
         assert code.straight == given
     agree(steps, {"T": MODEL.block_calls + 2}, passes=LOOPS)
+
+
+def test_a_step_touches_a_row_and_a_range_all_of_it() -> None:
+    head = "dim c < C\ndim t < T\ninput x[c, t]: f32\ny[c, 0] = x[c, 0]\n"
+    row = "y[c, t] = sin(y[c, t-1]) - y[c, max(t-2, 0)] * x when t >= 1\noutput y\n"
+    whole = "y[c, t] = sin(max(y[c, 0:t] * x)) when t >= 1\noutput y\n"
+    bounds = {"C": 8, "T": MODEL.block_calls + 2}
+    for rest, called in ((row, 0), (whole, 1)):
+        loaded = compile_text(head + rest, 2)[1]
+        assert len(regions_of(host_code(loaded, bounds))) == called
 
 
 def test_what_leaves_a_block_in_a_loop_of_the_host() -> None:
