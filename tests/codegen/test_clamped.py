@@ -35,6 +35,8 @@ CLAMPED = {
 OTHERS = {
     "mirrored": "y = a[max(I-2-i, 0), j] + a\noutput y\n",
     "an end within": "y[i, j] = a[max(i-1, 1), j] + a when i >= 1\ny[0, j] = 0.0\noutput y\n",
+    "extents that grow": "p[i] = cumsum(a[0:i+1, 0])\n"
+    "y[i] = sum(p[max(i-1, 0)]) + sum(p)\noutput y\n",
     "of two dimensions": "y = a[max(i-1, 0), min(max(j-i, 0), J-1)] + a\noutput y\n",
 }
 SIZES = ((1, 1, 1), (2, 1, 3), (3, 2, 2), (2, 4, 5))

@@ -112,6 +112,9 @@ def _distance(
         return None
     if whole != ix.Sym(stages.graph.universe.dim(axis.dim).bound):
         return None
+    extents = stages.statements.tensors[access.tensor].type.shape
+    if any(axis.dim in symbols(e) for e in extents):  # they are those at the clamped point
+        return None
     if not isinstance(entry, ix.IndexMax | ix.IndexMin):
         return None
     if any(axis.dim in symbols(e) for e in at.values()):
