@@ -22,7 +22,7 @@ LoopReason = Literal[
     "unrolled", "arrays", "tile", "range",
 ]  # fmt: skip
 """Why a dimension is a loop (first row), why a loop is one of the host (second), and what tiles
-and ranges are; ``driver/slow/reasons.py`` has the sentences."""
+and ranges are; ``driver/slow/findings.py`` has the sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

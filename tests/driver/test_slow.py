@@ -106,7 +106,7 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("each step reads all of `w` (1.00 MiB)", "one vector (line 5)", "a further dimension"),
     ),
     "an axis in the way": (
-        "dim c < C\ndim t < T\ninput x[c, t]: f32\ny[c, t] = x when t < 2\n"
+        "dim c < C\ndim t < T\nparam x[c, t]: f32\ny[c, t] = x when t < 2\n"
         "y[c, t] = tanh(x - 0.5 * y[c, t-1] * y[c, t-2])\noutput y\n",
         ("with `t` innermost", "for all `c` is spread", "declare `dim t` before `dim c`"),
     ),
@@ -163,6 +163,12 @@ def test_tiles_for_other_sizes_than_these() -> None:
     assert "1.00 GiB" in explained(TILES) and "`assume" not in explained(TILES)
     bounded = TILES.replace("input", "assume B <= 4\nassume T <= 100\ninput", 1)
     assert "tile" not in explained(bounded)
+
+
+def test_no_axis_is_in_the_way_where_the_loop_has_the_one_in_front() -> None:
+    text, _ = CLIFFS["an axis in the way"]
+    report = explained(text.replace("param", "input"))
+    assert "the loop over `t`" in report and "innermost" not in report
 
 
 def test_layers_with_weights_that_cannot_be_written_out() -> None:

@@ -146,7 +146,7 @@ class KernelFindings:
             edges = {e.source: e for e in node.inputs} if node.op.contraction else {}
             for read in statement.reads:
                 e = edges.get(tensors[read.tensor].node)
-                moving = any(d in dims for x in read.entries for d in symbols_of(x))
+                moving = any(d in dims for x in read.entries for d in symbols(x))
                 size = self.size(read, kernel)
                 if e is None or moving or size < MODEL.weighty_bytes:
                     continue
@@ -171,9 +171,9 @@ class KernelFindings:
         tensors = self.compilation.statements.tensors
         for read in kernel.statement.reads:
             store, tensor = stores[read.tensor], tensors[read.tensor]
-            axes = [*store.axes]
+            axes = [store.axes[k] for k in store.order if k < len(store.axes)]
             entry_of = dict(zip(tensor.domain.dims, read.entries, strict=True))
-            steps = [k for k, a in enumerate(axes) if loops & {*symbols_of(entry_of[a.dim])}]
+            steps = [k for k, a in enumerate(axes) if loops & {*symbols(entry_of[a.dim])}]
             if not steps or axes[steps[-1]].ring:
                 continue
             before = [a for a in axes[: steps[-1]] if isinstance(entry_of[a.dim], ix.Slice)]
@@ -247,9 +247,3 @@ def fixed_cost(part: ProgramPart) -> Finding | None:
         help=f"{NOTHING}; more in each, such as several runs at once (`dim b < B`), costs "
         "little more",
     )
-
-
-def symbols_of(entry: ix.Entry) -> tuple[str, ...]:
-    """The symbols of a point or of the ends of a slice."""
-    ends = (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry,)
-    return tuple(s for e in ends for s in symbols(e))
