@@ -61,7 +61,7 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 Say = Callable[[str, Span | None, LoopRemark | None], None]
@@ -197,9 +197,8 @@ class _RegionPlaces:
         Like loops, it does not depend on the values of fixed bounds.
         """
         where = self.space.symbolic.project(domain, ()).where
-        parts = where.args if isinstance(where, ix.Conjunction) else (where,)
         lengths = self.graph.universe.lengths
-        return ix.conjunction(*(p for p in parts if _is_monotone(p, lengths)))
+        return ix.conjunction(*(p for p in conjuncts(where) if _is_monotone(p, lengths)))
 
     def steps(self, loop: TreeLoop) -> int | None:
         """The number of steps of a loop, if constant and at most ``unrolled_steps``."""

@@ -24,6 +24,11 @@ class Domain(metaclass=Interned):
     where: ix.Expr = ix.TRUE
 
 
+def conjuncts(condition: ix.Expr) -> tuple[ix.Expr, ...]:
+    """The parts of a condition that all have to hold: itself, if it is no conjunction."""
+    return condition.args if isinstance(condition, ix.Conjunction) else (condition,)
+
+
 E = TypeVar("E", bound=ix.Entry)
 
 

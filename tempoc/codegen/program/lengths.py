@@ -21,7 +21,7 @@ from tempoc.schedule.clean import bind
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.domain import Universe, conjuncts
 from tempoc.symbolic.walk import substitute, symbols
 
 LengthNames = Mapping[str, ix.Expr]
@@ -62,9 +62,7 @@ def presence_condition(statement: Statement, universe: Universe) -> ix.Expr:
     lengths = universe.lengths
     if not lengths:
         return ix.TRUE
-    where = statement.domain.where
-    parts = where.args if isinstance(where, ix.Conjunction) else (where,)
-    tests = [p for p in parts if any(n in lengths for n in symbols(p))]
+    tests = [p for p in conjuncts(statement.domain.where) if any(n in lengths for n in symbols(p))]
     for d in statement.domain.dims:
         bound = universe.dim(d).bound
         box = ix.compare("<", ix.Sym(d), ix.Sym(bound))

@@ -22,6 +22,7 @@ from tempoc.program.analysis.traversal import calls, variables
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.text import ATOM
 from tempoc.symbolic.walk import ceildiv, symbols
 
@@ -307,7 +308,7 @@ class RegionWriter(RegionNames):
 
     def split_static(self, condition: ix.Expr) -> tuple[ix.Expr | None, ix.Expr]:
         """The static conjuncts of a condition, ``None`` if there are none, and the traced ones."""
-        parts = condition.args if isinstance(condition, ix.Conjunction) else (condition,)
+        parts = conjuncts(condition)
         static = [a for a in parts if self.is_static(a)]
         traced = ix.conjunction(*(a for a in parts if a not in static))
         return ix.conjunction(*static) if static else None, traced

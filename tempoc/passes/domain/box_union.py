@@ -28,7 +28,7 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed, is_identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import symbols
 
 
@@ -62,7 +62,7 @@ def _boxes_of(graph: Graph, merge: str, edge: Edge, space: Space) -> Sequence[Do
     assert isinstance(whole.op, Merge)
     if whole.op.targets[own[0]] != identity(whole.domain) or node.domain.dims != whole.domain.dims:
         return ()
-    parts = _parts(node.domain.where, ix.Conjunction)
+    parts = conjuncts(node.domain.where)
     unions = [p for p in parts if isinstance(p, ix.Disjunction)]
     dims = tuple(d for d in node.domain.dims if any(d in symbols(u) for u in unions))
     if len(dims) < 2 or vector_ranges(node.domain, dims, space) is not None:
@@ -84,9 +84,9 @@ def _boxes_of(graph: Graph, merge: str, edge: Edge, space: Space) -> Sequence[Do
 def _disjoint(alternatives: Sequence[ix.Expr]) -> Iterator[tuple[ix.Expr, ...]]:
     """Conditions, each as its parts, of which one holds where one of the alternatives holds."""
     for k, alternative in enumerate(alternatives):
-        pieces: list[tuple[ix.Expr, ...]] = [_parts(alternative, ix.Conjunction)]
+        pieces: list[tuple[ix.Expr, ...]] = [conjuncts(alternative)]
         for earlier in alternatives[:k]:
-            apart = [*_differences(_parts(earlier, ix.Conjunction))]
+            apart = [*_differences(conjuncts(earlier))]
             pieces = [(*piece, *other) for piece in pieces for other in apart]
         yield from pieces
 
@@ -95,10 +95,6 @@ def _differences(parts: Sequence[ix.Expr]) -> Iterator[tuple[ix.Expr, ...]]:
     """Where not all parts hold: the first that does not, after those that do."""
     for k, part in enumerate(parts):
         yield (*parts[:k], ix.negation(part))
-
-
-def _parts(condition: ix.Expr, kind: type[ix.Conjunction]) -> tuple[ix.Expr, ...]:
-    return condition.args if isinstance(condition, kind) else (condition,)
 
 
 def _divided(graph: Graph, merge: str, edge: Edge, boxes: Sequence[Domain]) -> Graph:

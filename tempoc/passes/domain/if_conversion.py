@@ -37,7 +37,7 @@ from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import divisions, symbols
 
 
@@ -123,13 +123,9 @@ def _taking_turns(graph: Graph, merge: Node, dim: str, space: Space) -> Iterator
 
 def _has_holes(domain: Domain, dim: str, space: Space) -> bool:
     """Whether the points along a dimension are no interval, since they go by a remainder."""
-    if not any(divisions(p) and dim in symbols(p) for p in _parts(domain.where)):
+    if not any(divisions(p) and dim in symbols(p) for p in conjuncts(domain.where)):
         return False
     return not space.is_empty(domain) and vector_ranges(domain, (dim,), space) is None
-
-
-def _parts(condition: ix.Expr) -> tuple[ix.Expr, ...]:
-    return condition.args if isinstance(condition, ix.Conjunction) else (condition,)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,7 +191,7 @@ class _Conversion:
         if not self._is_fillable(node):
             return False
         where = ix.conjunction(
-            *(p for p in _parts(node.domain.where) if self.dim not in symbols(p))
+            *(p for p in conjuncts(node.domain.where) if self.dim not in symbols(p))
         )
         domain = Domain(node.domain.dims, where)
         self.nodes[name] = replace(node, domain=domain)

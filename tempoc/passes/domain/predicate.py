@@ -43,7 +43,7 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import symbols
 
 
@@ -79,8 +79,7 @@ class Predication(GraphPass):
 
 def _is_oblique(domain: Domain, space: Space) -> bool:
     """Whether a domain is no box, and not for a condition on one dimension alone."""
-    parts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
-    if all(len({*symbols(p)} & {*domain.dims}) <= 1 for p in parts):
+    if all(len({*symbols(p)} & {*domain.dims}) <= 1 for p in conjuncts(domain.where)):
         return False
     return not space.is_empty(domain) and vector_ranges(domain, domain.dims, space) is None
 
@@ -218,8 +217,7 @@ def _is_cheap(node: Node) -> bool:
 
 def _is_thin(domain: Domain, space: Space) -> bool:
     """Whether all points lie within a constant distance of a line or plane."""
-    parts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
-    named = [tuple(d for d in domain.dims if d in symbols(p)) for p in parts]
+    named = [tuple(d for d in domain.dims if d in symbols(p)) for p in conjuncts(domain.where)]
     across: dict[ix.Expr, None] = {}
     for dims in named:
         across |= {ix.Sym(d): None for d in dims}

@@ -17,6 +17,7 @@ from islpy import dim_type as D
 from tempoc.base.effort import EFFORT
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import is_affine, symbols
 
@@ -165,11 +166,8 @@ class Formulas:
 
 def _affine(formula: Formula) -> Formula:
     """The formula without conditions that have products of symbols: a weaker one."""
-    parts: list[ix.Expr] = []
-    for p in formula.parts:
-        parts += p.args if isinstance(p, ix.Conjunction) else (p,)
-    parts = [p for p in dict.fromkeys(parts) if p != ix.TRUE and is_affine(p)]
-    return Formula(tuple(parts), formula.free)
+    parts = dict.fromkeys(part for p in formula.parts for part in conjuncts(p))
+    return Formula(tuple(p for p in parts if p != ix.TRUE and is_affine(p)), formula.free)
 
 
 @lru_cache(MEMORY)

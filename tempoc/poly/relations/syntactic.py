@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.domain import Domain, Universe, conjuncts
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -20,9 +20,8 @@ def inside(sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, universe
 def _same_hole(sink: Domain, entries: tuple[ix.Entry, ...], source: Domain) -> bool:
     if any(e != ix.Sym(d) for d, e in zip(source.dims, entries, strict=True)):
         return False
-    conjuncts = sink.where.args if isinstance(sink.where, ix.Conjunction) else (sink.where,)
-    conditions = source.where.args if isinstance(source.where, ix.Conjunction) else (source.where,)
-    return all(c in conjuncts for c in conditions)
+    known = conjuncts(sink.where)
+    return all(c in known for c in conjuncts(source.where))
 
 
 def _in_range(entry: ix.Entry, bound: ix.Sym, sink: Domain, universe: Universe) -> bool:
@@ -68,8 +67,7 @@ def implies(domain: Domain, condition: ix.Expr, universe: Universe) -> bool:
     """Whether a condition is a conjunct of the domain, or a comparison that the box decides."""
     if isinstance(condition, ix.Conjunction):
         return all(implies(domain, c, universe) for c in condition.args)
-    conjuncts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
-    if condition in conjuncts:
+    if condition in conjuncts(domain.where):
         return True
     if not isinstance(condition, ix.Relation) or condition.op not in ("<", "<=", ">", ">="):
         return False

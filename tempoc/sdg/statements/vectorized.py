@@ -13,7 +13,7 @@ from dataclasses import replace
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.statements import Read, Statement, Vector, Write
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import symbols
 
 Ranges = Mapping[str, Vector]
@@ -49,7 +49,7 @@ def vector_ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str
 
 
 def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
-    parts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
+    parts = conjuncts(domain.where)
     vectors: dict[str, Vector] = {}
     if space.is_empty(domain):
         return None
