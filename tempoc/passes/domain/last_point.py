@@ -17,7 +17,7 @@ mean to store it in each step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
@@ -36,15 +36,12 @@ from tempoc.symbolic.walk import substitute, substitute_entry
 def compute_last_points(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
     """The graph with nodes behind the loops whose last step alone is read, and their names."""
     moved: list[str] = []
+    bounds = graph.universe.bounds
     for dim in graph.universe.dims:
-        bounds = graph.universe.bounds
         bound = next(b for b in bounds if b.name == dim.bound)
         if bound.until and not bound.outer and not any(dim.name in b.outer for b in bounds):
             behind = _BehindLoop(graph=graph, dim=dim.name, bound=bound.name)
-            for name in behind.candidates():
-                if name in behind.graph.nodes and behind.is_read_last(name):
-                    behind.move(name)
-                    moved.append(name)
+            moved += behind.move_all()
             graph = behind.graph
     return graph, tuple(moved)
 
@@ -63,11 +60,19 @@ class _BehindLoop:
         """The last step."""
         return ix.sub(ix.Sym(self.bound), ix.ONE)
 
-    def candidates(self) -> Sequence[str]:
-        """The nodes that may be computed behind the loop, consumers first."""
+    def move_all(self) -> list[str]:
+        """Move all nodes of which only the last step is read, consumers first; their names."""
         lazy = enclosing_conds(self.graph)
-        names = reversed([n for part in components(self.graph) for n in part])
-        return [n for n in names if n not in lazy and self._is_movable(n)]
+        order = reversed([n for part in components(self.graph) for n in part])
+        movable = dict.fromkeys(n for n in order if n not in lazy and self._is_movable(n))
+        moved: list[str] = []
+        read_at = self._read_at()
+        for name in movable:
+            if name in read_at and all(e == self.last for e in read_at[name]):
+                self._move(name, movable)
+                moved.append(name)
+                read_at = self._read_at()
+        return moved
 
     def _is_movable(self, name: str) -> bool:
         node = self.graph.nodes[name]
@@ -77,13 +82,20 @@ class _BehindLoop:
             return False
         return is_computed(node) and node.op.pure and not node.op.checks
 
-    def is_read_last(self, name: str) -> bool:
-        """Whether a node is read, and only at the last step."""
-        place = self.graph.nodes[name].domain.dims.index(self.dim)
-        entries = [e.entries[place] for e in all_reads(self.graph) if e.source == name]
-        return bool(entries) and all(e == self.last for e in entries)
+    def _read_at(self) -> dict[str, list[ix.Entry]]:
+        """The steps at which each node of the loop is read."""
+        steps: dict[str, list[ix.Entry]] = {}
+        for edge in all_reads(self.graph):
+            if (step := self._step(edge)) is not None:
+                steps.setdefault(edge.source, []).append(step)
+        return steps
 
-    def move(self, name: str) -> None:
+    def _step(self, edge: Edge) -> ix.Entry | None:
+        """The step at which an edge reads a node of the loop; ``None`` for other nodes."""
+        dims = self.graph.nodes[edge.source].domain.dims
+        return edge.entries[dims.index(self.dim)] if self.dim in dims else None
+
+    def _move(self, name: str, movable: Container[str]) -> None:
         """Compute a node behind the loop, and copies of what it needs for that."""
         node = self.graph.nodes[name]
         place = node.domain.dims.index(self.dim)
@@ -94,11 +106,12 @@ class _BehindLoop:
             return replace(edge, entries=edge.entries[:place] + edge.entries[place + 1 :])
 
         self.graph = rewrite_reads(self.graph, without_dim)
-        nodes = dict(self.graph.nodes)
-        nodes[name] = self._at_last(node)
-        self.graph = replace(self.graph, nodes=nodes)
-        self._copy_sources(name)
+        self._put(self._at_last(node))
+        self._copy_sources(name, movable)
         self.graph = drop_dead(self.graph)
+
+    def _put(self, node: Node) -> None:
+        self.graph = replace(self.graph, nodes={**self.graph.nodes, node.name: node})
 
     def _at_last(self, node: Node) -> Node:
         """The node at the last step."""
@@ -117,32 +130,26 @@ class _BehindLoop:
             inputs=tuple(inputs),
         )
 
-    def _copy_sources(self, name: str) -> None:
+    def _copy_sources(self, name: str, movable: Container[str]) -> None:
         """Let a node behind the loop read copies there of what is cheap to compute again."""
-        allowed = {*self.candidates()}
         waiting = [name]
         while waiting:
             node = self.graph.nodes[waiting.pop()]
             inputs = []
             for edge in node.inputs:
                 source = self.graph.nodes[edge.source]
-                if source.name in allowed and not source.op.heavy and self._reads_last(edge):
+                is_last = self._step(edge) == self.last
+                if is_last and source.name in movable and not source.op.heavy:
                     if source.name not in self.copies:
                         waiting.append(self._copy(source))
                     place = source.domain.dims.index(self.dim)
                     entries = edge.entries[:place] + edge.entries[place + 1 :]
                     edge = replace(edge, source=self.copies[source.name], entries=entries)
                 inputs.append(edge)
-            nodes = {**self.graph.nodes, node.name: replace(node, inputs=tuple(inputs))}
-            self.graph = replace(self.graph, nodes=nodes)
-
-    def _reads_last(self, edge: Edge) -> bool:
-        dims = self.graph.nodes[edge.source].domain.dims
-        return edge.entries[dims.index(self.dim)] == self.last
+            self._put(replace(node, inputs=tuple(inputs)))
 
     def _copy(self, source: Node) -> str:
         name = fresh_name(f"{source.name}.last", self.graph.nodes)
         self.copies[source.name] = name
-        copy = replace(self._at_last(source), name=name)
-        self.graph = replace(self.graph, nodes={**self.graph.nodes, name: copy})
+        self._put(replace(self._at_last(source), name=name))
         return name
