@@ -56,11 +56,15 @@ R = TypeVar("R")
 
 
 class ScheduledGraph(NamedTuple):
-    """A graph, its statements, and their schedule."""
+    """A graph, its statements, and their schedule.
+
+    ``is_plain``: the program as it is written, since what the passes made has no order.
+    """
 
     graph: Graph
     statements: Statements
     scheduled: Scheduled
+    is_plain: bool = False
 
 
 class Compilation:
@@ -72,8 +76,6 @@ class Compilation:
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
-        self.is_plain = False
-        """Whether what runs is the program as it is written, since that of the passes cannot."""
         self.shared = PassCache(options.limits)
         self.progress = Progress()
 
@@ -188,8 +190,7 @@ class Compilation:
         try:
             ordered = self._order(replace(graph, groups=()))
         except DiagnosticError:
-            ordered = self._order(plain)
-            self.is_plain = True
+            ordered = self._order(plain)._replace(is_plain=True)
             message = "no order of execution for what the passes made: nothing is optimized, each "
             message += "operator is a kernel of its own, and computes point after point"
         self.later_remarks.append(Remark(step="schedule", message=message))
@@ -307,6 +308,11 @@ class Compilation:
     def texts_after(self, step: str) -> tuple[str, ...]:
         """The graph after each run of a pass of that name, as text."""
         return tuple(show(graph) for graph in self.passes.after(step))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it turned out that the program has to run as it is written."""
+        return "ordered" in vars(self) and self.ordered.is_plain
 
     @property
     def remarks(self) -> tuple[Remark, ...]:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
-from tempoc.driver.compilation import Compilation
+from tempoc.driver.compilation import Compilation, ScheduledGraph
 from tempoc.driver.options import Options
 from tempoc.driver.slow.slow import SlowPart, slow_report, slow_text
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.sdg.graph.graph import Graph
 
 RNN = """\
 dim t < T
@@ -196,6 +198,23 @@ def test_lengths_of_their_own() -> None:
 def test_levels_at_which_loops_are_the_host_s() -> None:
     report = explained(RNN + "output h[T-1] as last\n", level=1)
     assert "the loop over `t` on the host" in report and "compile with -O2" in report
+
+
+def test_what_the_passes_make_of_it_has_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = Compilation._order
+
+    def refused(self: Compilation, graph: Graph) -> ScheduledGraph:
+        if any(node.vector for node in graph.nodes.values()):
+            raise DiagnosticError(Diagnostic(code="RT400", message="no order"))
+        return order(self, graph)
+
+    monkeypatch.setattr(Compilation, "_order", refused)
+    program = compilation("dim t < T\ninput x[t]: f32\ny = sin(x) + 1.0\noutput y\n")
+    assert not program.is_plain and program.remarks, "nothing is known before there is an order"
+    report = slow_text(slow_report(program, None))
+    assert program.is_plain and "nothing is optimized" in report
+    (remark,) = [r for r in program.remarks if r.step != "regions"]
+    assert (remark.step, "nothing is optimized" in remark.message) == ("schedule", True)
 
 
 def test_what_helps_against_a_guard_helps() -> None:
