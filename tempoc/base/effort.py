@@ -60,6 +60,8 @@ class Effort:
     """The most nodes of a cycle that may become a scan."""
     chain_factors: int = 6
     """The most factors of a chain of products: all sets of them are looked at."""
+    joined_parts: int = 8
+    """The most parts of a concatenation on each of which its consumers may be computed."""
     order_sizes: tuple[int, ...] = (1, 2, 4, 16, 64, 256, 1024, 4096)
     """The sizes, of all bounds together, at which orders of a chain are compared."""
     mixed_order_sizes: tuple[int, ...] = (2, 32, 2048)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
+from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.domain.if_conversion import IfConversion
 from tempoc.passes.domain.predicate import Predication
@@ -33,6 +34,7 @@ O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
     Canonicalize(),
     Algebra(),
+    Distribute(),
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
@@ -60,6 +62,7 @@ ANEW: tuple[str, ...] = ("vectorize",)
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
+    "distribute": Distribute,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
     "predicate": Predication,
