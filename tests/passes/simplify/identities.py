@@ -274,6 +274,22 @@ ROUNDED = {
 %b = mean{axes=(0,)} %n2 : [t] f32[3]
 %n3 = neg %z : [t] f32[2, 3]
 %d = sum{axes=(1,), keepdims=true} %n3 : [t] f32[2, 1]""",
+    "a sum of products of many factors": """\
+%A = param{template="A", dtype=f32, shape=(3, 3)} : [] f32[3, 3]
+%n = expand_dims{axis=1} %r : [t] f32[3, 1]
+%n2 = exp %r : [t] f32[3]
+%n3 = mul %n, %n2 : [t] f32[3, 3]
+%n4 = div %n3, %s : [t] f32[3, 3]
+%n5 = mul %A, %n4 : [t] f32[3, 3]
+%a = sum{axes=(0,)} %n5[0:T] : [] f32[3, 3]
+%n6 = mul %A, %r : [t] f32[3, 3]
+%b = sum{axes=(0, 2)} %n6[0:T] : [] f32[3]
+%n7 = mul %x, %s : [t] f32[2, 3]
+%n8 = mul %n7, %r : [t] f32[2, 3]
+%d = sum{axes=(1,)} %n8 : [t] f32[2]
+%n9 = mul %A, %s : [t] f32[3, 3]
+%n10 = div %n9, %r[T-1] : [t] f32[3, 3]
+%e = sum{axes=(0,)} %n10[0:T] : [] f32[3, 3]""",
     "a product of matrices": """%a = einsum{spec="ab,b->a"} %x, %r : [t] f32[2]
 %b = einsum{spec="cb,ac->ab"} %W, %x : [t] f32[2, 4]
 %d = einsum{spec="kj,k->j"} %W, %r : [t] f32[4]""",

@@ -13,9 +13,11 @@ from tempoc.passes.simplify.rules.contractions import CONTRACTED
 from tempoc.passes.simplify.rules.layout import LAYOUT
 from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.positions import POSITIONS
+from tempoc.passes.simplify.rules.products import PRODUCTS
 from tempoc.passes.simplify.rules.reductions import SUMS
 from tempoc.passes.simplify.rules.slicing import PARTS, PARTS_OF_PRODUCTS
 
 ROWS: tuple[RewriteRule, ...] = (
-    *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS, *SUMS, *CONTRACTED,
+    *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS, *SUMS, *PRODUCTS,
+    *CONTRACTED,
 )  # fmt: skip

@@ -1,0 +1,257 @@
+"""Rules for sums of products of several factors: what does not vary leaves the sum.
+
+    %p = div (%a * expand_dims(%x) * %y), %s : [t] f32[8, 8]
+    %m = sum{axes=(0,)} %p[0:T]              : []  f32[8, 8]
+    ->
+    %w = div %y, %s                          : [t] f32[8]
+    %e = einsum{"ti,tj->ij"} %x[0:T], %w[0:T]: []  f32[8, 8]
+    %m = mul %a, %e                          : []  f32[8, 8]
+
+No product of all factors is ever made. The rules hold up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of, axis_of
+from tempoc.ops.tensor import arithmetic as binary
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.movement import ExpandDims
+from tempoc.ops.tensor.reduction import Mean, Sum
+from tempoc.ops.tensor.source import IndexValue
+from tempoc.passes.analysis.einsum_form import Spelling, contraction
+from tempoc.passes.simplify.rules.contractions import read_at
+from tempoc.passes.simplify.rules.pattern import Match, Rewrite, rule
+from tempoc.sdg.builder import read_of
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
+
+_AXES = "ijklmnopqrst"
+_DIMS = "ABCDEFGH"
+_FACTORED = (binary.Multiply, binary.Divide)
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A read at the point of the product; ``term`` has a letter for each of its axes.
+
+    ``letters`` has those of the dimensions that it varies with, too: of those that are sliced, and,
+    as ``@t``, of those of the sum's own point. ``divides``: it is a divisor.
+    """
+
+    edge: Edge
+    term: str
+    letters: frozenset[str]
+    divides: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class _Product:
+    """A product that is summed: ``dims`` are the letters of the dimensions over which a slice is
+    read, ``axes`` those of its own axes, ``gone`` those that are summed."""
+
+    match: Match
+    node: Node
+    read: Edge
+    dims: dict[str, str]
+    axes: str
+    gone: frozenset[str]
+    factors: list[Factor] = field(default_factory=list)
+
+    @property
+    def kept(self) -> str:
+        """The letters of the sum."""
+        return "".join(c for c in (*self.dims.values(), *self.axes) if c not in self.gone)
+
+    def take_apart(self, node: Node, divides: bool, axes: str) -> bool:
+        """Add the factors of a node whose axes have these letters; false if they have others."""
+        pairs = [(edge, divides) for edge in node.inputs]
+        if isinstance(node.op, binary.Divide):
+            pairs[1] = node.inputs[1], not divides
+        return all(self._take(edge, inverse, axes) for edge, inverse in pairs)
+
+    def _take(self, edge: Edge, divides: bool, axes: str) -> bool:
+        v = self.match
+        node, shape = v.nodes[edge.source], v.type_of(edge).shape
+        if v.dtype_of(edge) is not v.result.dtype:
+            return False
+        term = axes[len(axes) - len(shape) :]
+        own = edge.entries == identity(node.domain) and node.domain == self.node.domain
+        if own and isinstance(node.op, ExpandDims):
+            axis = axis_of(node.op.axis, len(shape))
+            edge, term = node.inputs[0], term[:axis] + term[axis + 1 :]
+            shape = v.type_of(edge).shape
+        elif own and isinstance(node.op, _FACTORED) and v.uses[node.name] == 1:
+            return self.take_apart(node, divides, term)
+        extents = dict(zip(self.axes, self.node.types[0].shape, strict=True))
+        if any(extents[c] != e for c, e in zip(term, shape, strict=True)):
+            return False
+        composed = read_at(v, self.read, edge)
+        if composed is None:
+            return False
+        read, sliced = composed
+        at = [s for e in read.entries if not isinstance(e, ix.Slice) for s in symbols(e)]
+        at += [
+            s
+            for e in read.entries
+            if isinstance(e, ix.Slice)
+            for x in (e.lo, e.hi)
+            for s in symbols(x)
+        ]
+        points = (f"@{d}" for d in v.node.domain.dims if d in at)
+        letters = frozenset((*term, *(self.dims[d] for d in sliced), *points))
+        self.factors.append(Factor(edge, term, letters, divides))
+        return True
+
+    def groups(self) -> list[list[Factor]]:
+        """The factors that vary over the sum; those of a group have no letters that its first one
+        does not have, but for those that are summed."""
+        varying = [f for f in self.factors if f.letters & self.gone]
+        groups: list[list[Factor]] = []
+        for factor in sorted(varying, key=lambda f: -len(f.letters - self.gone)):
+            own = factor.letters - self.gone
+            fits = [g for g in groups if own <= g[0].letters]
+            if fits:
+                fits[-1].append(factor)  # the smaller one
+            else:
+                groups.append([factor])
+        return groups
+
+
+@rule("a sum of products of many factors", Sum, Mean, exact=False, wide=True)
+def _summed_factors(v: Match, op: Sum | Mean) -> Rewrite | None:
+    """A sum over slices and axes of products: a contraction, times the factors that do not vary.
+
+    There is a contraction if each of two groups of factors varies with something that the other one
+    does not vary with, be it an axis or a dimension of the point.
+    """
+    product = _product(v, op)
+    if product is None:
+        return None
+    outer = [f for f in product.factors if not f.letters & product.gone]
+    groups = product.groups()
+    if not groups or len(groups) > 2 or (len(groups) < 2 and not outer):
+        return None
+    if any(all(f.divides for f in g) for g in groups):
+        return None
+    if any(c not in product.axes for f in outer for c in f.letters if not c.startswith("@")):
+        return None
+    letters = {c for g in groups for f in g for c in f.letters}
+    inner = "".join(c for c in product.kept if c in letters)
+    total = _times(v, _contracted(product, groups, inner), inner, outer, product.kept)
+    return total if total is None or isinstance(op, Sum) else _divided(v, product, total)
+
+
+def _divided(v: Match, product: _Product, total: Rewrite) -> Rewrite:
+    """The mean, given the sum."""
+    (operand,) = map(v.type_of, v.node.inputs)
+    letters = (*product.dims.values(), *product.axes)
+    gone = [e for c, e in zip(letters, operand.shape, strict=True) if c in product.gone]
+    count = v.put("count", IndexValue(expr=ix.product(gone)))
+    number = v.put("number", Cast(dtype=v.result.dtype), (count,))
+    v.new_nodes += (count, number)
+    return Rewrite((v.make(total.op, *total.edges), read_of(number)), binary.Divide())
+
+
+def _product(v: Match, op: Sum | Mean) -> _Product | None:
+    """The product that a node sums, taken apart."""
+    (edge,) = v.node.inputs
+    node = v.nodes[edge.source]
+    if op.keepdims or v.uses[node.name] != 1 or v.node.vector or node.vector:
+        return None
+    if not isinstance(node.op, _FACTORED):
+        return None
+    sliced = [
+        d for d, e in zip(node.domain.dims, edge.entries, strict=True) if isinstance(e, ix.Slice)
+    ]
+    if len(sliced) > len(_DIMS) or node.types[0].ndim > len(_AXES):
+        return None
+    dims, axes = dict(zip(sliced, _DIMS, strict=False)), _AXES[: node.types[0].ndim]
+    letters = (*dims.values(), *axes)
+    gone = frozenset(letters[k] for k in axes_of(op.axes, len(letters)))
+    extents = zip(letters, v.type_of(edge).shape, strict=True)
+    if any(v.space.universe.is_dim(s) for c, e in extents if c in gone for s in symbols(e)):
+        return None  # ragged operands of a contraction are masked
+    product = _Product(match=v, node=node, read=edge, dims=dims, axes=axes, gone=gone)
+    whole = product.take_apart(node, False, axes) and len(product.factors) > 1
+    return product if whole else None
+
+
+def _contracted(product: _Product, groups: Sequence[list[Factor]], result: str) -> Rewrite:
+    """The sum of the products of the factors that vary."""
+    v = product.match
+    terms, edges = [], []
+    for group in groups:
+        factor = _joined(product, group)
+        composed = read_at(v, product.read, factor.edge)
+        assert composed is not None
+        edges.append(composed[0])
+        terms.append("".join(product.dims[d] for d in composed[1]) + factor.term)
+    if len(edges) == 1:
+        axes = tuple(k for k, c in enumerate(terms[0]) if c not in result)
+        return Rewrite(tuple(edges), Sum(axes=axes))
+    op, ordered = contraction(Spelling(tuple(terms), result), tuple(edges))
+    return Rewrite(ordered, op)
+
+
+def _joined(product: _Product, group: list[Factor]) -> Factor:
+    """The product of a group, at each point."""
+    first = next(f for f in group if not f.divides)
+    rest = [f for f in group if f is not first]
+    letters = frozenset(c for f in group for c in f.letters)
+    axes = "".join(c for c in product.axes if c in letters)
+    edge, term = first.edge, first.term
+    for factor in rest:
+        wide = "".join(c for c in product.axes if c in {*term, *factor.term})
+        a, b = (_spread(product, e, t, wide) for e, t in ((edge, term), (factor.edge, factor.term)))
+        op = binary.Divide() if factor.divides else binary.Multiply()
+        edge, term = _at_points(product, op, (a, b)), wide
+    assert term == axes
+    return Factor(edge, term, letters, False)
+
+
+def _spread(product: _Product, edge: Edge, term: str, axes: str) -> Edge:
+    """A factor with axes of extent 1 where others have axes after its first."""
+    for k, letter in enumerate(axes):
+        if letter not in term and any(c in term for c in axes[:k]):
+            edge = _at_points(product, ExpandDims(axis=sum(c in term for c in axes[:k])), (edge,))
+            term = "".join(c for c in axes if c in {*term, letter})
+    return edge
+
+
+def _at_points(product: _Product, op: Op, edges: Iterable[Edge]) -> Edge:
+    """A new node at the points of the product."""
+    v = product.match
+    node = v.put(op.name, op, edges, product.node.domain)
+    v.new_nodes.append(node)
+    return read_of(node)
+
+
+def _times(
+    v: Match, total: Rewrite, inner: str, outer: Sequence[Factor], kept: str
+) -> Rewrite | None:
+    """The sum, whose axes have the letters ``inner``, times what does not vary over it."""
+    for factor in outer:
+        edge, term = v.make(total.op, *total.edges), factor.term
+        wide = "".join(c for c in kept if c in {*inner, *term})
+        ends = [_expanded(v, e, t, wide) for e, t in ((edge, inner), (factor.edge, term))]
+        op = binary.Divide() if factor.divides else binary.Multiply()
+        total, inner = Rewrite((ends[0], ends[1]), op), wide
+    return total if inner == kept else None
+
+
+def _expanded(v: Match, edge: Edge, term: str, axes: str) -> Edge:
+    """A read with axes of extent 1 where another one has axes after its first."""
+    for k, letter in enumerate(axes):
+        if letter not in term and any(c in term for c in axes[:k]):
+            edge = v.make(ExpandDims(axis=sum(c in term for c in axes[:k])), edge)
+            term = "".join(c for c in axes if c in {*term, letter})
+    return edge
+
+
+PRODUCTS = (_summed_factors,)
