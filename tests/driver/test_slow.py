@@ -23,6 +23,22 @@ h[0] = s
 h[t] = sort(tanh(w @ h[t-1]))
 """
 
+FACTOR = """\
+dim i < N
+dim j < M = N
+input a[i, j]: f32
+L[i, j] = 0.0 when j > i
+L[i, j] = sqrt(a[i, i] - sum(L[i, 0:i] ** 2)) when i == j
+L[i, j] = (a[i, j] - L[i, 0:j] @ L[j, 0:j]) / L[j, j]
+"""
+SOLVE = """\
+dim i < N
+dim j < M = N
+input L[i, j]: f32
+input y[i]: f32
+z[i] = (y[i] - L[i, 0:i] @ z[0:i]) / L[i, i]
+"""
+
 CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "each step needs the one before": (
         RNN + "output h[T-1] as last\n",
@@ -43,6 +59,22 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "r[i, j] = abs(a - b) + min(stack([r[i-1, j], r[i, j-1]]))\n"
         "output r[I-1, J-1] as cost\n",
         ("the loops over `i` and `j`", "`r[i, j]` needs `r[i-1, j]` (line 6)", "same `i + j`"),
+    ),
+    "a matrix factored element by element": (
+        FACTOR + "output L\n",
+        ("`L` (line 6) is Cholesky's factor", "help: `cholesky(a)`, of matrices whose rows"),
+    ),
+    "the gradient of one": (
+        FACTOR + "s = sum(L[0:N, 0:N])\ng = grad(s, a)\noutput g\n",
+        ("`grad(s, L)` goes back through Cholesky's factor `L` (line 6)", "so does its gradient"),
+    ),
+    "a triangular system": (
+        SOLVE + "output z\n",
+        ("`z` (line 5) solves a triangular system", "help: `triangular_solve(a, b)`"),
+    ),
+    "a triangular system from its end": (
+        SOLVE.replace("L[i, 0:i] @ z[0:i]", "L[i+1:N, i] @ z[i+1:N]") + "output z\n",
+        ("`z` (line 5) solves a triangular system",),
     ),
     "a guard on several dimensions": (
         "dim t < T\ndim i < N\ndim j < N\ninput start[i, j]: f32\nu[0, i, j] = start\n"
@@ -156,6 +188,23 @@ def test_cliffs(name: str) -> None:
     options = {"passes": "canonicalize,vectorize,fuse", "regions": True} if ahead else {}
     report = explained(text, **options)
     assert [w for w in wanted if w not in report] == [], report
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        (FACTOR + "output L\n", "sqrt(a[i, i] - sum(L[i, 0:i] ** 2))", "a[i, i]"),
+        (FACTOR + "output L\n", "/ L[j, j]", "/ a[j, j]"),
+        (SOLVE + "output z\n", "/ L[i, i]", "/ L[i, 0]"),
+        (SOLVE + "output z\n", "(y[i] - L", "(y[i] + L"),
+        (SOLVE + "output z\n", "@ z[0:i]", "@ y[0:i]"),
+        (SOLVE + "output z\n", "L[i, 0:i] @ z[0:i]", "L[i, 1:i] @ z[1:i]"),
+    ],
+)
+def test_only_what_an_operator_computes_is_called_so(text: str, one: str, other: str) -> None:
+    assert one in text
+    report = explained(text.replace(one, other))
+    assert "triangular" not in report and "holesky" not in report
 
 
 def test_tiles_for_other_sizes_than_these() -> None:

@@ -11,6 +11,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.estimate import Estimator, ProgramPart
 from tempoc.driver.slow.findings import NOTHING, Finding, LoopFindings
 from tempoc.driver.slow.kernels import KernelFindings, fixed_cost
+from tempoc.driver.slow.triangular import triangular_findings
 from tempoc.driver.slow.words import Words, listed, quoted, time_text
 from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.size_estimate import estimated_sizes
@@ -92,7 +93,10 @@ class _Explainer:
 
     def part(self, part: ProgramPart, total: float) -> SlowPart:
         """A part with its findings."""
-        findings = [*self.loops.of(part), *self.kernels.of(part)]
+        telling = [k for k in part.kernels if part.share(k) >= MODEL.telling_share]
+        members = [m for k in telling for m in k.statement.members]
+        findings = [*triangular_findings(self.graph, self.words, members)]
+        findings = findings or [*self.loops.of(part), *self.kernels.of(part)]
         if any(f.help and not f.minor for f in findings):
             findings = [f for f in findings if not f.minor]
         elif extra := fixed_cost(part):

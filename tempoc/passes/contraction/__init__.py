@@ -1,4 +1,4 @@
 """Chains of contractions, and their cheapest order of multiplication.
 
-May import, of its package: analysis
+May import, of its package: analysis, simplify, tiling
 """
