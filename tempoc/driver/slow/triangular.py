@@ -30,9 +30,9 @@ def triangular_findings(graph: Graph, words: Words, names: Iterable[str]) -> Ite
 
     ``names`` are the nodes that take the time.
     """
-    found = [(n, m) for n in graph.nodes.values() if (m := _matrix(graph, n)) is not None]
-    factors = {words.name(n.name): words.name(n.name) == words.name(m) for n, m in found}
-    places = {words.name(n.name): words.line(n) for n, _ in found}
+    solved = [(n, m) for n in graph.nodes.values() if (m := _matrix(graph, n)) is not None]
+    factors = {words.name(n.name): words.name(n.name) == words.name(m) for n, m in solved}
+    places = {words.name(n.name): words.line(n) for n, _ in solved}
     telling = {words.name(name): None for name in names}
     for tensor, is_factor in factors.items():
         line = f" ({places[tensor]})" if places[tensor] else ""

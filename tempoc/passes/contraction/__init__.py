@@ -1,4 +1,4 @@
-"""Chains of contractions, and their cheapest order of multiplication.
+"""Chains of contractions, in their cheapest order of multiplication; contractions of joined parts.
 
 May import, of its package: analysis, simplify, tiling
 """

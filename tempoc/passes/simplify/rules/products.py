@@ -37,7 +37,7 @@ _FACTORED = (binary.Multiply, binary.Divide)
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class ProductFactor:
     """A read at the point of the product; ``term`` has a letter for each of its axes.
 
     ``letters`` has those of the dimensions that it varies with, too: of those that are sliced, and,
@@ -61,10 +61,10 @@ class _Product:
     dims: dict[str, str]
     axes: str
     gone: frozenset[str]
-    factors: list[Factor] = field(default_factory=list)
+    factors: list[ProductFactor] = field(default_factory=list)
 
     @property
-    def kept(self) -> str:
+    def remaining(self) -> str:
         """The letters of the sum."""
         return "".join(c for c in (*self.dims.values(), *self.axes) if c not in self.gone)
 
@@ -105,14 +105,14 @@ class _Product:
         ]
         points = (f"@{d}" for d in v.node.domain.dims if d in at)
         letters = frozenset((*term, *(self.dims[d] for d in sliced), *points))
-        self.factors.append(Factor(edge, term, letters, divides))
+        self.factors.append(ProductFactor(edge, term, letters, divides))
         return True
 
-    def groups(self) -> list[list[Factor]]:
+    def groups(self) -> list[list[ProductFactor]]:
         """The factors that vary over the sum; those of a group have no letters that its first one
         does not have, but for those that are summed."""
         varying = [f for f in self.factors if f.letters & self.gone]
-        groups: list[list[Factor]] = []
+        groups: list[list[ProductFactor]] = []
         for factor in sorted(varying, key=lambda f: -len(f.letters - self.gone)):
             own = factor.letters - self.gone
             fits = [g for g in groups if own <= g[0].letters]
@@ -142,8 +142,8 @@ def _summed_factors(v: Match, op: Sum | Mean) -> Rewrite | None:
     if any(c not in product.axes for f in outer for c in f.letters if not c.startswith("@")):
         return None
     letters = {c for g in groups for f in g for c in f.letters}
-    inner = "".join(c for c in product.kept if c in letters)
-    total = _times(v, _contracted(product, groups, inner), inner, outer, product.kept)
+    inner = "".join(c for c in product.remaining if c in letters)
+    total = _times(v, _contracted(product, groups, inner), inner, outer, product.remaining)
     return total if total is None or isinstance(op, Sum) else _divided(v, product, total)
 
 
@@ -182,7 +182,7 @@ def _product(v: Match, op: Sum | Mean) -> _Product | None:
     return product if whole else None
 
 
-def _contracted(product: _Product, groups: Sequence[list[Factor]], result: str) -> Rewrite:
+def _contracted(product: _Product, groups: Sequence[list[ProductFactor]], result: str) -> Rewrite:
     """The sum of the products of the factors that vary."""
     v = product.match
     terms, edges = [], []
@@ -199,7 +199,7 @@ def _contracted(product: _Product, groups: Sequence[list[Factor]], result: str) 
     return Rewrite(ordered, op)
 
 
-def _joined(product: _Product, group: list[Factor]) -> Factor:
+def _joined(product: _Product, group: list[ProductFactor]) -> ProductFactor:
     """The product of a group, at each point."""
     first = next(f for f in group if not f.divides)
     rest = [f for f in group if f is not first]
@@ -212,7 +212,7 @@ def _joined(product: _Product, group: list[Factor]) -> Factor:
         op = binary.Divide() if factor.divides else binary.Multiply()
         edge, term = _at_points(product, op, (a, b)), wide
     assert term == axes
-    return Factor(edge, term, letters, False)
+    return ProductFactor(edge, term, letters, False)
 
 
 def _spread(product: _Product, edge: Edge, term: str, axes: str) -> Edge:
@@ -233,16 +233,16 @@ def _at_points(product: _Product, op: Op, edges: Iterable[Edge]) -> Edge:
 
 
 def _times(
-    v: Match, total: Rewrite, inner: str, outer: Sequence[Factor], kept: str
+    v: Match, total: Rewrite, inner: str, outer: Sequence[ProductFactor], remaining: str
 ) -> Rewrite | None:
     """The sum, whose axes have the letters ``inner``, times what does not vary over it."""
     for factor in outer:
         edge, term = v.make(total.op, *total.edges), factor.term
-        wide = "".join(c for c in kept if c in {*inner, *term})
+        wide = "".join(c for c in remaining if c in {*inner, *term})
         ends = [_expanded(v, e, t, wide) for e, t in ((edge, inner), (factor.edge, term))]
         op = binary.Divide() if factor.divides else binary.Multiply()
         total, inner = Rewrite((ends[0], ends[1]), op), wide
-    return total if inner == kept else None
+    return total if inner == remaining else None
 
 
 def _expanded(v: Match, edge: Edge, term: str, axes: str) -> Edge:
