@@ -60,7 +60,7 @@ def sparse(at, k, q, v, *, B, T):
     08_windowed_attention.rt:20: sparse = nn.attention(q, k[t = t%2:t+1:2], v[t = t%2:t+1:2])
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
-    nn.rt:82: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
+    nn.rt:93: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
     v_finite = jnp.all(jnp.isfinite(v))
     def point(t, k, q, v):
