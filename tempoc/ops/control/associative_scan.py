@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.control.steps import (
     OpStep,
     emit_steps,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, paired
 from tempoc.ops.definition.operator import (

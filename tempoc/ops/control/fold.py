@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.control.steps import (
     OpStep,
     emit_steps,

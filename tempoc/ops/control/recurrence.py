@@ -29,8 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.control.linear_recurrence import is_linear
 from tempoc.ops.control.steps import (
     OpStep,

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.base.python_text import literal
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same
 from tempoc.ops.definition.operator import (

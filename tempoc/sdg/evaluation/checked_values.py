@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition.dtype_text import dtype_of
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.types import DType

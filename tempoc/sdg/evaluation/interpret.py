@@ -14,8 +14,7 @@ from functools import partial
 from itertools import product
 from typing import TypeVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, islice, product
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.effects import EffectOp
