@@ -105,12 +105,12 @@ def _freeze(cls: type) -> None:
     def refuse_set(self: object, name: str, value: object) -> None:
         if type(self) is cls or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(cls, self).__setattr__(name, value)
+        object.__setattr__(self, name, value)
 
     def refuse_delete(self: object, name: str) -> None:
         if type(self) is cls or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-        super(cls, self).__delattr__(name)
+        object.__delattr__(self, name)
 
     for name, method in (
         ("__setattr__", refuse_set),
