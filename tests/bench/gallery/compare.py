@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -112,25 +111,14 @@ def check(name: str, both: Prepared) -> None:
         )
 
 
-@contextmanager
-def uncached() -> Iterator[None]:
-    """Within the block, JAX compiles all that it runs for the first time."""
-    before = jax.config.jax_enable_compilation_cache
-    jax.config.update("jax_enable_compilation_cache", False)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_compilation_cache", before)
-
-
 def compared(chosen: Sequence[str] = ()) -> Iterator[Row]:
     """Seconds of the first call, compilation by XLA included, and of a warm one, for each pair."""
+    # What JAX keeps on disk of earlier runs is the twin alone, once tempoc has changed.
+    jax.config.update("jax_enable_compilation_cache", False)
     for name in chosen or names():
         about = pair(name)
         both = prepared(name, about.sizes)
-        # What JAX keeps on disk of earlier runs is the twin alone, once tempoc has changed.
-        with uncached():
-            first = [clock(both.ours), clock(both.theirs)]
+        first = [clock(both.ours), clock(both.theirs)]
         check(name, both)
         ours, theirs = in_turns([both.ours, both.theirs], about.rounds, warm=True)
         yield Row(name=name, ours=median(ours), theirs=median(theirs))
