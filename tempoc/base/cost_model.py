@@ -12,7 +12,9 @@ those of CPUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from tempoc.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ Everything is iterative, so deeply nested documents do not overflow the stack.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from tempoc.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tempoc.base.records import dataclass
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.limited import limited

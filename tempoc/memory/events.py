@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tempoc.base.records import dataclass
 from tempoc.memory.instances import (
     END,
     OTHER,

@@ -12,8 +12,9 @@ freed next.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tempoc.base.records import dataclass
 from tempoc.program.analysis.live import (
     StoreNames,
     live_after_each,

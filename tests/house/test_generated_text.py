@@ -17,11 +17,15 @@ from tests.house.source import File, files, files_of
 
 SPELLING = "tempoc/base/python_text.py"
 EXECUTING = {
+    "tempoc/base/records.py",
     "tempoc/files/standalone.py",
     "tempoc/runtime/load/load.py",
     "tempoc/runtime/ready.py",
 }
-"""What executes text: the runner's modules, the kernels, and a function that has no names."""
+"""What executes text: the runner's modules, the kernels, and a function that has no names.
+
+Of records, the text holds names of their own fields.
+"""
 PRINTING = "tempoc/cli/reports/terminal.py"
 
 

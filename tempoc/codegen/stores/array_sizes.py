@@ -14,8 +14,9 @@ its point needs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tempoc.base.records import dataclass
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.memory.plan_types import CapacityUse
 from tempoc.program.nodes.buffers import Buffer, BufferAxis

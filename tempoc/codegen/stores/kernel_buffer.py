@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tempoc.base.records import dataclass
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic.expr import Expr
 

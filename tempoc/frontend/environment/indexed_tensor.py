@@ -8,8 +8,9 @@ are evaluated, and the branches.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin

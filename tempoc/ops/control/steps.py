@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType

@@ -5,30 +5,38 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
+from tempoc.base.arrays import ml_dtypes, np
 from tempoc.ops.definition.types import DType
 from tempoc.program.nodes.dtypes import ELEMENTS
 
 Scalar = bool | int | float
 
-# `bfloat16` is a name that NumPy knows once `ml_dtypes` is imported.
-_NUMPY: dict[DType, np.dtype[Any]] = {d: np.dtype(ELEMENTS[d.value]) for d in DType}
-_JAX = {d: f"jnp.{dtype.name}{'_' * (d is DType.BOOL)}" for d, dtype in _NUMPY.items()}
-_MEANT = {dtype: name for name, dtype in _NUMPY.items() if name is not DType.KEY}
+_JAX = {d: f"jnp.{ELEMENTS[d.value]}{'_' * (d is DType.BOOL)}" for d in DType}
 
 
+@cache
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """NumPy's dtype of that name (bf16 is the one of ``ml_dtypes``)."""
-    return _NUMPY[dtype]
+    return np.dtype(ml_dtypes.bfloat16 if dtype is DType.BF16 else ELEMENTS[dtype.value])
 
 
 def dtype_of(dtype: np.dtype[Any]) -> DType:
     """The language's dtype of an array. ``KeyError`` for a dtype that the language lacks."""
-    return _MEANT[dtype]
+    return _meant()[dtype]
+
+
+@cache
+def _meant() -> dict[np.dtype[Any], DType]:
+    return {numpy_dtype(d): d for d in DType if d is not DType.KEY}
+
+
+def ufunc(name: str) -> np.ufunc:
+    """NumPy's function of that name."""
+    function: np.ufunc = getattr(np, name)
+    return function
 
 
 def jax_dtype(dtype: DType) -> str:
@@ -82,19 +90,19 @@ def least(dtype: DType) -> str:
     """The neutral element of ``max``: no value of the dtype is smaller."""
     if dtype is DType.BOOL:
         return scalar(False, dtype)
-    return scalar(-math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).min), dtype)
+    return scalar(-math.inf if dtype.is_float else int(np.iinfo(numpy_dtype(dtype)).min), dtype)
 
 
 def greatest(dtype: DType) -> str:
     """The neutral element of ``min``: no value of the dtype is greater."""
     if dtype is DType.BOOL:
         return scalar(True, dtype)
-    return scalar(math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).max), dtype)
+    return scalar(math.inf if dtype.is_float else int(np.iinfo(numpy_dtype(dtype)).max), dtype)
 
 
 def lowest(dtype: DType) -> float:
     """The least finite number of a float dtype."""
-    return float(ml_dtypes.finfo(_NUMPY[dtype]).min)  # type: ignore[no-untyped-call]
+    return float(ml_dtypes.finfo(numpy_dtype(dtype)).min)  # type: ignore[no-untyped-call]
 
 
 def cast(text: str, have: DType, want: DType) -> str:

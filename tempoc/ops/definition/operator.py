@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import field
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
+from tempoc.base.arrays import np
+from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links
 from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic import expr as ix
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class ShapeFacts(Protocol):
@@ -187,12 +187,13 @@ class _OpMeta(ABCMeta):
 class Monoid:
     """An associative and commutative function of two elements, and its identity for a dtype.
 
-    ``name`` is that of the reduction; ``combine`` the function as an operator and ``lax`` its name
-    in emitted code, if there are such. ``exact``: results are one of the operands, never rounded.
+    ``name`` is that of the reduction, ``numpy`` that of NumPy's function of two elements;
+    ``combine`` the function as an operator and ``lax`` its name in emitted code, if there are such.
+    ``exact``: results are one of the operands, never rounded.
     """
 
     name: str
-    numpy: np.ufunc
+    numpy: str
     identity: Callable[[DType], Scalar]
     combine: Op | None = None
     lax: str = ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tempoc.base.records import dataclass
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op, ShapeFacts

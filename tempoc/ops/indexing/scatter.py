@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
+from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
-from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype
+from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype, ufunc
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -87,7 +86,7 @@ class Scatter(Op):
         nothing = self.own().identity(dtype_of(wide.dtype))
         result = np.full((n, *moved.shape[idx.ndim :]), nothing, wide.dtype)
         flat = moved.reshape((idx.size, *moved.shape[idx.ndim :]))
-        self.own().numpy.at(result, checked(idx, n, axis).ravel(), flat)
+        ufunc(self.own().numpy).at(result, checked(idx, n, axis).ravel(), flat)
         return (np.moveaxis(result, 0, axis).astype(x.dtype),)
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import jax_dtype
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, OperandError, ShapeFacts

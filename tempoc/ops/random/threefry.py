@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
 
 SEEDS = range(2**64)
 """The seeds of a run."""
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
+_PARITY = 0x1BD11BDA
 UNIT = 27
 """Logarithms are integers in units of ``2**-UNIT``."""
 LOG2 = round(math.log(2.0) * 2**UNIT)
@@ -37,7 +36,7 @@ def root(seed: int) -> Array:
 
 def threefry(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
     """Two words for each pair of words."""
-    schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ np.uint32(_PARITY))
     x, y = high + schedule[0], low + schedule[1]
     for i in range(5):
         for r in _ROTATIONS[i % 2]:

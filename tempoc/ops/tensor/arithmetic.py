@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
 from tempoc.ops.definition import padding as pads, promotion
-from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype, paired, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype, paired, scalar, ufunc
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -96,7 +95,7 @@ class Arithmetic(Nary):
 
     __slots__ = ()
     overflows = True
-    numpy: ClassVar[np.ufunc]
+    numpy: ClassVar[str]
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """At least integers."""
@@ -104,7 +103,7 @@ class Arithmetic(Nary):
 
     def compute(self, *args: Array) -> Array:
         """In the operands' dtype."""
-        return np.asarray(self.numpy(*args))
+        return np.asarray(ufunc(self.numpy)(*args))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As ``Nary``, with ``bool`` made ``i32``."""
@@ -118,27 +117,27 @@ def _numbers(a: Array) -> Array:
 class Add(Arithmetic):
     """``a + b``."""
 
-    name, symbol, jax, numpy = "add", "+", "{0} + {1}", np.add
+    name, symbol, jax, numpy = "add", "+", "{0} + {1}", "add"
     commutative = True
 
 
 class Subtract(Arithmetic):
     """``a - b``."""
 
-    name, symbol, jax, numpy = "sub", "-", "{0} - {1}", np.subtract
+    name, symbol, jax, numpy = "sub", "-", "{0} - {1}", "subtract"
 
 
 class Multiply(Arithmetic):
     """``a * b``."""
 
-    name, symbol, jax, numpy = "mul", "*", "{0} * {1}", np.multiply
+    name, symbol, jax, numpy = "mul", "*", "{0} * {1}", "multiply"
     commutative = multilinear = True
 
 
 class Divide(Arithmetic):
     """``a / b``; integers become ``f32``."""
 
-    name, symbol, jax, numpy = "div", "/", "{0} / {1}", np.divide
+    name, symbol, jax, numpy = "div", "/", "{0} / {1}", "divide"
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """Floating point."""
@@ -152,7 +151,7 @@ class Divide(Arithmetic):
 class FloorDivide(Arithmetic):
     """``a // b``, rounded down as in Python; divided by 0 as in NumPy: an integer gives 0."""
 
-    name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", np.floor_divide
+    name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", "floor_divide"
     differentiable = False
 
     def unlimited(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -171,7 +170,7 @@ class FloorDivide(Arithmetic):
 class Remainder(Arithmetic):
     """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy."""
 
-    name, symbol, jax, numpy = "mod", "%", "jnp.remainder({0}, {1})", np.remainder
+    name, symbol, jax, numpy = "mod", "%", "jnp.remainder({0}, {1})", "remainder"
     overflows = False
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
@@ -193,7 +192,7 @@ def _guarded(
 class Power(Arithmetic):
     """``a ** b``. A negative power of an integer is rounded towards zero."""
 
-    name, symbol, jax, numpy = "power", "**", "jnp.power({0}, {1})", np.power
+    name, symbol, jax, numpy = "power", "**", "jnp.power({0}, {1})", "power"
 
     def compute(self, *args: Array) -> Array:
         """NumPy refuses negative powers of integers."""
@@ -281,7 +280,7 @@ class Comparison(Nary):
     __slots__ = ()
     symbol: ClassVar[ix.CompareOp]
     differentiable = False
-    numpy: ClassVar[np.ufunc]
+    numpy: ClassVar[str]
 
     def result(self, operand: promotion.PromotedType) -> promotion.PromotedType:
         """``bool``, never weak."""
@@ -291,44 +290,44 @@ class Comparison(Nary):
 
     def compute(self, *args: Array) -> Array:
         """In the operands' common dtype."""
-        return np.asarray(self.numpy(*args))
+        return np.asarray(ufunc(self.numpy)(*args))
 
 
 class Less(Comparison):
     """``a < b``."""
 
-    name, symbol, jax, numpy = "lt", "<", "{0} < {1}", np.less
+    name, symbol, jax, numpy = "lt", "<", "{0} < {1}", "less"
 
 
 class LessEqual(Comparison):
     """``a <= b``."""
 
-    name, symbol, jax, numpy = "le", "<=", "{0} <= {1}", np.less_equal
+    name, symbol, jax, numpy = "le", "<=", "{0} <= {1}", "less_equal"
 
 
 class Greater(Comparison):
     """``a > b``."""
 
-    name, symbol, jax, numpy = "gt", ">", "{0} > {1}", np.greater
+    name, symbol, jax, numpy = "gt", ">", "{0} > {1}", "greater"
 
 
 class GreaterEqual(Comparison):
     """``a >= b``."""
 
-    name, symbol, jax, numpy = "ge", ">=", "{0} >= {1}", np.greater_equal
+    name, symbol, jax, numpy = "ge", ">=", "{0} >= {1}", "greater_equal"
 
 
 class Equal(Comparison):
     """``a == b``."""
 
-    name, symbol, jax, numpy = "eq", "==", "{0} == {1}", np.equal
+    name, symbol, jax, numpy = "eq", "==", "{0} == {1}", "equal"
     commutative = True
 
 
 class NotEqual(Comparison):
     """``a != b``."""
 
-    name, symbol, jax, numpy = "ne", "!=", "{0} != {1}", np.not_equal
+    name, symbol, jax, numpy = "ne", "!=", "{0} != {1}", "not_equal"
     commutative = True
 
 
@@ -337,7 +336,7 @@ class Logical(Nary):
 
     __slots__ = ()
     differentiable = False
-    numpy: ClassVar[np.ufunc]
+    numpy: ClassVar[str]
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """``bool`` alone."""
@@ -351,18 +350,18 @@ class Logical(Nary):
 
     def compute(self, *args: Array) -> Array:
         """As in NumPy."""
-        return np.asarray(self.numpy(*args))
+        return np.asarray(ufunc(self.numpy)(*args))
 
 
 class And(Logical):
     """``a and b`` for each pair of elements."""
 
-    name, symbol, jax, numpy = "and", "and", "jnp.logical_and({0}, {1})", np.logical_and
+    name, symbol, jax, numpy = "and", "and", "jnp.logical_and({0}, {1})", "logical_and"
     commutative = True
 
 
 class Or(Logical):
     """``a or b`` for each pair of elements."""
 
-    name, symbol, jax, numpy = "or", "or", "jnp.logical_or({0}, {1})", np.logical_or
+    name, symbol, jax, numpy = "or", "or", "jnp.logical_or({0}, {1})", "logical_or"
     commutative = True

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
+from tempoc.base.arrays import np
+from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import scalar
 from tempoc.ops.definition.operator import (
@@ -148,7 +146,7 @@ class Conv(Op):
             x, short = self.laid(x, axis, w.shape[k], reaches[-1])
             steps[axis] = slice(0, 0 if short else None, self.step)
             steps[x.ndim + k] = slice(None, None, self.rhs_dilation)
-        windows = sliding_window_view(x, reaches, axis=axes)[tuple(steps)]
+        windows = np.lib.stride_tricks.sliding_window_view(x, reaches, axis=axes)[tuple(steps)]
         order = [*range(lead + spatial + 1, windows.ndim), lead + spatial]
         groups = self.feature_group_count
         parts = zip(np.split(windows, groups, axis=order[-1]), np.split(w, groups, -1), strict=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
+from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
-from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype
+from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype, ufunc
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -40,7 +39,7 @@ class Unary(Op):
     __slots__ = ()
     elementwise = True
     jax: ClassVar[str]
-    numpy: ClassVar[np.ufunc]
+    numpy: ClassVar[str]
 
     @abstractmethod
     def kind(self, operand: PromotedType) -> PromotedType:
@@ -52,7 +51,7 @@ class Unary(Op):
 
     def compute(self, x: Array) -> Array:
         """The function itself, on an array of ``f32`` or wider, or of integers."""
-        return np.asarray(self.numpy(x))
+        return np.asarray(ufunc(self.numpy)(x))
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's shape."""
@@ -112,7 +111,7 @@ class Rounding(NumberFunction):
 
     def compute(self, x: Array) -> Array:
         """Older versions of NumPy turn integers into doubles."""
-        return x if x.dtype.kind in "iu" else np.asarray(self.numpy(x))
+        return x if x.dtype.kind in "iu" else np.asarray(ufunc(self.numpy)(x))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Nothing to do for integers."""
@@ -124,7 +123,7 @@ class Rounding(NumberFunction):
 class Negative(NumberFunction):
     """``-x``."""
 
-    name, jax, numpy = "neg", "-{x}", np.negative
+    name, jax, numpy = "neg", "-{x}", "negative"
     overflows = True
     multilinear = True
 
@@ -132,14 +131,14 @@ class Negative(NumberFunction):
 class Abs(NumberFunction):
     """The distance from zero."""
 
-    name, jax, numpy = "abs", "jnp.abs({x})", np.abs
+    name, jax, numpy = "abs", "jnp.abs({x})", "abs"
     overflows = True
 
 
 class Sign(NumberFunction):
     """-1, 0 or 1; NaN for NaN."""
 
-    name, jax, numpy = "sign", "jnp.sign({x})", np.sign
+    name, jax, numpy = "sign", "jnp.sign({x})", "sign"
     differentiable = False
 
 
@@ -156,55 +155,55 @@ class Relu(NumberFunction):
 class Floor(Rounding):
     """The greatest whole number that is not greater."""
 
-    name, jax, numpy = "floor", "jnp.floor({x})", np.floor
+    name, jax, numpy = "floor", "jnp.floor({x})", "floor"
 
 
 class Ceil(Rounding):
     """The least whole number that is not less."""
 
-    name, jax, numpy = "ceil", "jnp.ceil({x})", np.ceil
+    name, jax, numpy = "ceil", "jnp.ceil({x})", "ceil"
 
 
 class RoundToEven(Rounding):
     """The nearest whole number, the even one of two."""
 
-    name, jax, numpy = "round", "jnp.round({x})", np.rint
+    name, jax, numpy = "round", "jnp.round({x})", "rint"
 
 
 class Exp(RealFunction):
     """``e ** x``."""
 
-    name, jax, numpy = "exp", "jnp.exp({x})", np.exp
+    name, jax, numpy = "exp", "jnp.exp({x})", "exp"
 
 
 class Exp2(RealFunction):
     """``2 ** x``."""
 
-    name, jax, numpy = "exp2", "jnp.exp2({x})", np.exp2
+    name, jax, numpy = "exp2", "jnp.exp2({x})", "exp2"
 
 
 class Log(RealFunction):
     """The natural logarithm; ``-inf`` at 0, NaN below."""
 
-    name, jax, numpy = "log", "jnp.log({x})", np.log
+    name, jax, numpy = "log", "jnp.log({x})", "log"
 
 
 class Log1p(RealFunction):
     """``log(1 + x)``, precise near 0."""
 
-    name, jax, numpy = "log1p", "jnp.log1p({x})", np.log1p
+    name, jax, numpy = "log1p", "jnp.log1p({x})", "log1p"
 
 
 class Expm1(RealFunction):
     """``exp(x) - 1``, precise near 0."""
 
-    name, jax, numpy = "expm1", "jnp.expm1({x})", np.expm1
+    name, jax, numpy = "expm1", "jnp.expm1({x})", "expm1"
 
 
 class Sqrt(RealFunction):
     """The square root; NaN below 0."""
 
-    name, jax, numpy = "sqrt", "jnp.sqrt({x})", np.sqrt
+    name, jax, numpy = "sqrt", "jnp.sqrt({x})", "sqrt"
 
 
 class Rsqrt(RealFunction):
@@ -220,25 +219,25 @@ class Rsqrt(RealFunction):
 class Sin(RealFunction):
     """The sine of an angle in radians."""
 
-    name, jax, numpy = "sin", "jnp.sin({x})", np.sin
+    name, jax, numpy = "sin", "jnp.sin({x})", "sin"
 
 
 class Cos(RealFunction):
     """The cosine of an angle in radians."""
 
-    name, jax, numpy = "cos", "jnp.cos({x})", np.cos
+    name, jax, numpy = "cos", "jnp.cos({x})", "cos"
 
 
 class Tan(RealFunction):
     """The tangent of an angle in radians."""
 
-    name, jax, numpy = "tan", "jnp.tan({x})", np.tan
+    name, jax, numpy = "tan", "jnp.tan({x})", "tan"
 
 
 class Tanh(RealFunction):
     """The hyperbolic tangent."""
 
-    name, jax, numpy = "tanh", "jnp.tanh({x})", np.tanh
+    name, jax, numpy = "tanh", "jnp.tanh({x})", "tanh"
 
 
 class Sigmoid(RealFunction):
@@ -323,19 +322,19 @@ class Predicate(Unary):
 class IsNan(Predicate):
     """Whether the element is not a number; never for integers."""
 
-    name, jax, numpy = "isnan", "jnp.isnan({x})", np.isnan
+    name, jax, numpy = "isnan", "jnp.isnan({x})", "isnan"
 
 
 class IsInf(Predicate):
     """Whether the element is infinite; never for integers."""
 
-    name, jax, numpy = "isinf", "jnp.isinf({x})", np.isinf
+    name, jax, numpy = "isinf", "jnp.isinf({x})", "isinf"
 
 
 class Not(Unary):
     """``not x`` for each element of a ``bool`` tensor."""
 
-    name, jax, numpy = "not", "jnp.logical_not({x})", np.logical_not
+    name, jax, numpy = "not", "jnp.logical_not({x})", "logical_not"
     differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:

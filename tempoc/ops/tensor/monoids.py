@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Monoid
 from tempoc.ops.definition.types import DType
@@ -32,19 +30,17 @@ def _greatest(dtype: DType) -> Scalar:
     return math.inf if dtype.is_float else dtype.integers[-1]
 
 
-SUM = Monoid(name="sum", numpy=np.add, identity=_number(0), combine=Add(), lax="lax.add")
-PROD = Monoid(
-    name="prod", numpy=np.multiply, identity=_number(1), combine=Multiply(), lax="lax.mul"
-)
+SUM = Monoid(name="sum", numpy="add", identity=_number(0), combine=Add(), lax="lax.add")
+PROD = Monoid(name="prod", numpy="multiply", identity=_number(1), combine=Multiply(), lax="lax.mul")
 MAX = Monoid(
-    name="max", numpy=np.maximum, identity=_least, combine=Maximum(), lax="lax.max", exact=True
+    name="max", numpy="maximum", identity=_least, combine=Maximum(), lax="lax.max", exact=True
 )
 MIN = Monoid(
-    name="min", numpy=np.minimum, identity=_greatest, combine=Minimum(), lax="lax.min", exact=True
+    name="min", numpy="minimum", identity=_greatest, combine=Minimum(), lax="lax.min", exact=True
 )
 ANY = Monoid(
     name="any",
-    numpy=np.logical_or,
+    numpy="logical_or",
     identity=_number(0),
     combine=Or(),
     lax="lax.bitwise_or",
@@ -52,10 +48,10 @@ ANY = Monoid(
 )
 ALL = Monoid(
     name="all",
-    numpy=np.logical_and,
+    numpy="logical_and",
     identity=_number(1),
     combine=And(),
     lax="lax.bitwise_and",
     exact=True,
 )
-LOGSUMEXP = Monoid(name="logsumexp", numpy=np.logaddexp, identity=_least)
+LOGSUMEXP = Monoid(name="logsumexp", numpy="logaddexp", identity=_least)

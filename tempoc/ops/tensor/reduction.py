@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
+from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import (
@@ -20,6 +19,7 @@ from tempoc.ops.definition.dtype_text import (
     cast,
     dtype_of,
     jax_dtype,
+    ufunc,
 )
 from tempoc.ops.definition.operator import (
     Array,
@@ -97,7 +97,7 @@ class Reduction(Op):
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """The reduction of an array of ``f32`` or wider, or of integers, which wrap around."""
         assert self.monoid is not None
-        reduce = self.monoid.numpy.reduce
+        reduce = ufunc(self.monoid.numpy).reduce
         return np.asarray(reduce(x, axis=axes, keepdims=self.keepdims, dtype=x.dtype))
 
     def convert(self, x: Array) -> Array:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from tempoc.base.arrays import np
+from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
-from tempoc.ops.definition.dtype_text import cast
+from tempoc.ops.definition.dtype_text import cast, ufunc
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -64,7 +63,8 @@ class Scan(Op):
         if self.reverse:
             wide = np.flip(wide, self.axis)
         with np.errstate(all="ignore"):
-            y = np.asarray(self.monoid.numpy.accumulate(wide, axis=self.axis, dtype=wide.dtype))
+            accumulate = ufunc(self.monoid.numpy).accumulate
+            y = np.asarray(accumulate(wide, axis=self.axis, dtype=wide.dtype))
         if self.reverse:
             y = np.flip(y, self.axis)
         return (y.astype(x.dtype),)

@@ -12,8 +12,9 @@ operand with the summed letter must be a range that grows by one element from po
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.contraction import Einsum, MatMul

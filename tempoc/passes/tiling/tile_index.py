@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import AxisPart, Link
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad

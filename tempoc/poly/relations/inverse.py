@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from tempoc.base.records import dataclass
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix

@@ -119,7 +119,7 @@ def _use_cache() -> None:
     except OSError:
         return
     jax.config.update("jax_compilation_cache_dir", str(directory))
-    # By default small kernels are not float_results; ours are many and small.
+    # By default small kernels are not kept; ours are many and small.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 

@@ -16,8 +16,9 @@ its domain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType

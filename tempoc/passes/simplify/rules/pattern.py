@@ -8,9 +8,10 @@ create new intermediate nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
+from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
