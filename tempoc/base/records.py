@@ -31,10 +31,7 @@ else:
         if cls is None:
             return lambda cls: dataclass(cls, frozen=frozen, eq=eq, **options)
         own = dict(vars(cls))
-        # Of a class that inherits, the standard library asks that it is as frozen as its base.
-        derived = frozen and any(dataclasses.is_dataclass(base) for base in cls.__mro__[1:])
-        options |= {"init": False, "repr": False, "eq": False, "frozen": derived}
-        made = dataclasses.dataclass(**options)(cls)
+        made = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
         late = ["__init__", "__repr__"]
         if eq:
             late.append("__eq__")
@@ -44,9 +41,8 @@ else:
         for name in late:
             if own.get(name) is None:
                 setattr(made, name, _late(made, name, frozen))
-        if frozen and not derived:
+        if frozen:
             _freeze(made)
-            made.__dataclass_params__.frozen = True
         return made
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import Expr

@@ -98,21 +98,3 @@ def test_hashes_and_copies() -> None:
     assert hash(one) == hash(Pair(1, (2,))) and {one: 3}[Pair(1, (2,))] == 3
     assert pickle.loads(pickle.dumps(one)) == one and copy.copy(one) == one
     assert Pair.__init__.__qualname__ == "Pair.__init__"
-
-
-@pytest.mark.parametrize("base", BOTH)
-@pytest.mark.parametrize("derived", BOTH)
-def test_both_kinds_inherit_from_each_other(
-    base: Callable[..., Any], derived: Callable[..., Any]
-) -> None:
-    one = classes(base, {"frozen": True, "slots": True})[0]
-
-    @derived(frozen=True, slots=True, kw_only=True)
-    class Derived(one):
-        z: int
-
-    value = Derived(x=1, names=(), z=2)
-    assert (value.x, value.z, value.total) == (1, 2, 3) and value == Derived(x=1, names=(), z=2)
-    assert hash(value) == hash(copy.copy(value)) and repr(value).endswith("z=2)")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        value.x = 3

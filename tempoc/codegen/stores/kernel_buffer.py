@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic.expr import Expr
 

@@ -115,8 +115,6 @@ def compared(chosen: Sequence[str] = ()) -> Iterator[Row]:
     """Seconds of the first call, compilation by XLA included, and of a warm one, for each pair."""
     # What JAX keeps on disk of earlier runs is the twin alone, once tempoc has changed.
     jax.config.update("jax_enable_compilation_cache", False)
-    # The first compilation of a process starts what all others use.
-    jax.jit(jnp.sin)(1.0)
     for name in chosen or names():
         about = pair(name)
         both = prepared(name, about.sizes)
