@@ -7,7 +7,7 @@ first; there is always such an order, unless a gradient needs its own derivative
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.autodiff import errors
 from tempoc.autodiff.cotangent_names import take_copy_names
@@ -16,7 +16,6 @@ from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import trim_to_demand
 from tempoc.base.graphs import reachable
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient

@@ -6,9 +6,9 @@ values: `t // 2` for `t` in `4:8` is `[2, 2, 3, 3]`. Conditions become `bool` te
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 
-from tempoc.base.records import dataclass
 from tempoc.ops.catalog import SYMBOLS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType

@@ -9,14 +9,13 @@ direction, since cotangents have names before they are defined.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.autodiff.accumulate_cotangents import accumulate
 from tempoc.autodiff.branch_gradients import zero_outside_branch
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
 from tempoc.autodiff.transpose_read import OperandCotangent
 from tempoc.base.names import COTANGENT
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge

@@ -7,12 +7,11 @@ or a slice (`poly.inverse`), so this is a read at that slice, an index, and a su
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.autodiff.index_tensors import IndexTensors
 from tempoc.autodiff.node_builder import PointBuild, edge_of
 from tempoc.autodiff.sum_as_contraction import as_contraction
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.shapes import Shape, same
 from tempoc.ops.gradients.calculus import Term

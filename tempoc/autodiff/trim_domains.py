@@ -7,11 +7,10 @@ step of a training loop are not used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.run_lengths import moves_elsewhere
 from tempoc.poly.relations.space import Space

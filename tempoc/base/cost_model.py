@@ -12,9 +12,7 @@ those of CPUs.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tempoc.base.records import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,7 @@ Everything is iterative, so deeply nested documents do not overflow the stack.
 """
 
 from collections.abc import Iterable, Sequence
-
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

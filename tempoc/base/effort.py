@@ -7,7 +7,7 @@ program (`cost_model.py`).
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ in the user's cache folder, keyed by a hash of everything they depend on.
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +20,6 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tempoc.base.records import dataclass
 from tempoc.base.resources import grammar_text
 
 __all__ = ["Grammar", "Mismatch", "ParseMachine", "Token", "Tree", "load"]

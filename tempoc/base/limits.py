@@ -7,10 +7,8 @@ optimization at most, but refuse nothing, are in `effort.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
-
-from tempoc.base.records import dataclass
 
 
 class LimitRow(NamedTuple):

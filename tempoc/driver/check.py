@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.limited import limited

@@ -6,11 +6,10 @@ Variants differ in their options; those whose pipelines begin with the same pass
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tempoc.base.limits import LIMITS, Limits
-from tempoc.base.records import dataclass
 from tempoc.driver.pipelines import Pass
 from tempoc.passes.context import PassContext
 from tempoc.pipeline.manager import Outcome, PassRecord, run_pipeline

@@ -1,12 +1,11 @@
 """The options of one compilation."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.limits import LIMITS, TABLE, Limits
-from tempoc.base.records import dataclass
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import COMMANDS
 from tempoc.program.nodes.precision import PRECISION, PRECISIONS

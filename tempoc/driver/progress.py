@@ -9,9 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-
-from tempoc.base.records import dataclass
+from dataclasses import dataclass, replace
 
 PHASES = ("elaborate", "passes", "statements", "schedule", "memory", "codegen", "write")
 """The phases of a compilation in order; verifiers run between them."""

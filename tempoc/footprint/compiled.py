@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
-from tempoc.base.records import dataclass
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, symbols

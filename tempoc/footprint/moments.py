@@ -9,10 +9,9 @@ exactly that. The runner's own ledger says what a run had (`runtime/device/store
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.base.records import dataclass
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
 from tempoc.program.analysis.traversal import final_frees, overwritten_stores, statements_in

@@ -7,8 +7,8 @@ is live at all of these stands before the ``max``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import COPY, StorePart, moments
 from tempoc.program.nodes import nodes as prog

@@ -10,11 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tempoc.base.limits import LIMITS, Limits
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.build_graph import assemble

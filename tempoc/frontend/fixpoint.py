@@ -19,10 +19,9 @@ nothing: all assumptions have been checked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram

@@ -7,8 +7,8 @@ formulas about different instances can be conjoined.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations.formulas import Formula
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence

@@ -7,9 +7,8 @@ reads of outputs become uses after the last statement.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.poly.scheduling.liveness import CellDeath, Liveness, StoredTensor, TensorUse
 from tempoc.poly.scheduling.timeline import Timeline
 from tempoc.schedule.compute import Scheduled

@@ -14,9 +14,8 @@ or involves products of symbols. Its plan may still be correct.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.memory import instances
 from tempoc.memory.events import Event, Events, freeing_statements, same_slot, slot_collisions
 from tempoc.memory.plan_types import CapacityUse, MemoryPlan

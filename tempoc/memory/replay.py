@@ -8,9 +8,8 @@ to a kernel any more, even if that would read nothing of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.memory.errors import lost_value
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.program.nodes.buffers import Buffer

@@ -9,11 +9,10 @@ turned out to be unnecessary are restored, and loads are prefetched a step ahead
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog

@@ -12,9 +12,8 @@ freed next.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.program.analysis.live import (
     StoreNames,
     live_after_each,

@@ -22,9 +22,8 @@ may stay: ``evict h[t] where t+1 >= T``; it does if no statement lies between th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tempoc.base.records import dataclass
 from tempoc.offload.dead import drop_dead_evictions
 from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores

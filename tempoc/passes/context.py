@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
-from tempoc.base.records import dataclass
 from tempoc.pipeline.step import Remark, Remarks
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph

@@ -11,9 +11,8 @@ begin continues with the value after the inner loops of the previous point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tempoc.base.records import dataclass
 from tempoc.pipeline.order import check_order
 from tempoc.pipeline.step import Context, PassStep, Remark
 

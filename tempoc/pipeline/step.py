@@ -6,10 +6,9 @@ of the fields; the parser of pipeline texts and the help of the command line are
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.symbolic.expr import Expr
 

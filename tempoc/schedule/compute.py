@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space

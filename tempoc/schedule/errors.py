@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span

@@ -8,9 +8,8 @@ a loop variable equals the index of the statement that is furthest ahead (`g` at
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.poly.scheduling import loop_nest
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.tree import Execute, ScheduleTree

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.poly.scheduling.timeline import Occurrence
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.symbolic import expr as ix

@@ -28,12 +28,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import Print

@@ -7,11 +7,10 @@ results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 
-from tempoc.base.records import dataclass
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.statements import Read, Statement, Statements
 from tempoc.symbolic import expr as ix

@@ -14,9 +14,9 @@ region.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
-from tempoc.base.records import dataclass
 from tempoc.symbolic.expr import Expr
 
 LoopPlace = Literal["host", "device", "unrolled"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.poly.relations.space import Space

@@ -6,11 +6,10 @@ the arrays, then the bounds that the text names, which are Python ints when the 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring
-from tempoc.base.records import dataclass
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import VectorBody

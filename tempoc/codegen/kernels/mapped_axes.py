@@ -18,10 +18,9 @@ read at ``x[max(t-1, 0)]`` is mapped over a copy that is moved by one, with its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.text.naming import access_name

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.kernels.mapped_axes import Element
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.symbolic.expr import Expr

@@ -16,10 +16,9 @@ point reads after writing it passes through the inner function.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.codegen.kernels.mapped_axes import pointwise, shift
 from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body

@@ -8,14 +8,13 @@ executes that statement.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import tempoc
 from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.base.python_text import identifier
-from tempoc.base.records import dataclass
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program import interface, lengths

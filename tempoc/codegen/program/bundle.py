@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.codegen.errors import (
     being_written,
     cannot_write,

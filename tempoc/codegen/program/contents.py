@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from tempoc.base.records import dataclass
 from tempoc.files.locks import is_temporary
 from tempoc.files.snapshot import digest
 from tempoc.program.codec import load, load_choices

@@ -6,10 +6,10 @@ Operands and results are passed in stores of their own, one for each value.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import identifier
-from tempoc.base.records import dataclass
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.program.lengths import at_point

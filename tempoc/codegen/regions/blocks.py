@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import ended_lengths, length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays

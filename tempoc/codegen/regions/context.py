@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from tempoc.base.records import dataclass
 from tempoc.program.analysis.live import single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes as prog

@@ -8,8 +8,8 @@ in the whole region, since otherwise it would be unknown which arrays two calls 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix

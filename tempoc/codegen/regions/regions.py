@@ -24,10 +24,9 @@ each step.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.codegen.regions.capacity import capacity_needs
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import length_parameters, loop_endings

@@ -7,10 +7,9 @@ stores at their final size, and lets XLA copy some stores which separate calls u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.traversal import calls, regions, touched_stores

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.prelude import TracedPrinter
 from tempoc.ops.definition.dtype_text import jax_dtype, tupled

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
-from tempoc.base.records import dataclass
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold

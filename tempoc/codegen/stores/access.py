@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import Emitter, Interval

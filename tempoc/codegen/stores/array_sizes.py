@@ -14,9 +14,8 @@ its point needs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.memory.plan_types import CapacityUse
 from tempoc.program.nodes.buffers import Buffer, BufferAxis

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.python_text import identifier
-from tempoc.base.records import dataclass
 from tempoc.codegen.stores.array_sizes import DynamicSize
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.codegen.stores.window_axis import WindowAxis

@@ -10,8 +10,8 @@ operand (the weights), not the store.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.stores.context import Stages
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer

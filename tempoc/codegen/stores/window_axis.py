@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.ops.definition.operator import EmittedValue, Interval, Op
 from tempoc.ops.definition.types import DType, TensorType

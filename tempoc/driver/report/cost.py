@@ -10,8 +10,8 @@ Imports sympy, so commands import this file late.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.dtype_text import numpy_dtype

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.text import kinds
 from tempoc.ops.control.control import Merge

@@ -8,8 +8,8 @@ own equations. What has no place in the source stands under the program.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Source, Span
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.pipelines import ANEW

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL, CostModel
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE

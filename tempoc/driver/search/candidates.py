@@ -16,13 +16,12 @@ For it, each *move* derives candidates from the best one so far by changing one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL, CostModel, row
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.passes.memory.rematerialize import is_rematerialized

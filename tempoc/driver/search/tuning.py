@@ -16,14 +16,13 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import not_measured

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from tempoc.base.graphs import edges_in_cycles
-from tempoc.base.records import dataclass
 from tempoc.driver.slow.words import Words
 from tempoc.passes.analysis.dependence import (
     STAYS,

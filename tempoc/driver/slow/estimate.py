@@ -7,11 +7,11 @@ grows linearly. The rates are those of the cost model.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
 from tempoc.base.cost_model import CostModel
-from tempoc.base.records import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at
 from tempoc.ops.control.recurrence import Recurrence

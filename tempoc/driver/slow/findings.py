@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.equations import valid_remarks
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.estimate import Estimator, ProgramPart
 from tempoc.driver.slow.findings import NOTHING, Finding, LoopFindings

@@ -3,10 +3,9 @@ steps of the operator."""
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft

@@ -6,10 +6,9 @@ They are complete before the first equation is evaluated, and the same in all ro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.limits import LIMITS, Limits
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.frontend.calls import externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES

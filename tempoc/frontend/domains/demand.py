@@ -9,11 +9,10 @@ demand of a recurrence inside of a function is a least fixpoint, computed by ite
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import reachable, strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.domains.empty_slices import replace_empty_slices
 from tempoc.frontend.environment.draft_node import Draft, Wire

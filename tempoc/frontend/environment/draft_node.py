@@ -7,11 +7,10 @@ indexed tensor of a function) where it is read and defined.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType

@@ -8,9 +8,8 @@ are evaluated, and the branches.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin

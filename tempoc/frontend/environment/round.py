@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, Label
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin

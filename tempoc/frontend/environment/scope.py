@@ -10,10 +10,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
 

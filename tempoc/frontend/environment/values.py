@@ -14,9 +14,8 @@ is the value of an expression that is unknown in this round, or in error; every 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft
 from tempoc.frontend.environment.scope import Scope

@@ -7,7 +7,8 @@ doubt as long as some branch is unknown or has doubt.
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Doubt
 from tempoc.frontend.environment.failure import Failure

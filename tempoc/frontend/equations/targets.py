@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import Placement, TargetPlan

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.shapes import Shape, shape_text
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown

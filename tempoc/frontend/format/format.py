@@ -6,10 +6,10 @@ inside keeps its line breaks, because only its author knows what the comments re
 """
 
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 
 from tempoc.base.doc import render
 from tempoc.base.grammar import Token
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.items import item_doc
 from tempoc.frontend.syntax import ast

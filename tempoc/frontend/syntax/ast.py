@@ -18,10 +18,9 @@ make the bracket that follows spatial (`GroupExpr`). Two nodes are equal when th
 text: spans do not take part in comparison. Nesting is bounded by `parse.MAX_DEPTH`.
 """
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.types import DType
 

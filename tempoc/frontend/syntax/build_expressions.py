@@ -8,12 +8,11 @@ nevertheless, so that parsing continues.
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast
 
 from tempoc.base.grammar import Token
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast, errors as syntax_errors

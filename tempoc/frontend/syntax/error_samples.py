@@ -5,7 +5,7 @@ message applies to all programs with a syntax error in the same LALR state. `[na
 is replaced by the last name before the error.
 """
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ replaced by one `BROKEN` token.
 """
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tempoc.base.grammar import Token
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import errors as syntax_errors

@@ -10,12 +10,11 @@ import functools
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
-from tempoc.base.records import dataclass
 from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source, Span

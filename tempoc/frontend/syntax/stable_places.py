@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tempoc.base.members import field_names
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedSources

@@ -7,9 +7,9 @@ the earlier element, then those of the later one, then what the function reads f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.control.steps import (
     OpStep,
     emit_steps,

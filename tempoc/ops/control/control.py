@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, paired
 from tempoc.ops.definition.operator import (

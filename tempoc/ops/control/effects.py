@@ -7,8 +7,8 @@ runner does what it says with the operands' values.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import (
     Array,

@@ -6,10 +6,10 @@ There is no syntax for it; the derivative of ``associative_scan`` uses it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.control.steps import (
     OpStep,
     emit_steps,

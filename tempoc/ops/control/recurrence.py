@@ -26,11 +26,10 @@ large kernel, recurrences that are linear element by element are combined
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.control.linear_recurrence import is_linear
 from tempoc.ops.control.steps import (
     OpStep,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,

@@ -12,8 +12,8 @@ partial results of the tiles must be combined. Operands without the axis are nee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic import expr as ix
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links
 from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.types import DType, TensorType, Types

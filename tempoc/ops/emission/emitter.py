@@ -7,12 +7,11 @@ are Python integers. Masks and moved operands are emitted once and reused (value
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import is_identifier
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Interval

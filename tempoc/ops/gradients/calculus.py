@@ -9,9 +9,9 @@ vanish, ones leave products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op, ShapeFacts
 from tempoc.ops.definition.shapes import Shape, broadcast, same, same_shape

@@ -7,8 +7,8 @@ and what ``y[k+1]`` passes on. The function's own derivative is a list of steps 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.fold import Fold

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op, ShapeFacts

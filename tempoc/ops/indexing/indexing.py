@@ -7,11 +7,10 @@ count from the end, as in NumPy. A kernel gives the check to its emitter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_axes, untouched_links
 from tempoc.ops.definition.dtype_text import cast, numpy_dtype

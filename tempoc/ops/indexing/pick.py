@@ -7,9 +7,9 @@ kernel reads only the selected one (``Pick.place`` is its position).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.operator import (

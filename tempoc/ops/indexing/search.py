@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from tempoc.base.arrays import np
 from tempoc.base.python_text import literal
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import greatest, least, numpy_dtype, scalar

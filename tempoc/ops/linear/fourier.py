@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import cast, scalar

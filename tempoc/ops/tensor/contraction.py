@@ -9,11 +9,10 @@ point after the other, so that there is never more than one copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.arrays import np
 from tempoc.base.python_text import literal
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
 from tempoc.ops.definition.dtype_text import jax_dtype, scalar

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import scalar
 from tempoc.ops.definition.operator import (

@@ -6,10 +6,9 @@ A ragged operand ends before its padding does, so the next one is written over t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.operator import (

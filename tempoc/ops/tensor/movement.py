@@ -7,10 +7,9 @@ the padded arrays do not lie where the valid ones would.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links, untouched_links
 from tempoc.ops.definition.dtype_text import Scalar, scalar

@@ -7,10 +7,9 @@ ragged, rows of the padded array are longer than true rows; elements are then fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same
 from tempoc.ops.definition.operator import (

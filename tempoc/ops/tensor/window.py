@@ -8,10 +8,10 @@ no digits are lost to what has left the window.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, dtype_of
 from tempoc.ops.definition.operator import (

@@ -9,11 +9,10 @@ expressions over bounds that are known when the program starts.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import Worklist
-from tempoc.base.records import dataclass
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space

@@ -13,10 +13,9 @@ fail are not fused, but may well have a schedule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.graphs import edges_in_cycles
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.poly.relations import distance

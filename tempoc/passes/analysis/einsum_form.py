@@ -7,9 +7,9 @@ them. Letters that the result lacks are summed. Axes of extent 1 broadcast.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from string import ascii_lowercase
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.sdg.graph.graph import Edge

@@ -13,10 +13,10 @@ its own round, at a constant distance, can live in a ring buffer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tempoc.base.graphs import strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param

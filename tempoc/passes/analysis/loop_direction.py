@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from itertools import permutations, product as choices
 
 from tempoc.base.graphs import edges_in_cycles, reachable
-from tempoc.base.records import dataclass
 from tempoc.passes.analysis.dependence import ANY, Dependence
 from tempoc.sdg.graph.graph import Node
 

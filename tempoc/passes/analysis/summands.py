@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of

@@ -6,9 +6,9 @@ The factors of ``(q @ k.T) @ v`` are ``q``, ``k`` and ``v``; the program promise
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.types import WIDE_RANGE, DType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.passes.analysis.einsum_form import Spelling, spelling

@@ -9,13 +9,13 @@ candidates, and by proof, before one order replaces another.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product as combinations
 from math import gcd
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.passes.contraction.chain import Chain, ProductTree, leaves
 from tempoc.poly.relations.products import without_values
 from tempoc.poly.relations.space import Space

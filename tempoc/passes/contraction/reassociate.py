@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.einsum_form import Spelling, contraction

@@ -14,12 +14,11 @@ vectorized. What only the branch reads, at its own points, is computed for each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node

@@ -20,11 +20,10 @@ reads at points that are not its own is not used; entries are kept inside what t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge, Select
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex

@@ -14,11 +14,10 @@ are not split.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tempoc.base.names import Names
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.domain.cut_point import (
     SIDES,

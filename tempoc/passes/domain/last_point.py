@@ -18,10 +18,9 @@ mean to store it in each step.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Edge, Graph, Node

@@ -21,12 +21,11 @@ dimensions (``split.py``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge, Select
 from tempoc.ops.control.externs import ExternCall

@@ -21,9 +21,9 @@ read only at the last step is computed behind the loop (``last_point.py``).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
-from tempoc.base.records import dataclass
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.equal_values import forward_equal_branches, merge_contained_work
 from tempoc.passes.domain.last_point import compute_last_points

@@ -22,11 +22,10 @@ read ahead in a loop that runs backwards, as derivatives do, is shifted the othe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis import dependence
 from tempoc.passes.context import GraphPass, PassContext

@@ -18,11 +18,10 @@ read. Parts may be empty. Code size doubles, so nothing is cut without that bene
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import unschedulable_nodes

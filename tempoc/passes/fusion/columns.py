@@ -18,11 +18,10 @@ padding become another order of the indices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.movement import Pad, Transpose, Widen

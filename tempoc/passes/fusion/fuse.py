@@ -13,12 +13,11 @@ is left out at the end (``columns.py``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import ClassVar
 
 from tempoc.base.names import COTANGENT
-from tempoc.base.records import dataclass
 from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.fusion.columns import without_padding

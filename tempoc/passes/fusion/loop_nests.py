@@ -12,10 +12,9 @@ is decided by ``is_schedulable``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.graphs import reachable, strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.passes.analysis.dependence import ANY, Dependence, is_schedulable
 
 DimDirection = tuple[str, int]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.graphs import strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.dependence import Dependence, loop_dims

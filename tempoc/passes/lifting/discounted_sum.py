@@ -13,8 +13,8 @@ agree up to rounding. Discounted sums over windows of a fixed size become one op
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary

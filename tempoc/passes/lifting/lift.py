@@ -22,11 +22,10 @@ of 4096 to 262144 numbers, and stencils are single fused loops as they are.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import unschedulable_nodes

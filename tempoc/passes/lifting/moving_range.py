@@ -13,9 +13,9 @@ scan of that slice, or among the windows over it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain

@@ -12,9 +12,8 @@ operand with the summed letter must be a range that grows by one element from po
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.contraction import Einsum, MatMul

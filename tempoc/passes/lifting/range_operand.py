@@ -12,9 +12,8 @@ A range is an axis of the operands, counted from the last one, since axes broadc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tempoc.base.records import dataclass
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.passes.lifting.moving_range import MovingRange, classify_range

@@ -13,11 +13,10 @@ read at that offset too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op

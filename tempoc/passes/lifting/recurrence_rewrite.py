@@ -24,10 +24,9 @@ at the last t)::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex

@@ -27,13 +27,12 @@ multiplied by matrices, which is best done for all points at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.linear_recurrence import is_linear
 from tempoc.ops.definition.shapes import constant_elements

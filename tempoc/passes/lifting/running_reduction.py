@@ -12,9 +12,8 @@ likewise: it is the nearest element plus the neighbour's sum times that number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import Monoid, OperandError
 from tempoc.ops.definition.shapes import axes_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.indexing.indexing import SpatialIndex

@@ -17,11 +17,10 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.context import PassContext

@@ -12,12 +12,11 @@ first points. Vectorized nodes store all points anyway.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.context import GraphPass, PassContext

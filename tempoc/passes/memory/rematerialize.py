@@ -36,12 +36,11 @@ cloned. Random draws give the same numbers again. Sizes are estimates
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.graphs import reachable
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until

@@ -19,12 +19,11 @@ keep their star, and so do dimensions without a loop. The meaning of a node does
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.records import dataclass
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.analysis.summands import Summand, summands
 from tempoc.passes.context import GraphPass, PassContext

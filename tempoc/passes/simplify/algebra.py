@@ -15,12 +15,11 @@ an index towards the producers; no row does the reverse.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.passes.context import GraphPass, PassContext

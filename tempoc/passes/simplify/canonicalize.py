@@ -13,10 +13,10 @@ consumers (``element_forwarding.py``), literals get the dtype that they are used
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.constant_folding import fold_constants
 from tempoc.passes.simplify.copy_propagation import forward_copies

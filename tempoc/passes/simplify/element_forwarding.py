@@ -16,10 +16,9 @@ stored a second time.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node

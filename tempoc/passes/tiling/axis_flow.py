@@ -7,10 +7,10 @@ consumer is that dimension in the source, and vice versa.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.movement import Pad

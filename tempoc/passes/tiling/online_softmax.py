@@ -16,10 +16,10 @@ This is the online softmax of Milakov and Gimelshein (Online normalizer calculat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.shapes import Shape
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary

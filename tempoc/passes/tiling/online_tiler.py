@@ -15,9 +15,8 @@ of all elements is infinite or NaN; otherwise it adds 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.dtype_text import lowest
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType

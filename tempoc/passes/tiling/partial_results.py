@@ -8,7 +8,8 @@ half precision accumulate in ``f32``. A mean is a sum that is divided in the end
 
 from __future__ import annotations
 
-from tempoc.base.records import dataclass
+from dataclasses import dataclass
+
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType

@@ -13,10 +13,9 @@ that end. Such nodes have a later *phase*; large tensors that they read are comp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import Link
 from tempoc.passes.analysis.dependence import Dependence
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlow, AxisFlows, VectorDim

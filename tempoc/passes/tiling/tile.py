@@ -50,13 +50,12 @@ become smaller, nor one that a single kernel computes for some points at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (

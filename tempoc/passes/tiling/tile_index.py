@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.axis_links import AxisPart, Link
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad

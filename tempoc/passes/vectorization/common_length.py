@@ -9,12 +9,11 @@ and whether all late values can be kept apart from them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
 from tempoc.base.graphs import reachable
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.axis_links import Link

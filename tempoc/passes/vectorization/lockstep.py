@@ -26,11 +26,10 @@ The price is the greatest length for all points, and that the states of all are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Op

@@ -14,10 +14,9 @@ node has other consumers too, a copy of these points writes into the merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tempoc.base.names import fresh_name
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of

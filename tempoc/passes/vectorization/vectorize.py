@@ -17,12 +17,11 @@ large intermediate arrays maps only as many points at a time as fit into ``batch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import edges_in_cycles
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis import dependence
 from tempoc.passes.context import GraphPass, PassContext, VectorizedGraph

@@ -13,13 +13,13 @@ and why, 1994). Imports sympy: only reports import this file, late.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 
 import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.poly.relations.space import Space

@@ -8,13 +8,13 @@ every query ends, and whether it is given up does not depend on the machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts

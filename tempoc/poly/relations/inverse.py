@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix

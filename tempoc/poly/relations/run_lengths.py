@@ -15,13 +15,12 @@ length:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.sets import Coordinates
 from tempoc.poly.relations.space import Space

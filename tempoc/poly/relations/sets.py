@@ -8,6 +8,7 @@ parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import islpy as isl
@@ -15,7 +16,6 @@ from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, LimitReached, Limits
-from tempoc.base.records import dataclass
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import divisions
 

@@ -7,7 +7,7 @@ only, so that schedules and simplified conditions do not depend on a number).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import islpy as isl
@@ -15,7 +15,6 @@ from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, Limits
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.sets import IslFrame, least_point

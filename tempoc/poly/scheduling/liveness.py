@@ -19,14 +19,13 @@ the tensor gets a slot for each point, or its values live until the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic import expr as ix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import combinations
 
@@ -11,7 +11,6 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.graphs import strongly_connected_components, topological_sort
-from tempoc.base.records import dataclass
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
 from tempoc.symbolic import expr as ix

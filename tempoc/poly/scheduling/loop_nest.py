@@ -13,11 +13,11 @@ are, so expressions contain `variable(c)`, a difference of two symbols, in place
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
 
-from tempoc.base.records import dataclass
 from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.symbolic import expr as ix

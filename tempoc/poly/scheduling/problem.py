@@ -8,10 +8,10 @@ proximity; isl's options keep their defaults.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import islpy as isl
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_dependences
 from tempoc.poly.relations.space import Space

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.base.records import dataclass
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space

@@ -7,9 +7,9 @@ the two differ by a multiple of 2**32 (i32) or 2**64 (i64), however f64 rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.dtype_text import dtype_of
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.types import DType

@@ -9,13 +9,12 @@ dependence chains may be as long as memory allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import TypeVar
 
 from tempoc.base.arrays import np
-from tempoc.base.records import dataclass
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp

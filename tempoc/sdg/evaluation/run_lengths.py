@@ -9,11 +9,10 @@ is computed with a wrong length.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import product
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.symbolic import expr as ix

@@ -8,9 +8,9 @@ prefix before its extensions, and at equal points in source order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
 from tempoc.sdg.graph.graph import Node

@@ -16,9 +16,8 @@ its domain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType

@@ -9,9 +9,8 @@ is not taken it has no value, and no use.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.cond import Cond
 from tempoc.sdg.graph.graph import Edge, Graph, Group
 from tempoc.sdg.graph.query import OperandUse, ancestors, components, topological, users

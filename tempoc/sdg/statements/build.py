@@ -9,10 +9,9 @@ node with a consumer outside of its statement instance is a tensor with one writ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.random.draws import Seed

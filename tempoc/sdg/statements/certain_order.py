@@ -11,9 +11,9 @@ nevertheless.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tempoc.base.graphs import edges_in_cycles
-from tempoc.base.records import dataclass
 from tempoc.sdg.graph.effect_order import preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix

@@ -10,10 +10,10 @@ tensor with several writers, one for each branch, and writes are stated in the w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.types import TensorType
 from tempoc.sdg.graph.effect_order import EffectPosition
 from tempoc.symbolic import expr as ix

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin
 
-from tempoc.base.records import dataclass
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.symbolic import expr as ix

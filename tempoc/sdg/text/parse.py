@@ -8,12 +8,11 @@ The span of a node is its line. Only names and attributes are checked here; the 
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import get_type_hints
 
 from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.source import Source, Span
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.operator import Op

@@ -9,12 +9,11 @@ nothing about values; this compares values, but only at a few bounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count, islice, product
 
 from tempoc.base.arrays import np
 from tempoc.base.effort import EFFORT
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternCall

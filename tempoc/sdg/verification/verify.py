@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import OperandError

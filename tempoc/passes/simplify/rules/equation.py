@@ -13,9 +13,9 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from tempoc.base.records import dataclass
 from tempoc.ops.catalog import OPS, SYMBOLS
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError

@@ -8,10 +8,9 @@ create new intermediate nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from tempoc.base.records import dataclass
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
