@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from tempoc.base.records import dataclass
 from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
 from tempoc.driver import errors
 from tempoc.driver.options import Options

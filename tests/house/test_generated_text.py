@@ -17,15 +17,11 @@ from tests.house.source import File, files, files_of
 
 SPELLING = "tempoc/base/python_text.py"
 EXECUTING = {
-    "tempoc/base/records.py",
     "tempoc/files/standalone.py",
     "tempoc/runtime/load/load.py",
     "tempoc/runtime/ready.py",
 }
-"""What executes text: the runner's modules, the kernels, and a function that has no names.
-
-Of records, the text holds names of their own fields.
-"""
+"""What executes text: the runner's modules, the kernels, and a function that has no names."""
 PRINTING = "tempoc/cli/reports/terminal.py"
 
 
