@@ -124,13 +124,15 @@ def _constants(
                 order = orders.setdefault(dims, StepOrder(graph=graph, space=space, dims=dims))
                 for name in order.only_later(wrt, lambda name: uses.get(name, ()), learned):
                     later[ends].setdefault(name, []).append(order)
-        prompt = [o for o in orders.values() if o.used_at_once(node.name, target(node).source, every)]
+        prompt = [
+            o for o in orders.values() if o.used_at_once(node.name, target(node).source, every)
+        ]
         yield node.name, [n for n, by in later[ends].items() if any(o in prompt for o in by)]
 
 
 def _orders(graph: Graph, wrt: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The ways to look at dimensions that all tensors have as one loop nest, small ones first."""
-    dims = [d for d in graph.nodes[wrt[0]].domain.dims]
+    dims = list(graph.nodes[wrt[0]].domain.dims)
     shared = [d for d in dims if all(d in graph.nodes[x].domain.dims for x in wrt)]
     for count in range(1, len(shared) + 1):
         yield from permutations(shared, count)
@@ -162,9 +164,7 @@ class StepOrder:
                     same[reader], news = None, True
                 if news:
                     worklist.append(reader)
-        yield from (
-            x for x in wanted if x in reached and x not in same and x not in unclear
-        )
+        yield from (x for x in wanted if x in reached and x not in same and x not in unclear)
 
     def used_at_once(self, gradient: str, tensor: str, uses: dict[str, list[OperandUse]]) -> bool:
         """Whether a tensor is made of its gradient in the step to which the gradient belongs."""
@@ -207,7 +207,9 @@ class StepOrder:
         between = reachable(passages, onward)
         repeated = cyclic_nodes(between, onward)
         if repeated:
-            yield from ((r, ANY_TIME) for r in reachable(repeated, lambda n: [u.reader for u in uses(n)]))
+            yield from (
+                (r, ANY_TIME) for r in reachable(repeated, lambda n: [u.reader for u in uses(n)])
+            )
             return
         for middle in topological_sort(list(between), onward):
             for use in uses(middle):

@@ -43,16 +43,12 @@ class Timing:
     at_once: bool
 
 
-def reading(
-    space: Space, reader: Domain, entries: tuple[ix.Entry, ...], source: Domain
-) -> Passage:
+def reading(space: Space, reader: Domain, entries: tuple[ix.Entry, ...], source: Domain) -> Passage:
     """From the points of a tensor to those that read it."""
     return Passage(space.access_map(reader, entries, source).reverse())
 
 
-def writing(
-    space: Space, branch: Domain, target: tuple[ix.Expr, ...], tensor: Domain
-) -> Passage:
+def writing(space: Space, branch: Domain, target: tuple[ix.Expr, ...], tensor: Domain) -> Passage:
     """From the points of an equation to those of the tensor that it defines."""
     return Passage(space.access_map(branch, target, tensor))
 
@@ -66,9 +62,7 @@ def timing(
     """When a passage is, in steps of `order`, between points with these dimensions."""
     sorted_dims = space.universe.sorted(order)
     steps = tuple(ix.Sym(d) for d in sorted_dims)
-    writer, reader = (
-        space.access_map(Domain(dims), steps, Domain(sorted_dims)) for dims in ends
-    )
+    writer, reader = (space.access_map(Domain(dims), steps, Domain(sorted_dims)) for dims in ends)
     pairs = passage.pairs.apply_domain(writer).apply_range(reader)
     same = pairs.intersect(isl.Map.identity(pairs.get_space()))
     earlier = _earlier(pairs.get_space(), tuple(sorted_dims.index(d) for d in order))

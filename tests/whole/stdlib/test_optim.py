@@ -93,6 +93,34 @@ def test_optimizers() -> None:
                 net = optax.apply_updates(net, updates)
 
 
+STEPWISE = {
+    "momentum": "lr = 0.1, beta = 0.8, nesterov = true",
+    "rmsprop": "lr = 0.1, decay = 0.8",
+    "adagrad": "lr = 0.1",
+    "adam": "lr = 0.1 * 0.9 ** i, b2 = 0.95",
+    "adamw": "lr = 0.1, weight_decay = {a: 0.2, rest: [0.0, 0.1]}",
+    "lion": "lr = 0.1",
+}
+
+
+def test_optimizers_whose_state_is_given() -> None:
+    """Each step from what the last one gave is a step of the optimizer that keeps it itself."""
+    text = HEAD
+    for name, numbers in STEPWISE.items():
+        for w in (name, f"{name}2"):
+            text += f"{w}[0] = {{a: a0, rest: [b0, c0]}}\noutput {w}\n"
+        text += f"{name}[i+1] = optim.{name}({name}, g, i, {numbers})\n"
+        kind = "adam" if name == "adamw" else name
+        text += f"{name}_s[0] = optim.{kind}_start({name}2[i = 0])\n"
+        step = f"optim.{name}_step({name}2, g, {name}_s, {numbers})"
+        text += f"{name}2[i+1], {name}_s[i+1] = {step}\n"
+    found = both(text, {"I": STEPS}, weights())
+    for name in STEPWISE:
+        for leaf in ("a", "rest.0", "rest.1"):
+            kept, given = found[f"{name}.{leaf}"], found[f"{name}2.{leaf}"]
+            np.testing.assert_allclose(given, kept, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
 def test_training() -> None:
     """With the gradient of a loss: each step is the same as optax's."""
     text = """import optim
