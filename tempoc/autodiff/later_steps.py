@@ -16,7 +16,7 @@ step stays part of the derivative by what it starts from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
@@ -35,7 +35,7 @@ from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
-Uses = Callable[[str], Iterable[OperandUse]]
+Uses = Mapping[str, Sequence[OperandUse]]
 AT_ONCE = Timing(before=False, same=True, at_once=True)
 ANY_TIME = Timing(before=True, same=True, at_once=False)
 
@@ -122,7 +122,7 @@ def _constants(
             uses = _derivative_uses(graph, losses, wrt)
             for dims in _orders(graph, wrt):
                 order = orders.setdefault(dims, StepOrder(graph=graph, space=space, dims=dims))
-                for name in order.only_later(wrt, lambda name: uses.get(name, ()), learned):
+                for name in order.only_later(wrt, uses, learned):
                     later[ends].setdefault(name, []).append(order)
         prompt = [
             o for o in orders.values() if o.used_at_once(node.name, target(node).source, every)
@@ -166,14 +166,14 @@ class StepOrder:
                     worklist.append(reader)
         yield from (x for x in wanted if x in reached and x not in same and x not in unclear)
 
-    def used_at_once(self, gradient: str, tensor: str, uses: dict[str, list[OperandUse]]) -> bool:
+    def used_at_once(self, gradient: str, tensor: str, uses: Uses) -> bool:
         """Whether a tensor is made of its gradient in the step to which the gradient belongs."""
         if not (self.has_steps(gradient) and self.has_steps(tensor)):
             return False
         reached = {gradient: None}
         worklist = [gradient]
         for name in worklist:
-            for reader, when in self.onward(name, uses.__getitem__):
+            for reader, when in self.onward(name, uses):
                 if reader == tensor and not when.before:
                     return True
                 if when.at_once and not when.before and reader not in reached:
@@ -193,7 +193,7 @@ class StepOrder:
         if not self.has_steps(name):
             return
         passages: dict[str, Passage] = {}
-        for use in uses(name):
+        for use in uses.get(name, ()):
             if self.has_steps(use.reader):
                 yield use.reader, self.timing(name, use)
             else:
@@ -202,17 +202,18 @@ class StepOrder:
             return
 
         def onward(name: str) -> list[str]:
-            return [u.reader for u in uses(name) if not self.has_steps(u.reader)]
+            return [u.reader for u in uses.get(name, ()) if not self.has_steps(u.reader)]
 
         between = reachable(passages, onward)
         repeated = cyclic_nodes(between, onward)
         if repeated:
             yield from (
-                (r, ANY_TIME) for r in reachable(repeated, lambda n: [u.reader for u in uses(n)])
+                (r, ANY_TIME)
+                for r in reachable(repeated, lambda n: [u.reader for u in uses.get(n, ())])
             )
             return
         for middle in topological_sort(list(between), onward):
-            for use in uses(middle):
+            for use in uses.get(middle, ()):
                 passage = passages[middle].then(self.passage(use))
                 if self.has_steps(use.reader):
                     ends = tuple(self.graph.nodes[n].domain.dims for n in (name, use.reader))
