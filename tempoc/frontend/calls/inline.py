@@ -24,6 +24,7 @@ from tempoc.frontend.errors import (
     names as name_errors,
     types as type_errors,
 )
+from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.bind_arguments import bind
 from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
@@ -119,8 +120,8 @@ def _dimensions(
     """The dimensions passed for a `dim` parameter: one, or a nest. Raises `Failure`."""
     if isinstance(value, val.Unknown):
         raise StillUnknown(value)
-    number = value.expr if isinstance(value, val.Index) else None
-    if isinstance(number, ix.Sym) and round.universe.is_dim(number.name):
+    number = as_expr(value)
+    if isinstance(value, val.Index) and isinstance(number, ix.Sym) and round.universe.is_dim(number.name):
         return (number.name,)
     dims = () if number is None else nested(round.universe, number)
     if dims:
