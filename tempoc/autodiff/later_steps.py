@@ -35,7 +35,7 @@ from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
-Uses = Mapping[str, Sequence[OperandUse]]
+Readers = Mapping[str, Sequence[OperandUse]]
 AT_ONCE = Timing(before=False, same=True, at_once=True)
 ANY_TIME = Timing(before=True, same=True, at_once=False)
 
@@ -148,9 +148,9 @@ class StepOrder:
     known: dict[OperandUse, Timing] = field(default_factory=dict)
 
     def only_later(
-        self, starts: tuple[str, ...], uses: Uses, wanted: tuple[str, ...]
+        self, starts: tuple[str, ...], uses: Readers, candidates: tuple[str, ...]
     ) -> Iterator[str]:
-        """Those of the wanted nodes that the starts lead to, but in later steps alone."""
+        """Those of the candidates that the starts lead to, but in later steps alone."""
         reached, unclear = dict.fromkeys(starts), dict[str, None]()
         same = dict.fromkeys(starts if all(self.has_steps(x) for x in starts) else ())
         worklist = list(reached)
@@ -164,9 +164,9 @@ class StepOrder:
                     same[reader], news = None, True
                 if news:
                     worklist.append(reader)
-        yield from (x for x in wanted if x in reached and x not in same and x not in unclear)
+        yield from (x for x in candidates if x in reached and x not in same and x not in unclear)
 
-    def used_at_once(self, gradient: str, tensor: str, uses: Uses) -> bool:
+    def used_at_once(self, gradient: str, tensor: str, uses: Readers) -> bool:
         """Whether a tensor is made of its gradient in the step to which the gradient belongs."""
         if not (self.has_steps(gradient) and self.has_steps(tensor)):
             return False
@@ -185,7 +185,7 @@ class StepOrder:
         """Whether each point of a node belongs to one step."""
         return all(d in self.graph.nodes[name].domain.dims for d in self.dims)
 
-    def onward(self, name: str, uses: Uses) -> Iterator[tuple[str, Timing]]:
+    def onward(self, name: str, uses: Readers) -> Iterator[tuple[str, Timing]]:
         """The next nodes with steps that a node with steps leads to, and when.
 
         Nodes without steps on the way are passed through, but for recurrences.

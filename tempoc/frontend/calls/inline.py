@@ -108,7 +108,8 @@ def _parameters(
             dims = _dimensions(round, name, key, value, bound.places.get(key, span))
             frame.scope.dims = (*frame.scope.dims, *dims)
             if len(dims) > 1:
-                nests.append(Nest(name, key, dims, span))
+                order = tuple(dims.index(d) for d in round.universe.sorted(dims))
+                nests.append(Nest(name, key, dims, order, span))
                 nests[-1].bind(frame.scope, round.universe)
         frame.scope.bind(key, value)
     return nests
@@ -121,7 +122,11 @@ def _dimensions(
     if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     number = as_expr(value)
-    if isinstance(value, val.Index) and isinstance(number, ix.Sym) and round.universe.is_dim(number.name):
+    if (
+        isinstance(value, val.Index)
+        and isinstance(number, ix.Sym)
+        and round.universe.is_dim(number.name)
+    ):
         return (number.name,)
     dims = () if number is None else nested(round.universe, number)
     if dims:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
-from itertools import permutations
 from typing import TypeVar
 
 from tempoc.diagnostics.diagnostic import Diagnostic
@@ -23,7 +22,7 @@ from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.syntax import ast
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import substitute
 
 N = TypeVar("N")
 FIRST = {
@@ -38,31 +37,35 @@ FIRST = {
 
 def nested(universe: Universe, number: ix.Expr) -> tuple[str, ...]:
     """The dimensions of which this is the number of a step, the slowest first; empty if of none."""
-    named = tuple(n for n in dict.fromkeys(symbols(number)) if universe.is_dim(n))
-    fixed = {b.name: b.value for b in universe.bounds if isinstance(b.value, ix.Const)}
-
-    def number_of(dims: tuple[str, ...]) -> ix.Expr:
-        sizes = (ix.Sym(universe.dim(d).bound) for d in dims[1:])
-        pairs = zip(dims[1:], sizes, strict=True)
-        start: ix.Expr = ix.Sym(dims[0])
-        return reduce(lambda n, p: ix.add(ix.mul(n, p[1]), ix.Sym(p[0])), pairs, start)
-
-    wanted = substitute(number, fixed)
-    orders = permutations(named) if 1 < len(named) <= MOST else ()
-    return next((o for o in orders if substitute(number_of(o), fixed) == wanted), ())
-
-
-MOST = 4
-"""Dimensions in a nest: more are no training loop, and all of their orders are many."""
+    if not isinstance(number, ix.IndexSum):
+        return ()
+    size: dict[str, tuple[int, int]] = {}  # of what a dimension is multiplied by: slower is more
+    for factor, term in number.terms:
+        parts = term.factors if isinstance(term, ix.IndexProduct) else (term,)
+        for part in parts:
+            if isinstance(part, ix.Sym) and universe.is_dim(part.name):
+                size[part.name] = (len(parts), factor)
+    dims = sorted(size, key=size.__getitem__, reverse=True)
+    if len(dims) < 2:
+        return ()
+    made: ix.Expr = ix.Sym(dims[0])
+    for dim in dims[1:]:
+        made = ix.add(ix.mul(made, ix.Sym(universe.dim(dim).bound)), ix.Sym(dim))
+    values = {b.name: b.value for b in universe.bounds if isinstance(b.value, ix.Const)}
+    return tuple(dims) if substitute(number, values) == substitute(made, values) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A `dim` parameter of a function that stands for several dimensions."""
+    """A `dim` parameter of a function that stands for several dimensions, the slowest first.
+
+    `order` are their numbers in the order in which they are declared, which entries have.
+    """
 
     function: str
     parameter: str
     dims: tuple[str, ...]
+    order: tuple[int, ...]
     call: Span
 
     def local(self, k: int) -> str:
@@ -145,9 +148,9 @@ class Nest:
                 continue
             if _step(entry, self.parameter) is None:
                 raise Failure(self.refused(entry))
-            for k, point in enumerate(points):
+            for k in self.order:
                 name = entry.name and replace(entry.name, name=self.local(k))
-                yield replace(entry, name=name, value=point)
+                yield replace(entry, name=name, value=points[k])
 
     def compared(self, test: ast.ComparisonExpr) -> ast.Expression:
         """`i >= 1`, `i == 0` and the like as conditions on the dimensions."""
