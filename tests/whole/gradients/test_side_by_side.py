@@ -56,6 +56,7 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
     error = draw(st.sampled_from(ERRORS))
     epochs = draw(st.booleans())
     form = "epochs" if epochs else draw(st.sampled_from(("plain", "named", "rarely")))
+    step = "e * I + i" if epochs else "i"
     moves = {x: draw(st.sampled_from(MOVES)) for x in learned}
     whole = draw(st.booleans())
     loss = f"loss = mean((({error}) ** 2)[b = 0:B])\n"
@@ -71,9 +72,9 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
         together += f"size = 1.0 + {' + '.join(f'sum(slope.{x} * slope.{x})' for x in learned)}\n"
     for x, move in moves.items():
         own = f"g{x} / size" if whole else f"grad(loss, {x})"
-        apart += NEXT[form].format(x=x, new=move.format(x=x, g=own, t="i"))
+        apart += NEXT[form].format(x=x, new=move.format(x=x, g=own, t=step))
         joined = f"slope.{x} / size" if whole else f"slope.{x}"
-        together += NEXT[form].format(x=x, new=move.format(x=x, g=joined, t="i"))
+        together += NEXT[form].format(x=x, new=move.format(x=x, g=joined, t=step))
     if form != "epochs":
         apart, together = (re.sub(r"dim e < E\n", "", text) for text in (apart, together))
     outputs = f"output loss, {', '.join(learned)}\n"
