@@ -8,8 +8,8 @@ The losses of later steps depend on `w[i]` also through `v[i+1]`, which the grad
 But these steps begin only when the gradient by `w[i]` is known, as it makes `w[i+1]`: what they
 hold cannot be part of it. So each counts the other tensors as constants, as for one record of both.
 
-That is so only where it is the one thing that can be meant. The gradients need each other's
-derivatives; the tensor of one leads to that of the other in later steps alone, of dimensions that
+That is so only where it is the one thing that can be meant. The gradients depend on each other, and
+the derivative of one goes through another one; the tensor of one leads to that of the other in later steps alone, of dimensions that
 both have; and a gradient is used in its own step to make its own tensor. A training run within a
 step stays part of the derivative by what it starts from.
 """
@@ -82,7 +82,7 @@ def _derivative_uses(
 
 
 def without_later_steps(graph: Graph, space: Space) -> Graph:
-    """Add to gradients that need each other what each of them counts as constant."""
+    """Add to gradients that depend on each other what each of them counts as constant."""
     pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
     known: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for node in pending:
@@ -91,8 +91,12 @@ def without_later_steps(graph: Graph, space: Space) -> Graph:
             known[ends_of(node)] = [other.name for other in pending if other.name in active]
     needs = {n.name: known[ends_of(n)] for n in pending}
     nodes = dict(graph.nodes)
-    for group in strongly_connected_components(needs, needs.__getitem__):
-        if any(name in needs[name] for name in group) or len(group) > 1:
+    cycles = strongly_connected_components(
+        graph.nodes, lambda name: [e.source for e in graph.nodes[name].inputs]
+    )
+    for cycle in cycles:
+        group = tuple(name for name in cycle if name in needs)
+        if any(other in group for name in group for other in needs[name]):
             for name, constant in _constants(graph, space, group):
                 read = tuple(_whole(graph, name) for name in constant)
                 nodes[name] = replace(nodes[name], inputs=(*nodes[name].inputs, *read))

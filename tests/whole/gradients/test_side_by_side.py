@@ -29,6 +29,7 @@ MOVES = (
     "optim.sgd({x}, {g}, {t}, lr = 0.1)",
     "optim.momentum({x}, {g}, {t}, lr = 0.05)",
     "optim.adam({x}, {g}, {t}, lr = 0.1)",
+    "optim.lion({x}, {g}, {t}, lr = 0.1)",
     "optim.rmsprop({x}, {g}, {t}, lr = 0.1)",
     "optim.adamw({x}, {g}, {t}, lr = 0.1, weight_decay = 0.1)",
     "optim.clip_by_norm({x} - 0.2 * {g}, 2.0)",
