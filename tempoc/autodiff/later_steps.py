@@ -9,9 +9,9 @@ But these steps begin only when the gradient by `w[i]` is known, as it makes `w[
 hold cannot be part of it. So each counts the other tensors as constants, as for one record of both.
 
 That is so only where it is the one thing that can be meant. The gradients depend on each other, and
-the derivative of one goes through another one; the tensor of one leads to that of the other in later steps alone, of dimensions that
-both have; and a gradient is used in its own step to make its own tensor. A training run within a
-step stays part of the derivative by what it starts from.
+the derivative of one goes through another one; the tensor of one leads to that of the other in
+later steps alone, of dimensions that both have; and a gradient is used in its own step to make its
+own tensor. A training run within a step stays part of the derivative by what it starts from.
 """
 
 from __future__ import annotations
