@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from tempoc.autodiff import errors
 from tempoc.autodiff.cotangent_names import take_copy_names
+from tempoc.autodiff.later_steps import active_nodes, ends_of, target, without_later_steps
 from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import trim_to_demand
-from tempoc.base.graphs import reachable
 from tempoc.base.names import Names
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.control import Copy, StopGradient
@@ -29,6 +29,7 @@ from tempoc.symbolic.domain import Domain
 
 def differentiate(graph: Graph, space: Space) -> Graph:
     """The graph with all gradients expanded. Raises `DiagnosticError`."""
+    graph = without_later_steps(graph, space)
     while any(isinstance(n.op, Gradient) for n in graph.nodes.values()):
         graph = _expanded(graph, space)
     nodes = {
@@ -63,9 +64,9 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     )
     domains: dict[str, Domain] = {}
     for node in job.placeholders:
-        target = _target(node).source
-        before = domains.get(target)
-        domains[target] = node.domain if before is None else space.union(before, node.domain)
+        by = target(node).source
+        before = domains.get(by)
+        domains[by] = node.domain if before is None else space.union(before, node.domain)
     sweep = Sweep(
         builder=builder,
         losses=job.losses,
@@ -76,7 +77,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     )
     sweep.run()
     for node in job.placeholders:
-        source = sweep.cotangent(_target(node))
+        source = sweep.cotangent(target(node))
         own_point = tuple(ix.Sym(d) for d in node.domain.dims)
         edge = Edge(source=source, entries=own_point)
         builder.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
@@ -95,17 +96,14 @@ def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in live})
 
 
-def _target(node: Node) -> Edge:
-    assert isinstance(node.op, Gradient)
-    return node.inputs[node.op.losses + node.op.wrt]
-
-
 def _job(graph: Graph, node: Node) -> GradientJob:
     assert isinstance(node.op, Gradient)
-    losses, wrt = node.inputs[: node.op.losses], node.inputs[node.op.losses :]
-    names = tuple(dict.fromkeys(e.source for e in wrt))
-    active = _active_nodes(graph, tuple(e.source for e in losses), names)
-    return GradientJob(losses=losses, wrt=names, active=active, placeholders=(node,))
+    return GradientJob(
+        losses=node.inputs[: node.op.losses],
+        wrt=ends_of(node)[1],
+        active=active_nodes(graph, node),
+        placeholders=(node,),
+    )
 
 
 def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
@@ -122,19 +120,3 @@ def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
         active=a.active | b.active,
         placeholders=(*a.placeholders, *b.placeholders),
     )
-
-
-def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
-    """The nodes on paths from `wrt` to the losses, through which derivatives flow."""
-
-    def sources(name: str) -> list[str]:
-        node = graph.nodes[name]
-        edges = () if name in wrt or not node.op.differentiable else node.inputs
-        return [e.source for e in edges if graph.nodes[e.source].types[e.out].dtype.is_float]
-
-    reached = reachable(losses, sources)
-    readers: dict[str, list[str]] = {name: [] for name in reached}
-    for name in reached:
-        for source in sources(name):
-            readers[source].append(name)
-    return frozenset(reachable((x for x in wrt if x in reached), readers.__getitem__))

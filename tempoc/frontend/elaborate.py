@@ -18,6 +18,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.build_graph import assemble
 from tempoc.frontend.calls import inline as expand
+from tempoc.frontend.calls.restarted_state import restarted
 from tempoc.frontend.declarations import inputs as data, unresolved
 from tempoc.frontend.declarations.dimensions import make_universe
 from tempoc.frontend.declarations.module_scopes import Scopes, SourceProgram, check_defines
@@ -99,6 +100,8 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str], limits: Limit
             round.report(problem)
     for problem in unresolved.in_equations(scope, modules.main.tree.items):
         round.report(problem)
+    if not round.errors.diagnostics:
+        program.errors.extend(restarted(round, scope))
     program.errors.extend(round.errors.diagnostics)
     space = round.space
     drafts = compute_demand(round, results)

@@ -87,7 +87,7 @@ def start_0_w_default(at, random_seed):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 3852686859)
     glorot_uniform = random_uniform(
@@ -100,7 +100,7 @@ def start_1_w_default(at, random_seed):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 3009051787)
     glorot_uniform = random_uniform(
@@ -124,7 +124,7 @@ def test_d_test_getitem_mul(at, x, new_x, rates, rates_1, *, M):
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     d_getitem_mul = 2.0 / jnp.int32(M).astype(jnp.float32)
     rates = lax.dynamic_update_index_in_dim(rates, jnp.float32(-3.0), 0, 0)
@@ -230,7 +230,7 @@ def test(
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
     predict_tanh = jnp.tanh(jnp.einsum("i,jk->ij", new_x, net_0_w[K-1]) + net_0_b[K-1])
@@ -356,7 +356,7 @@ def test_d_rates_0_0(at, d_mul4_sum, d_mul3_sum, descend_exp2, d_mul2_sum, d_mul
 def test_d_train_predict(at, predict_tanh, d_predict_tanh, d_predict_transpose2, train_expand_dims):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     k = at[1]
     predict_tanh_k = predict_tanh[k]

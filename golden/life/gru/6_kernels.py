@@ -106,7 +106,7 @@ def first_wrong(*wrong):
 
 def start_letters_default(at, random_seed):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
-    nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
+    nn.rt:292: return random.normal([tokens, width]) * sqrt(1.0 / width)
     """
     embedding_init_key = random_key(random_seed, 2838371397)
     embedding_init_normal = random_normal(
@@ -118,9 +118,9 @@ def start_letters_default(at, random_seed):
 def start_cell_w_default(at, random_seed):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
+    nn.rt:148: return (1.0 - z) * n + z * h
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:272: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     glorot_key = random_key(random_seed, 3724917717)
     glorot_uniform = random_uniform(
@@ -142,19 +142,19 @@ def start_cell_w_default(at, random_seed):
 
 def start_cell_u_default(at, random_seed):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
-    nn.rt:246: below = expand_dims(arange(n), 1) >= arange(m)
-    nn.rt:247: x = where(below, random.normal([n, m]), 0.0)
-    nn.rt:248: first = sum(eye(n, m) * x, axis = 0)
-    nn.rt:249: side = where(first < 0.0, -1.0, 1.0)
-    nn.rt:250: v = x + eye(n, m) * side * sqrt(sum(x * x, axis = 0))
-    nn.rt:251: dots = v.T @ v
-    nn.rt:252: above = expand_dims(arange(m), 1) < arange(m)
-    nn.rt:253: half = 0.5 * sum(v * v, axis = 0)
-    nn.rt:254: power = where(above, -dots, 0.0) / expand_dims(half, 1)
-    nn.rt:255: inverse = eye(m)
-    nn.rt:257: inverse = inverse + power @ inverse if 2 ** k < m else inverse
-    nn.rt:258: power = power @ power if 2 ** (k + 1) < m else power
-    nn.rt:260: q = -side * (eye(n, m) - v @ ((inverse / half) @ v[0:m].T))
+    nn.rt:257: below = expand_dims(arange(n), 1) >= arange(m)
+    nn.rt:258: x = where(below, random.normal([n, m]), 0.0)
+    nn.rt:259: first = sum(eye(n, m) * x, axis = 0)
+    nn.rt:260: side = where(first < 0.0, -1.0, 1.0)
+    nn.rt:261: v = x + eye(n, m) * side * sqrt(sum(x * x, axis = 0))
+    nn.rt:262: dots = v.T @ v
+    nn.rt:263: above = expand_dims(arange(m), 1) < arange(m)
+    nn.rt:264: half = 0.5 * sum(v * v, axis = 0)
+    nn.rt:265: power = where(above, -dots, 0.0) / expand_dims(half, 1)
+    nn.rt:266: inverse = eye(m)
+    nn.rt:268: inverse = inverse + power @ inverse if 2 ** k < m else inverse
+    nn.rt:269: power = power @ power if 2 ** (k + 1) < m else power
+    nn.rt:271: q = -side * (eye(n, m) - v @ ((inverse / half) @ v[0:m].T))
     """
     below_arange = jnp.arange(96, dtype=jnp.int32)
     below_expand_dims = jnp.expand_dims(below_arange, 1)
@@ -276,9 +276,9 @@ def start_cell_u_default(at, random_seed):
 def start_out_w_default(at, random_seed):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
+    nn.rt:148: return (1.0 - z) * n + z * h
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:272: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     glorot_key = random_key(random_seed, 1226745117)
     glorot_uniform = random_uniform(
@@ -307,7 +307,7 @@ def net_out_b_0(
     gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     gru.rt:32: loss = mean(cost[t = 0:T])
     gru.rt:34: net[0] = start
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     at_mul = jnp.arange(16, dtype=jnp.int32) * jnp.int32(N//16)
     d_cost_expand_dims = jnp.expand_dims(0.0625 / jnp.int32(T).astype(jnp.float32), 0)
@@ -332,10 +332,10 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     nn.rt:14: return x - logsumexp(x, axis = axis, keepdims = true)
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:143: a = x @ cell.w.T + cell.b
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     def point(t):
         at_index4 = jnp.int32(N-1)
@@ -389,13 +389,13 @@ def cost(
     gru.rt:32: loss = mean(cost[t = 0:T])
     nn.rt:14: return x - logsumexp(x, axis = axis, keepdims = true)
     nn.rt:29: return x @ w.T + b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:148: return (1.0 - z) * n + z * h
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:272: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     def point(
         h, split_out1, r_split, split_out2, cost_expand_dims, d_log_softmax_logsumexp,
@@ -457,9 +457,9 @@ def h_rows(at, h, split_out1, split_out2, r_split, cell_u, cell_c, *, T):
     gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])
     gru.rt:28: h[i, t] = state[i, t-1]
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
+    nn.rt:148: return (1.0 - z) * n + z * h
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:272: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     def step(k, rows):
         before = rows[k]
@@ -485,7 +485,7 @@ def loss(
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     i = at[0]
     h = jnp.full((16, 96), jnp.float32(0.0))
@@ -512,7 +512,7 @@ def net_adam_adam_direction_0(
     v_moving_average_m_cell_c_prev, v_moving_average_m_out_w_prev, v_moving_average_m_out_b_prev,
     v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
 ):
-    """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
+    """optim.rt:146: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
     m_moving_average_m_mul8 = 0.09999999999999998 * d_net_letters
     m_moving_average_m_mul9 = 0.09999999999999998 * d_cell_w
     m_moving_average_m_mul10 = 0.09999999999999998 * d_cell_u
@@ -552,11 +552,11 @@ def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, d_g_add, d_logits):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:143: a = x @ cell.w.T + cell.b
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     def point(d_n_add, d_z_add, d_r_add, d_g_add, d_logits):
         h = jnp.full((16, 96), jnp.float32(0.0))
@@ -579,11 +579,11 @@ def loss_d_state_gru_cell_add(
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:148: return (1.0 - z) * n + z * h
     """
     def point(
         d_state_rows_t, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2,
@@ -613,9 +613,9 @@ def net_adam_adam_direction_v_mul7(
     """gru.rt:34: net[0] = start
     gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
     nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
+    nn.rt:143: a = x @ cell.w.T + cell.b
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    optim.rt:140: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
     wrong = wrong_value(letter, (letter >= -58) & (letter < 58))
     d_net_letters = jnp.zeros((58, 24), jnp.float32).at[
@@ -644,7 +644,7 @@ def net_adam_adam_direction_1(
     at, d_net_letters, d_cell_w, d_cell_u, d_cell_b, d_cell_c, d_out_w, d_out_b, v_mul, v_mul2,
     v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
 ):
-    """optim.rt:64: m[i] = (1.0 - decay) * x"""
+    """optim.rt:147: m[i] = (1.0 - decay) * x"""
     m_moving_average_m_letters_1 = 0.09999999999999998 * d_net_letters
     m_moving_average_m_cell_w_1 = 0.09999999999999998 * d_cell_w
     m_moving_average_m_cell_u_1 = 0.09999999999999998 * d_cell_u
@@ -677,11 +677,11 @@ def net_1(
     net_cell_b, net_cell_c, net_out_w, net_out_b,
 ):
     """gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
-    optim.rt:37: return x - lr * adam_direction(g, i, b1, b2, eps)
-    optim.rt:56: m = moving_average(g, i, b1) / seen(i, b1)
-    optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
-    optim.rt:58: return m / (sqrt(v) + eps)
-    optim.rt:71: return -expm1((i + 1) * log(decay))
+    optim.rt:44: return x - lr * adam_direction(g, i, b1, b2, eps)
+    optim.rt:139: m = moving_average(g, i, b1) / seen(i, b1)
+    optim.rt:140: v = moving_average(g * g, i, b2) / seen(i, b2)
+    optim.rt:141: return m / (sqrt(v) + eps)
+    optim.rt:154: return -expm1((i + 1) * log(decay))
     """
     i = at[0]
     seen_index = jnp.int32(i+1)

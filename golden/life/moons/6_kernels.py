@@ -91,7 +91,7 @@ def transposed_matmul(x, y):
 def start_0_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 3852686859)
     glorot_uniform = random_uniform(
@@ -103,7 +103,7 @@ def start_0_w_default(at, random_seed):
 def start_1_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 3009051787)
     glorot_uniform = random_uniform(
@@ -115,7 +115,7 @@ def start_1_w_default(at, random_seed):
 def start_2_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 1738273217)
     glorot_uniform = random_uniform(
@@ -127,7 +127,7 @@ def start_2_w_default(at, random_seed):
 def start_3_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 3023049794)
     glorot_uniform = random_uniform(
@@ -166,7 +166,7 @@ def loss(
     moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
     nn.rt:29: return x @ w.T + b
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
     angle_key = random_key(random_seed, 2578763086, i)
@@ -241,12 +241,12 @@ def net_1(
 ):
     """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
     moons.rt:44: net[i+1] = optim.adam(net, grad(loss, net), i, lr = optim.cosine(i, 1e-2, I))
-    optim.rt:37: return x - lr * adam_direction(g, i, b1, b2, eps)
-    optim.rt:56: m = moving_average(g, i, b1) / seen(i, b1)
-    optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
-    optim.rt:58: return m / (sqrt(v) + eps)
-    optim.rt:71: return -expm1((i + 1) * log(decay))
-    optim.rt:118: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
+    optim.rt:44: return x - lr * adam_direction(g, i, b1, b2, eps)
+    optim.rt:139: m = moving_average(g, i, b1) / seen(i, b1)
+    optim.rt:140: v = moving_average(g * g, i, b2) / seen(i, b2)
+    optim.rt:141: return m / (sqrt(v) + eps)
+    optim.rt:154: return -expm1((i + 1) * log(decay))
+    optim.rt:201: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
     i = at[0]
     cosine_div = jnp.int32(i).astype(jnp.float32) / jnp.int32(I).astype(jnp.float32)
@@ -283,7 +283,7 @@ def net_adam_adam_direction_0(
     v_moving_average_m_2_w_prev, v_moving_average_m_2_b_prev, v_moving_average_m_3_w_prev,
     v_moving_average_m_3_b_prev, v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, v_mul8,
 ):
-    """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
+    """optim.rt:146: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
     m_moving_average_m_0_w_0 = 0.9 * m_moving_average_m_0_w_prev + 0.09999999999999998 * d_net_0_w
     m_moving_average_m_0_b_0 = 0.9 * m_moving_average_m_0_b_prev + 0.09999999999999998 * d_net_0_b
     m_moving_average_m_1_w_0 = 0.9 * m_moving_average_m_1_w_prev + 0.09999999999999998 * d_net_1_w
@@ -324,8 +324,8 @@ def net_adam_adam_direction_v_mul8(
     moons.rt:44: net[i+1] = optim.adam(net, grad(loss, net), i, lr = optim.cosine(i, 1e-2, I))
     nn.rt:29: return x @ w.T + b
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
-    optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
-    optim.rt:118: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
+    optim.rt:140: v = moving_average(g * g, i, b2) / seen(i, b2)
+    optim.rt:201: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
     d_loss_sub2 = d_loss_expand_dims2 * (2.0 * loss_sub2)
     d_silu3_sigmoid = jax.nn.sigmoid(linear3_add)
@@ -363,7 +363,7 @@ def net_adam_adam_direction_1(
     at, d_net_0_w, d_net_0_b, d_net_1_w, d_net_1_b, d_net_2_w, d_net_2_b, d_net_3_w, d_net_3_b,
     v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, v_mul8,
 ):
-    """optim.rt:64: m[i] = (1.0 - decay) * x"""
+    """optim.rt:147: m[i] = (1.0 - decay) * x"""
     m_moving_average_m_0_w_1 = 0.09999999999999998 * d_net_0_w
     m_moving_average_m_0_b_1 = 0.09999999999999998 * d_net_0_b
     m_moving_average_m_1_w_1 = 0.09999999999999998 * d_net_1_w

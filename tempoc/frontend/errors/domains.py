@@ -224,3 +224,18 @@ spatial_data_point = ErrorRow(
     "`in` chooses a point of a temporal dimension",
     "a spatial axis is indexed by the tensor alone: `x[j]`",
 )
+
+
+def restarted_state(
+    span: Span, function: str, tensor: str, dims: tuple[str, str, str], goes_on: Span
+) -> Diagnostic:
+    """An update whose state begins anew in each step of `dims[0]`; `dims` ends with a bound."""
+    outer, inner, bound = dims
+    return error(
+        "RT108",
+        f"what `{function}` remembers begins anew in each `{outer}`, while `{tensor}` goes on",
+        span,
+        f"give it the number of the step, `{outer} * {bound} + {inner}`, for `{inner}`; to begin "
+        "anew on purpose, pass what is remembered yourself, as with `optim.adam_step`",
+        secondary=(Label(goes_on, f"here `{tensor}` goes on"),),
+    )

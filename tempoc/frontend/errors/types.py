@@ -141,8 +141,26 @@ argument_twice = ErrorRow("RT074", "`{name}` got `{argument}` twice")
 
 def needs_dimension(span: Span, name: str, parameter: str, value: val.Value) -> Diagnostic:
     """A `dim` parameter got something else."""
+    number = "`e * K + k`, the slowest first and `K` the bound of `k`"
     return error(
-        "RT075", f"`{name}` needs a dimension for `{parameter}`, not {val.describe(value)}", span
+        "RT075",
+        f"`{name}` needs a dimension for `{parameter}`, not {val.describe(value)}",
+        span,
+        f"of nested dimensions give the number of the step: {number}"
+        if isinstance(value, val.Index)
+        else None,
+    )
+
+
+def not_one_step(span: Span, function: str, parameter: str, place: Span) -> Diagnostic:
+    """A function that is given nested dimensions steps along them in another way, at `place`."""
+    return error(
+        "RT107",
+        f"`{function}` does not go along `{parameter}` from one step to the next alone, so that "
+        f"`{parameter}` cannot be several nested dimensions",
+        span,
+        "give it one dimension",
+        secondary=(Label(place, "this is no step back by one"),),
     )
 
 

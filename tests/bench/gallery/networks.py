@@ -49,7 +49,12 @@ def adam_start(tree: Tree) -> tuple[Tree, Tree]:
 
 
 def adam(
-    tree: Tree, slope: Tree, state: tuple[Tree, Tree], i: jax.Array, lr: float, b1: float = 0.9
+    tree: Tree,
+    slope: Tree,
+    state: tuple[Tree, Tree],
+    i: jax.Array,
+    lr: float | jax.Array,
+    b1: float = 0.9,
 ) -> tuple[Tree, tuple[Tree, Tree]]:
     """Step `i` of Adam, from 0 on: the tree after it, and the state."""
     m = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, state[0], slope)

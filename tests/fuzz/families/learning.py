@@ -107,6 +107,45 @@ def trained_record(sketch: Sketch) -> None:
     sketch.define(Tensor(name, (i,)))
 
 
+def side_by_side(sketch: Sketch) -> None:
+    """Two tensors, each by its own gradient, perhaps in epochs of batches."""
+    i, slow = sketch.pick([*sketch.dims]), ""
+    others = [d for d in sketch.dims if d != i and not sketch.dims[d].until]
+    if others and not sketch.dims[i].until and sketch.chance(0.6):
+        slow = sketch.pick(others)
+    n, name = sketch.width, sketch.fresh("loss")
+    w, v = sketch.fresh("w"), sketch.fresh("v")
+    dims = sketch.ordered((slow, i)) if slow else (i,)
+    x = expression(sketch, Scope(dims), (n,), 1)
+    forms = (
+        "({v} @ tanh({w} * {x}) - 0.5) ** 2",
+        "tanh({w} @ {x}) * ({v} @ {v})",
+        "({w} - {v}) @ {x}",
+    )
+    step = i if not slow else f"{slow} * {sketch.bound(i)} + {i}"
+    lines = [f"{sketch.at(name, dims)} = {sketch.pick(forms).format(w=w, v=v, x=x)}"]
+    sketch.need("optim")
+    sketch.note("side by side")
+    if slow:
+        sketch.note("nested steps")
+    for y in (w, v):
+        kind = sketch.pick(("sgd", "momentum", "adam", "lion"))
+        new = sketch.fresh(f"{y}n")
+        first = dict.fromkeys(dims, "0")
+        lines.append(
+            f"{sketch.at(y, dims, first)} = {expression(sketch, Scope((), first), (n,), 1)}"
+        )
+        lines.append(f"{new} = optim.{kind}({y}, grad({name}, {y}), {step}, lr = 0.05)")
+        lines.append(f"{sketch.at(y, dims, {i: f'{i}+1'})} = {new}")
+        if slow:
+            last = sketch.at(new, dims, {i: f"{sketch.bound(i)}-1"})
+            lines.append(f"{sketch.at(y, dims, {slow: f'{slow}+1', i: '0'})} = {last}")
+    sketch.lines += lines
+    for y in (w, v):
+        sketch.define(Tensor(y, dims, "f32", (n,)))
+    sketch.define(Tensor(name, dims))
+
+
 def chance(sketch: Sketch) -> None:
     """Draws, at each point or along a walk."""
     t, dims = place(sketch)
@@ -149,5 +188,5 @@ def assumed(sketch: Sketch) -> None:
 
 
 LEARNING: tuple[Callable[[Sketch], None], ...] = (
-    gradient, gradient, gradient, training, trained_record, chance, effects, assumed,
+    gradient, gradient, gradient, training, trained_record, side_by_side, chance, effects, assumed,
 )  # fmt: skip

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from tests.whole.stdlib.both import both, wide
+from tests.support.agreement import compile_text
+from tests.whole.stdlib.both import agreed, both, wide
 
 STEPS = 7
 
@@ -91,6 +92,72 @@ def test_optimizers() -> None:
                 g = {"a": a, "rest": [b, c]}
                 updates, state = update(g, state, net)
                 net = optax.apply_updates(net, updates)
+
+
+STEPWISE = {
+    "momentum": "lr = 0.1, beta = 0.8, nesterov = true",
+    "rmsprop": "lr = 0.1, decay = 0.8",
+    "adagrad": "lr = 0.1",
+    "adam": "lr = 0.1 * 0.9 ** i, b2 = 0.95",
+    "adamw": "lr = 0.1, weight_decay = {a: 0.2, rest: [0.0, 0.1]}",
+    "lion": "lr = 0.1",
+}
+
+
+def test_optimizers_whose_state_is_given() -> None:
+    """Each step from what the last one gave is a step of the optimizer that keeps it itself."""
+    text = HEAD
+    for name, numbers in STEPWISE.items():
+        for w in (name, f"{name}2"):
+            text += f"{w}[0] = {{a: a0, rest: [b0, c0]}}\noutput {w}\n"
+        text += f"{name}[i+1] = optim.{name}({name}, g, i, {numbers})\n"
+        kind = "adam" if name == "adamw" else name
+        text += f"{name}_s[0] = optim.{kind}_start({name}2[i = 0])\n"
+        step = f"optim.{name}_step({name}2, g, {name}_s, {numbers})"
+        text += f"{name}2[i+1], {name}_s[i+1] = {step}\n"
+    found = both(text, {"I": STEPS}, weights())
+    for name in STEPWISE:
+        for leaf in ("a", "rest.0", "rest.1"):
+            kept, given = found[f"{name}.{leaf}"], found[f"{name}2.{leaf}"]
+            np.testing.assert_allclose(given, kept, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+NESTED = """import optim
+dim e < E
+dim j < J
+dim k < K
+dim i < I
+input w0: f32[2]
+input a: f32[2, 2]
+"""
+FLAT = """
+{x}1[0] = w0
+{x}1[i+1] = optim.{x}({x}1, a @ {x}1 + f32(i), i, {numbers})
+"""
+DEEP = """
+{x}2[0, 0, 0] = w0
+{x}_new = optim.{x}({x}2, a @ {x}2 + f32({step}), {step}, {numbers})
+{x}2[e, j, k+1] = {x}_new
+{x}2[e, j+1, 0] = {x}_new[e, j, K-1]
+{x}2[e+1, 0, 0] = {x}_new[e, J-1, K-1]
+output {x}1, {x}2
+"""
+
+
+def test_epochs_and_batches_are_like_one_dimension_of_steps() -> None:
+    """What is remembered goes on from the last batch of an epoch, in any number of dimensions."""
+    text, step = NESTED, "(e * J + j) * K + k"
+    for x, rate in (("momentum", "0.1"), ("adam", "0.1 * 0.9 ** {}"), ("lion", "0.1")):
+        text += FLAT.format(x=x, numbers=f"lr = {rate.format('i')}")
+        text += DEEP.format(x=x, step=step, numbers=f"lr = {rate.format(f'({step})')}")
+    graph, loaded = compile_text(text, 2)
+    given = {"w0": np.array([0.4, -0.7]), "a": np.array([[0.5, 0.2], [-0.3, 0.4]])}
+    for sizes in ((1, 1, 1), (1, 1, 4), (3, 1, 1), (2, 3, 2)):
+        bounds = dict(zip("EJK", sizes, strict=True)) | {"I": int(np.prod(sizes))}
+        found = agreed(graph, loaded, bounds, given)
+        for x in ("momentum", "adam", "lion"):
+            wanted = found[f"{x}1"].reshape(*sizes, 2)
+            np.testing.assert_allclose(found[f"{x}2"], wanted, rtol=1e-12, err_msg=x)
 
 
 def test_training() -> None:

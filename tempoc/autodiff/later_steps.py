@@ -1,0 +1,272 @@
+"""Tensors that learn side by side: what a gradient cannot count, since it happens in later steps.
+
+    w[i+1] = w - grad(loss, w)
+    v[i+1] = v - grad(loss, v)
+
+The losses of later steps depend on `w[i]` also through `v[i+1]`, which the gradient by `v` at step
+`i` makes, and the other way. Taken literally, each gradient is differentiated to compute the other.
+But these steps begin only when the gradient by `w[i]` is known, as it makes `w[i+1]`: what they
+hold cannot be part of it. So each counts the other tensors as constants, as for one record of both.
+
+That is so only where it is the one thing that can be meant. The gradients depend on each other, and
+the derivative of one goes through another one; the tensor of one leads to that of the other in
+later steps alone, of dimensions that both have; and a gradient is used in its own step to make its
+own tensor. A training run within a step stays part of the derivative by what it starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from tempoc.base.graphs import (
+    cyclic_nodes,
+    reachable,
+    strongly_connected_components,
+    topological_sort,
+)
+from tempoc.ops.control.control import Merge
+from tempoc.ops.control.gradient import Gradient
+from tempoc.poly.relations.space import Space
+from tempoc.poly.relations.steps import Passage, Timing, reading, timing, writing
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import OperandUse, users
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
+
+Readers = Mapping[str, Sequence[OperandUse]]
+AT_ONCE = Timing(before=False, same=True, at_once=True)
+ANY_TIME = Timing(before=True, same=True, at_once=False)
+
+
+def active_nodes(graph: Graph, node: Node) -> frozenset[str]:
+    """The nodes on paths to the losses of a gradient from what it differentiates by."""
+    losses, wrt = ends_of(node)
+    uses = _derivative_uses(graph, losses, wrt)
+    starts = (x for x in wrt if x in uses)
+    return frozenset(reachable(starts, lambda name: [u.reader for u in uses[name]]))
+
+
+def ends_of(node: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The losses of a gradient, and the tensors that are independent in it."""
+    assert isinstance(node.op, Gradient)
+    names = [e.source for e in node.inputs]
+    losses, wrt = names[: node.op.losses], names[node.op.losses :]
+    return tuple(losses), tuple(dict.fromkeys(wrt))
+
+
+def target(node: Node) -> Edge:
+    """What a gradient is the derivative by."""
+    assert isinstance(node.op, Gradient)
+    return node.inputs[node.op.losses + node.op.wrt]
+
+
+def _derivative_uses(
+    graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]
+) -> dict[str, list[OperandUse]]:
+    """The uses through which derivatives flow, of all nodes that lead to the losses."""
+
+    def reads(name: str) -> list[tuple[int, str]]:
+        node = graph.nodes[name]
+        edges = () if name in wrt or not node.op.differentiable else node.inputs
+        floats = (graph.nodes[e.source].types[e.out].dtype.is_float for e in edges)
+        return [(k, e.source) for k, (e, ok) in enumerate(zip(edges, floats, strict=True)) if ok]
+
+    reached = reachable(losses, lambda name: [source for _, source in reads(name)])
+    uses: dict[str, list[OperandUse]] = {name: [] for name in reached}
+    for name in reached:
+        for slot, source in reads(name):
+            uses[source].append(OperandUse(name, slot))
+    return uses
+
+
+def without_later_steps(graph: Graph, space: Space) -> Graph:
+    """Add to gradients that depend on each other what each of them counts as constant."""
+    pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+    known: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for node in pending:
+        if ends_of(node) not in known:
+            active = active_nodes(graph, node)
+            known[ends_of(node)] = [other.name for other in pending if other.name in active]
+    needs = {n.name: known[ends_of(n)] for n in pending}
+    nodes = dict(graph.nodes)
+    cycles = strongly_connected_components(
+        graph.nodes, lambda name: [e.source for e in graph.nodes[name].inputs]
+    )
+    for cycle in cycles:
+        group = tuple(name for name in cycle if name in needs)
+        if any(other in group for name in group for other in needs[name]):
+            for name, constant in _constants(graph, space, group):
+                read = tuple(_whole(graph, name) for name in constant)
+                nodes[name] = replace(nodes[name], inputs=(*nodes[name].inputs, *read))
+    return replace(graph, nodes=nodes)
+
+
+def _whole(graph: Graph, name: str) -> Edge:
+    """A read of all points."""
+    dims = graph.nodes[name].domain.dims
+    bounds = (ix.Sym(graph.universe.dim(d).bound) for d in dims)
+    return Edge(source=name, entries=tuple(ix.Slice(ix.ZERO, b) for b in bounds))
+
+
+def _constants(
+    graph: Graph, space: Space, group: tuple[str, ...]
+) -> Iterator[tuple[str, list[str]]]:
+    """What each gradient of a group counts as constant."""
+    gradients = [graph.nodes[name] for name in group]
+    learned = tuple(dict.fromkeys(target(n).source for n in gradients))
+    every = {name: list(uses) for name, uses in users(graph).items()}
+    orders: dict[tuple[str, ...], StepOrder] = {}
+    later: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, list[StepOrder]]] = {}
+    for node in gradients:
+        losses, wrt = ends = ends_of(node)
+        if ends not in later:
+            later[ends] = {}
+            uses = _derivative_uses(graph, losses, wrt)
+            for dims in _orders(graph, wrt):
+                order = orders.setdefault(dims, StepOrder(graph=graph, space=space, dims=dims))
+                for name in order.only_later(wrt, uses, learned):
+                    later[ends].setdefault(name, []).append(order)
+        prompt = [
+            o for o in orders.values() if o.used_at_once(node.name, target(node).source, every)
+        ]
+        yield node.name, [n for n, by in later[ends].items() if any(o in prompt for o in by)]
+
+
+def _orders(graph: Graph, wrt: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The ways to look at dimensions that all tensors have as one loop nest, small ones first."""
+    dims = list(graph.nodes[wrt[0]].domain.dims)
+    shared = [d for d in dims if all(d in graph.nodes[x].domain.dims for x in wrt)]
+    for count in range(1, len(shared) + 1):
+        yield from permutations(shared, count)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class StepOrder:
+    """A graph in steps of some dimensions, the slowest first."""
+
+    graph: Graph
+    space: Space
+    dims: tuple[str, ...]
+    known: dict[OperandUse, Timing] = field(default_factory=dict)
+
+    def only_later(
+        self, starts: tuple[str, ...], uses: Readers, candidates: tuple[str, ...]
+    ) -> Iterator[str]:
+        """Those of the candidates that the starts lead to, but in later steps alone."""
+        reached, unclear = dict.fromkeys(starts), dict[str, None]()
+        same = dict.fromkeys(starts if all(self.has_steps(x) for x in starts) else ())
+        worklist = list(reached)
+        for name in worklist:  # grows meanwhile, with a node for each thing that is new of it
+            for reader, when in self.onward(name, uses):
+                news = reader not in reached
+                reached[reader] = None
+                if (when.before or name in unclear) and reader not in unclear:
+                    unclear[reader], news = None, True
+                if when.same and name in same and reader not in same:
+                    same[reader], news = None, True
+                if news:
+                    worklist.append(reader)
+        yield from (x for x in candidates if x in reached and x not in same and x not in unclear)
+
+    def used_at_once(self, gradient: str, tensor: str, uses: Readers) -> bool:
+        """Whether a tensor is made of its gradient in the step to which the gradient belongs."""
+        if not (self.has_steps(gradient) and self.has_steps(tensor)):
+            return False
+        reached = {gradient: None}
+        worklist = [gradient]
+        for name in worklist:
+            for reader, when in self.onward(name, uses):
+                if reader == tensor and not when.before:
+                    return True
+                if when.at_once and not when.before and reader not in reached:
+                    reached[reader] = None
+                    worklist.append(reader)
+        return False
+
+    def has_steps(self, name: str) -> bool:
+        """Whether each point of a node belongs to one step."""
+        return all(d in self.graph.nodes[name].domain.dims for d in self.dims)
+
+    def onward(self, name: str, uses: Readers) -> Iterator[tuple[str, Timing]]:
+        """The next nodes with steps that a node with steps leads to, and when.
+
+        Nodes without steps on the way are passed through, but for recurrences.
+        """
+        if not self.has_steps(name):
+            return
+        passages: dict[str, Passage] = {}
+        for use in uses.get(name, ()):
+            if self.has_steps(use.reader):
+                yield use.reader, self.timing(name, use)
+            else:
+                _join(passages, use.reader, self.passage(use))
+        if not passages:
+            return
+
+        def onward(name: str) -> list[str]:
+            return [u.reader for u in uses.get(name, ()) if not self.has_steps(u.reader)]
+
+        between = reachable(passages, onward)
+        repeated = cyclic_nodes(between, onward)
+        if repeated:
+            yield from (
+                (r, ANY_TIME)
+                for r in reachable(repeated, lambda n: [u.reader for u in uses.get(n, ())])
+            )
+            return
+        for middle in topological_sort(list(between), onward):
+            for use in uses.get(middle, ()):
+                passage = passages[middle].then(self.passage(use))
+                if self.has_steps(use.reader):
+                    ends = tuple(self.graph.nodes[n].domain.dims for n in (name, use.reader))
+                    yield use.reader, timing(self.space, self.dims, passage, (ends[0], ends[1]))
+                else:
+                    _join(passages, use.reader, passage)
+
+    def timing(self, name: str, use: OperandUse) -> Timing:
+        """When a node is read by another one; both have steps."""
+        if use not in self.known:
+            reader = self.graph.nodes[use.reader]
+            at = dict(zip(*self.access(use), strict=True))
+            own = all(at.get(d) == ix.Sym(d) for d in self.dims)
+            ends = self.graph.nodes[name].domain.dims, reader.domain.dims
+            self.known[use] = (
+                AT_ONCE if own else timing(self.space, self.dims, self.passage(use), ends)
+            )
+        return self.known[use]
+
+    def access(self, use: OperandUse) -> tuple[tuple[str, ...], tuple[ix.Entry, ...]]:
+        """The dimensions of what is accessed, and the entries: of a read, or of a branch's target.
+
+        A gradient belongs to the step of the losses that it is taken of.
+        """
+        reader = self.graph.nodes[use.reader]
+        edge = reader.inputs[use.slot]
+        if isinstance(reader.op, Merge):
+            return reader.domain.dims, reader.op.targets[use.slot]
+        dims = self.graph.nodes[edge.source].domain.dims
+        if not isinstance(reader.op, Gradient):
+            return dims, edge.entries
+        whole = _whole(self.graph, edge.source).entries
+        return dims, tuple(
+            ix.Sym(d) if d in reader.domain.dims else e for d, e in zip(dims, whole, strict=True)
+        )
+
+    def passage(self, use: OperandUse) -> Passage:
+        """Where the points that a node reads go."""
+        reader = self.graph.nodes[use.reader]
+        edge = reader.inputs[use.slot]
+        source = self.graph.nodes[edge.source].domain
+        _, entries = self.access(use)
+        if not isinstance(reader.op, Merge):
+            return reading(self.space, reader.domain, entries, source)
+        where = ix.conjunction(reader.domain.where, edge.guard)
+        written = Domain(reader.domain.dims, where)
+        return writing(self.space, source, reader.op.targets[use.slot], written)
+
+
+def _join(passages: dict[str, Passage], name: str, passage: Passage) -> None:
+    """Add a way to a node to those that there are."""
+    passages[name] = passages[name].joined(passage) if name in passages else passage
