@@ -152,6 +152,8 @@ def _statement(s: prog.ProgramStatement, indent: str) -> Iterator[str]:
         case prog.Effect(kind=kind, call=call, places=places, path=path):
             point_text = f"@({', '.join(map(spelled, call.point))})" if call.point else ""
             shown = ", ".join(p.name for p in places)
+            if s.conditional:
+                shown = f"{', '.join(p.name for p in places[:-1])} if {places[-1].name}"
             to = f' to "{path}"' if path else f" by {', '.join(s.rows[1:])}" if s.rows else ""
             yield f"{indent}{kind} {shown}{to} = {call.kernel}{point_text}({_cells(call.args)})"
         case prog.Free(cells=cells):

@@ -244,6 +244,11 @@ def save_twice(span: Span, path: str, when: str, place: Span) -> Diagnostic:
     )
 
 
+effect_condition = ErrorRow(
+    "RT107",
+    "the condition of `{word}` must be a bool at each point, not {what}",
+    "compare numbers, as in `when loss[i] > 10.0`, and reduce an axis with `any` or `all`",
+)
 save_repeats = ErrorRow(
     "RT104",
     "several points of `{dim}` are saved to one file",

@@ -66,7 +66,13 @@ def _product(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
 
 def condition(round: Round, frame: Frame, e: ast.Expression, what: str) -> ix.Expr:
     """An index condition. Raises `Failure` or `StillUnknown`."""
-    value = round.evaluate(frame, e)
+    return checked_condition(round, frame, e, round.evaluate(frame, e), what)
+
+
+def checked_condition(
+    round: Round, frame: Frame, e: ast.Expression, value: val.Value, what: str
+) -> ix.Expr:
+    """The value of `e` as an index condition. Raises `Failure` or `StillUnknown`."""
     if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     expr = as_expr(value)

@@ -223,6 +223,13 @@ class _ProgramChecker(DeclarationChecker):
         where = f"{effect.kind} of {', '.join(p.name for p in effect.places)}"
         self.require(effect.kind in EFFECTS, where, "is no effect")
         self.require(not effect.call.results, where, "has results")
+        values = effect.places[: len(effect.places) - effect.conditional]
+        fits = len(effect.places) >= effect.conditional and not any(
+            place.shape for place in effect.places[len(values) :]
+        )
+        self.require(fits, where, "has no condition")
+        fits = not effect.texts or (not effect.path and len(effect.texts) == len(values) + 1)
+        self.require(fits, where, "has texts for other values")
         dims = self.kernels[effect.call.kernel].dims
         self.require(len(dims) == len(effect.call.point), where, "is at no point")
         if effect.kind == "save" or effect.path:
