@@ -33,7 +33,7 @@ MISTAKES = (
     "y = x if t >= 1", "y = x[]", "y = {}", "y = {a: 1, a: 2}", "y = [1:2]", "y = f(a = 1, 2)",
     "y = f(a = 1, a = 2)", "y = x[t = 1, t = 2]", "y = x as f31", "y = x as 3", "y = x.3", "y = x.",
     "y = lambda x: x", "y = x[t = j in 3]",
-    "x = 3\nover = 2", "print = 3", "print a, b", 'print "loss", a', "print(a)", 'save a, b to "x"',
+    "x = 3\nover = 2", "print = 3", "print a, a + b", 'print "loss" a', "print(a)", 'save a, b to "x"',
     'save a "x"', "output a b", "while x: y = 1", "y = x[..., 0]", "x[t]: f32", "y := 3",
     "y = {a = 1}", "y[t] = x when t > 0 else 3", "dim t = 5", "dim t < T, s < S", "dim t, s < T",
     "input x: f32(3)", "input x[t]: [3]", "param w: f32[3] from w.npy", "from nn import softmax",

@@ -19,6 +19,7 @@ from tempoc.frontend.expressions.arithmetic import as_expr, binary_operation
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.effects import EffectOp, EffectPlace, Print, Save
+from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.symbolic import expr as ix
@@ -145,7 +146,7 @@ def _condition(
         if isinstance(value, val.Unknown):
             raise StillUnknown(value)
         if not isinstance(value, val.Ref) or value.type != TensorType(DType.BOOL):
-            what = str(value.type) if isinstance(value, val.Ref) else val.describe(value)
+            what = type_text(value.type) if isinstance(value, val.Ref) else val.describe(value)
             raise Failure(name_errors.effect_condition(part.span, word, what))
         both = value if holds is None else (holds, value)
         if isinstance(both, tuple):
