@@ -98,6 +98,14 @@ class Mod(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Quotient(Expr):
+    """``arg // max(1, divisor)`` with a divisor that is not constant; not affine."""
+
+    arg: Expr
+    divisor: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IndexMin(Expr):
     """The least of two or more expressions, sorted."""
 
@@ -288,6 +296,11 @@ def mod(a: Expr, k: int) -> Expr:
     return Mod(remainder, k)
 
 
+def quotient(a: Expr, by: Expr) -> Expr:
+    """``a // max(1, by)``, so that it has a value for all values of symbols."""
+    return floordiv(a, max(1, by.value)) if isinstance(by, Const) else Quotient(a, by)
+
+
 def minimum(*args: Expr) -> Expr:
     """The least; arguments that differ by a constant are merged."""
     return _extremum(IndexMin, args)
@@ -342,6 +355,9 @@ def interval(e: Expr) -> tuple[int | None, int | None]:
             return (None if a is None else a // k), (None if b is None else b // k)
         case Mod(divisor=k):
             return 0, k - 1
+        case Quotient(arg=x):
+            a, b = interval(x)
+            return (0 if a is not None and a >= 0 else a), (b if b is None or b >= 0 else 0)
         case IndexMin(args=args) | IndexMax(args=args):
             pick = min if isinstance(e, IndexMin) else max
             lows, highs = zip(*(interval(a) for a in args), strict=True)

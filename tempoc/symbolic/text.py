@@ -45,6 +45,9 @@ class ExprPrinter:
                 return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{k}", PRODUCT
             case ix.Mod(arg=a, divisor=k):
                 return f"{self.text(a, ATOM)}{self.gap}%{self.gap}{k}", PRODUCT
+            case ix.Quotient(arg=a, divisor=by):
+                left, right = self.text(a, ATOM), self.text(by, ATOM)
+                return f"{left}{self.gap}//{self.gap}{right}", PRODUCT
             case ix.IndexMin(args=args) | ix.IndexMax(args=args):
                 ordered = [self.text(a) for a in sorted(args, key=_place)]
                 return self.extremum("min" if isinstance(e, ix.IndexMin) else "max", ordered), ATOM
@@ -91,7 +94,7 @@ class ExprPrinter:
             # A leading minus binds more tightly than `//` and `%`.
             k, x = e.terms[0]
             minus[0] = (
-                f"({minus[0]})" if k == -1 and isinstance(x, (ix.FloorDiv, ix.Mod)) else minus[0]
+                f"({minus[0]})" if k == -1 and isinstance(x, _DIVISIONS) else minus[0]
             )
         add, sub = f"{self.gap}+{self.gap}", f"{self.gap}-{self.gap}"
         if not plus:
@@ -108,6 +111,7 @@ class ExprPrinter:
         return f"{k}{self._times}{self.text(x, strength)}"
 
 
+_DIVISIONS = (ix.FloorDiv, ix.Mod, ix.Quotient)
 _TIGHT, _SPACED = ExprPrinter(), ExprPrinter(gap=" ")
 
 

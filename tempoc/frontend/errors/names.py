@@ -72,6 +72,12 @@ bound_not_index = ErrorRow(
     "RT026", "the value of the bound `{name}` must be an index expression of other bounds"
 )
 
+bound_divisor = ErrorRow(
+    "RT054",
+    "the divisor `{text}` may be less than 1",
+    "divide by bounds, and by what is made of bounds and positive numbers with `+` and `*`",
+)
+
 
 def bound_cycle(span: Span, names: tuple[str, ...]) -> Diagnostic:
     """Bounds are derived from each other."""
