@@ -93,9 +93,7 @@ class ExprPrinter:
         if not plus and not e.const:
             # A leading minus binds more tightly than `//` and `%`.
             k, x = e.terms[0]
-            minus[0] = (
-                f"({minus[0]})" if k == -1 and isinstance(x, _DIVISIONS) else minus[0]
-            )
+            minus[0] = f"({minus[0]})" if k == -1 and isinstance(x, _DIVISIONS) else minus[0]
         add, sub = f"{self.gap}+{self.gap}", f"{self.gap}-{self.gap}"
         if not plus:
             first = [str(e.const)] if e.const else [f"-{minus.pop(0)}"]

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.declarations.defines import parse_define
+from tempoc.frontend.declarations.derived_bounds import extent_value
 from tempoc.frontend.declarations.module_scopes import Scopes
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import BAD, ConstantNumber, Unknown, Value, lift
+from tempoc.frontend.environment.values import ConstantNumber, Unknown, Value
 from tempoc.frontend.errors import lengths as ending_errors, names as name_errors
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.syntax import ast
@@ -117,7 +118,7 @@ def _value(
     After an error in a `-D` the value of the program is used, so that other errors are reported.
     """
     name = item.bound.name
-    value = _extent(scopes, scope, default)
+    value = extent_value(scopes, scope, default)
     if isinstance(value, Unknown):
         return None
     text = scopes.defines.get(name)
@@ -131,51 +132,6 @@ def _value(
         scopes.errors.add(name_errors.bound_size(default.span, name, e.value))
         return None
     return e
-
-
-def _extent(scopes: Scopes, scope: Scope, e: ast.Expression) -> Value:
-    """The value of an extent, in which `//` and `%` may have bounds as divisors.
-
-    That is known when a program is loaded, so only a bound can have such a value.
-    """
-    if isinstance(e, ast.Binary) and e.op in _INTEGER:
-        x, y = (as_expr(_extent(scopes, scope, side)) for side in (e.left, e.right))
-        if x is None or y is None or is_condition(x) or is_condition(y):
-            return scopes.evaluate(scope, e)
-        divides, by = e.op in ("//", "%"), scopes.universe.settled(y)
-        is_constant = isinstance(by, ix.Const)
-        if divides and not is_constant and not _is_divisor(by):
-            scopes.errors.add(name_errors.bound_divisor(e.right.span, e.right.span.text))
-            return BAD
-        positive = not isinstance(by, ix.Const) or by.value > 0
-        if (divides and not is_constant) or not (is_affine(x) and is_affine(y)):
-            if positive or not divides:
-                return lift(_INTEGER[e.op](x, by if divides else y))
-    return scopes.evaluate(scope, e)
-
-
-def _remainder(a: ix.Expr, by: ix.Expr) -> ix.Expr:
-    return ix.sub(a, ix.mul(by, ix.quotient(a, by)))
-
-
-_INTEGER = {
-    "+": ix.add, "-": ix.sub, "*": ix.mul, "//": ix.quotient, "%": _remainder
-}  # fmt: skip
-
-
-def _is_divisor(e: ix.Expr) -> bool:
-    """Whether an expression is made of bounds and numbers by `+` and `*`, so that it is positive."""
-    match e:
-        case ix.Sym():
-            return True
-        case ix.Const(value=value):
-            return value > 0
-        case ix.IndexSum(terms=terms, const=const):
-            return const >= 0 and all(c > 0 and _is_divisor(x) for c, x in terms)
-        case ix.IndexProduct(factors=factors):
-            return all(map(_is_divisor, factors))
-        case _:
-            return False
 
 
 def _overridden(

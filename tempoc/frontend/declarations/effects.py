@@ -141,7 +141,9 @@ def _condition(
         value = round.evaluate(frame.within(guard), part)
         if as_expr(value) is not None:
             what = f"the condition of `{word}`"
-            guard = ix.conjunction(guard, indices.checked_condition(round, frame, part, value, what))
+            guard = ix.conjunction(
+                guard, indices.checked_condition(round, frame, part, value, what)
+            )
             continue
         if isinstance(value, val.Unknown):
             raise StillUnknown(value)

@@ -69,7 +69,9 @@ def bound_size(span: Span, name: str, value: int) -> Diagnostic:
 
 
 bound_not_index = ErrorRow(
-    "RT026", "the value of the bound `{name}` must be an index expression of other bounds"
+    "RT026",
+    "the value of the bound `{name}` must be an index expression of other bounds",
+    "it is made of bounds and compile-time integers by `+ - * // %`, `min` and `max`",
 )
 
 bound_divisor = ErrorRow(
