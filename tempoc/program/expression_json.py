@@ -45,12 +45,10 @@ def to_json(e: Expr) -> object:
             return ["+", *parts, *([k] if k else [])]
         case ix.IndexProduct(factors=fs):
             return ["*", *map(to_json, fs)]
-        case ix.FloorDiv(arg=a, divisor=k):
-            return ["//", to_json(a), k]
+        case ix.FloorDiv(arg=a, divisor=k) | ix.Quotient(arg=a, divisor=k):
+            return ["//", to_json(a), to_json(ix.lift(k))]
         case ix.Mod(arg=a, divisor=k):
             return ["%", to_json(a), k]
-        case ix.Quotient(arg=a, divisor=by):
-            return ["//", to_json(a), to_json(by)]
         case ix.IndexMin(args=args):
             return ["min", *map(to_json, args)]
         case ix.IndexMax(args=args):

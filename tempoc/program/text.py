@@ -151,9 +151,7 @@ def _statement(s: prog.ProgramStatement, indent: str) -> Iterator[str]:
             yield f"{indent}{_cells(results)} = host {extern}{point_text}({_cells(args)})"
         case prog.Effect(kind=kind, call=call, places=places, path=path):
             point_text = f"@({', '.join(map(spelled, call.point))})" if call.point else ""
-            names = [p.name for p in places]
-            condition = f" if {names.pop()}" if s.conditional else ""
-            shown = (", ".join(names) or "text") + condition
+            shown = ", ".join(p.name for p in places)
             to = f' to "{path}"' if path else f" by {', '.join(s.rows[1:])}" if s.rows else ""
             yield f"{indent}{kind} {shown}{to} = {call.kernel}{point_text}({_cells(call.args)})"
         case prog.Free(cells=cells):

@@ -355,9 +355,6 @@ def interval(e: Expr) -> tuple[int | None, int | None]:
             return (None if a is None else a // k), (None if b is None else b // k)
         case Mod(divisor=k):
             return 0, k - 1
-        case Quotient(arg=x):
-            a, b = interval(x)
-            return (0 if a is not None and a >= 0 else a), (b if b is None or b >= 0 else 0)
         case IndexMin(args=args) | IndexMax(args=args):
             pick = min if isinstance(e, IndexMin) else max
             lows, highs = zip(*(interval(a) for a in args), strict=True)

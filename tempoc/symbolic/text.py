@@ -41,13 +41,11 @@ class ExprPrinter:
                 return self._sum(e)
             case ix.IndexProduct(factors=fs):
                 return self._times.join(self.text(f, ATOM) for f in fs), PRODUCT
-            case ix.FloorDiv(arg=a, divisor=k):
-                return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{k}", PRODUCT
+            case ix.FloorDiv(arg=a, divisor=k) | ix.Quotient(arg=a, divisor=k):
+                by = self.text(ix.lift(k), ATOM)
+                return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{by}", PRODUCT
             case ix.Mod(arg=a, divisor=k):
                 return f"{self.text(a, ATOM)}{self.gap}%{self.gap}{k}", PRODUCT
-            case ix.Quotient(arg=a, divisor=by):
-                left, right = self.text(a, ATOM), self.text(by, ATOM)
-                return f"{left}{self.gap}//{self.gap}{right}", PRODUCT
             case ix.IndexMin(args=args) | ix.IndexMax(args=args):
                 ordered = [self.text(a) for a in sorted(args, key=_place)]
                 return self.extremum("min" if isinstance(e, ix.IndexMin) else "max", ordered), ATOM

@@ -99,9 +99,7 @@ def is_affine(e: ix.Entry) -> bool:
     """Whether the expression is quasi-affine: free of products and quotients of symbols."""
     if isinstance(e, ix.Slice):
         return is_affine(e.lo) and is_affine(e.hi)
-    return not isinstance(e, (ix.IndexProduct, ix.Quotient)) and all(
-        is_affine(c) for c in children(e)
-    )
+    return not isinstance(e, ix.IndexProduct | ix.Quotient) and all(map(is_affine, children(e)))
 
 
 def substitute(e: ix.Expr, env: Mapping[str, ix.Expr]) -> ix.Expr:

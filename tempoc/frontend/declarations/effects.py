@@ -60,7 +60,7 @@ def _check_overlap(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _EffectItem:
     """What an item of an effect shows: the leaves of its value, with their names."""
 
     item: ast.Expression
@@ -136,7 +136,7 @@ def _condition(
     A conjunct is evaluated where the indices before it allow. Raises `Failure` or `StillUnknown`.
     """
     guard: ix.Expr = ix.TRUE
-    holds: val.Value | None = None
+    holds: val.Ref | None = None
     for part in _conjuncts(e):
         value = round.evaluate(frame.within(guard), part)
         if as_expr(value) is not None:
@@ -150,11 +150,11 @@ def _condition(
         if not isinstance(value, val.Ref) or value.type != TensorType(DType.BOOL):
             what = type_text(value.type) if isinstance(value, val.Ref) else val.describe(value)
             raise Failure(name_errors.effect_condition(part.span, word, what))
-        both = value if holds is None else (holds, value)
-        if isinstance(both, tuple):
-            both = binary_operation(round, frame.within(guard), "and", *both, part.span)
-        holds = both
-    assert holds is None or isinstance(holds, val.Ref)
+        if holds is not None:
+            both = binary_operation(round, frame.within(guard), "and", holds, value, part.span)
+            assert isinstance(both, val.Ref)
+            value = both
+        holds = value
     return guard, holds
 
 
@@ -169,7 +169,7 @@ def _conjuncts(e: ast.Expression | None) -> Iterator[ast.Expression]:
             yield e
 
 
-def _shown(round: Round, frame: Frame, e: ast.Expression, word: str) -> _Shown | None:
+def _shown(round: Round, frame: Frame, e: ast.Expression, word: str) -> _EffectItem | None:
     """What an item shows; `None` if that is unknown. Raises `Failure` for what cannot be shown."""
     base, value = base_name(e), round.evaluate(frame, e)
     if isinstance(value, val.Unknown):
@@ -187,11 +187,11 @@ def _shown(round: Round, frame: Frame, e: ast.Expression, word: str) -> _Shown |
         names.append(_name(refs[-1], ".".join((base, *path))))
         if refs[-1].type.dtype is DType.KEY:
             raise Failure(name_errors.effect_key(e.span, word))
-    return _Shown(item=e, base=base, value=value, refs=tuple(refs), names=tuple(names))
+    return _EffectItem(item=e, base=base, value=value, refs=tuple(refs), names=tuple(names))
 
 
 def _labels(
-    round: Round, frame: Frame, s: _Shown, dims: tuple[str, ...]
+    round: Round, frame: Frame, s: _EffectItem, dims: tuple[str, ...]
 ) -> Iterator[tuple[str, EffectPlace, str]]:
     """For each leaf its name, the point at which it is read, and which part of it is shown."""
     at = tuple(_place(r, n, dims) for r, n in zip(s.refs, s.names, strict=True))

@@ -224,12 +224,9 @@ class _ProgramChecker(DeclarationChecker):
         self.require(effect.kind in EFFECTS, where, "is no effect")
         self.require(not effect.call.results, where, "has results")
         values = effect.places[: len(effect.places) - effect.conditional]
-        fits = len(effect.places) >= effect.conditional and not any(
-            place.shape for place in effect.places[len(values) :]
-        )
-        self.require(fits, where, "has no condition")
-        fits = not effect.texts or (not effect.path and len(effect.texts) == len(values) + 1)
-        self.require(fits, where, "has texts for other values")
+        fits = len(effect.places) - len(values) == effect.conditional
+        fits = fits and len(effect.texts) in (0, len(values) + 1)
+        self.require(fits, where, "has texts or a condition for other values")
         dims = self.kernels[effect.call.kernel].dims
         self.require(len(dims) == len(effect.call.point), where, "is at no point")
         if effect.kind == "save" or effect.path:

@@ -44,18 +44,14 @@ def perform(
     effect: prog.Effect, env: Mapping[str, int], values: Many[HostArray], show: Show
 ) -> None:
     """Show the tensors of an effect at a point; ``env`` holds bounds and coordinates."""
-    places = effect.places
-    if effect.conditional:
-        *values, holds = values
-        places = places[:-1]
-        if not holds:
-            return
-    if not effect.path:
-        labels = tuple(_label(place, env) for place in places)
-        names = tuple(place.name for place in places)
-        show(Shown(names, labels, texts=effect.texts), values)
+    pairs = [*zip(effect.places, values, strict=True)]
+    if effect.conditional and not pairs.pop()[1]:
         return
-    pairs = zip(places, values, strict=True)
+    if not effect.path:
+        labels = tuple(_label(place, env) for place, _ in pairs)
+        names = tuple(place.name for place, _ in pairs)
+        show(Shown(names, labels, texts=effect.texts), [value for _, value in pairs])
+        return
     named = dict(part for place, value in pairs for part in _tensors(place, env, value))
     show(Shown(tuple(named), (), filled(effect.path, env)), tuple(named.values()))
 
@@ -122,12 +118,8 @@ class EffectSink:
 
     def __call__(self, shown: Shown, values: Many[HostArray]) -> None:
         """Perform one effect."""
-        if shown.texts:
-            write_notice(line(shown.texts, values))
-            return
         if not shown.path:
-            pairs = zip(shown.labels, values, strict=True)
-            write_notice("".join(f"{label} = {text(value, label)}\n" for label, value in pairs))
+            write_notice(lines(shown, values))
             return
         path = os.path.normpath(shown.path)
         if path in self.written:
@@ -138,10 +130,13 @@ class EffectSink:
         self.folder.write(path, dict(zip(shown.names, values, strict=True)))
 
 
-def line(texts: Many[str], values: Many[HostArray]) -> str:
-    """Values between texts, on one line whatever their shapes."""
-    parts = (" ".join(text(value).split()) for value in values)
-    return "".join(printed(t) + part for t, part in zip(texts, (*parts, "\n"), strict=True))
+def lines(shown: Shown, values: Many[HostArray]) -> str:
+    """A line for each value; with texts one line of all of them, whatever their shapes."""
+    if not shown.texts:
+        pairs = zip(shown.labels, values, strict=True)
+        return "".join(f"{label} = {text(value, label)}\n" for label, value in pairs)
+    parts = (*(" ".join(text(value).split()) for value in values), "\n")
+    return "".join(printed(t) + part for t, part in zip(shown.texts, parts, strict=True))
 
 
 def text(value: HostArray, label: str = "") -> str:

@@ -51,14 +51,14 @@ def _target(
         sources = (e.source for e in graph.nodes[name].inputs)
         return [s for s in sources if s.startswith(f"{merge.name}.")]
 
-    ways = [
+    reached = [
         target
         for edge, target in zip(merge.inputs, op.targets, strict=True)
         if node.name in reachable([edge.source], steps)
     ]
-    if len(ways) != 1 or any(n not in values for e in ways[0] for n in symbols(e)):
+    if len(reached) != 1 or any(n not in values for e in reached[0] for n in symbols(e)):
         return {}
-    pairs = zip(merge.domain.dims, ways[0], strict=True)
+    pairs = zip(merge.domain.dims, reached[0], strict=True)
     return {dim: evaluate(e, values) for dim, e in pairs}
 
 
