@@ -75,7 +75,7 @@ bound_not_index = ErrorRow(
 )
 
 bound_divisor = ErrorRow(
-    "RT054",
+    "RT055",
     "the divisor `{text}` may be less than 1",
     "divide by bounds, and by what is made of bounds and positive numbers with `+` and `*`",
 )
