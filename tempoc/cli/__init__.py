@@ -4,5 +4,5 @@ In: the command line. Out: text on standard output and error, an exit status. Co
 so that `check` and `--help` never wait for JAX or sympy.
 
 May import: base, codegen, diagnostics, driver, files, footprint, frontend, program,
-runtime, symbolic
+runtime, sdg, symbolic
 """

@@ -4,7 +4,8 @@ Grammar::
 
     op = + * min max and or        any number of arguments (min, max: at least one)
        | - < <= > >= == !=         two arguments
-       | // %                      two arguments, the second one a positive integer
+       | // %                      two arguments, the second one a positive integer; of //
+                                   any expression, which counts as 1 where it is less
        | not                       one argument
        | at                        a bound, then the point whose length is meant
 
@@ -44,8 +45,8 @@ def to_json(e: Expr) -> object:
             return ["+", *parts, *([k] if k else [])]
         case ix.IndexProduct(factors=fs):
             return ["*", *map(to_json, fs)]
-        case ix.FloorDiv(arg=a, divisor=k):
-            return ["//", to_json(a), k]
+        case ix.FloorDiv(arg=a, divisor=k) | ix.Quotient(arg=a, divisor=k):
+            return ["//", to_json(a), to_json(ix.lift(k))]
         case ix.Mod(arg=a, divisor=k):
             return ["%", to_json(a), k]
         case ix.IndexMin(args=args):
@@ -102,6 +103,8 @@ def _expression(data: object) -> Expr:
             return _MANY[op](*map(_expression, args))
         case ["//" | "%" as op, arg, int() as k] if type(k) is int and 0 < k < INTEGERS:
             return (ix.floordiv if op == "//" else ix.mod)(_expression(arg), k)
+        case ["//", arg, (str() | list()) as by]:
+            return ix.quotient(_expression(arg), _expression(by))
         case [str() as op, left, right] if op in _COMPARISONS:
             return ix.compare(op, _expression(left), _expression(right))  # type: ignore[arg-type]
         case ["not", arg]:

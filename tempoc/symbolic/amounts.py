@@ -109,4 +109,4 @@ def _term(k: int, x: ix.Expr) -> FormulaTerm:
 
 def _factor(e: ix.Expr) -> str:
     text = spelled(e)
-    return f"({text})" if isinstance(e, ix.FloorDiv | ix.Mod | ix.IndexSum) else text
+    return f"({text})" if isinstance(e, ix.FloorDiv | ix.Mod | ix.Quotient | ix.IndexSum) else text

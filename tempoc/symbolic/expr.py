@@ -98,6 +98,14 @@ class Mod(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Quotient(Expr):
+    """``arg // max(1, divisor)`` with a divisor that is not constant; not affine."""
+
+    arg: Expr
+    divisor: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IndexMin(Expr):
     """The least of two or more expressions, sorted."""
 
@@ -286,6 +294,11 @@ def mod(a: Expr, k: int) -> Expr:
     if low is not None and high is not None and low // k == high // k:
         return add(remainder, Const(-(low // k * k)))
     return Mod(remainder, k)
+
+
+def quotient(a: Expr, by: Expr) -> Expr:
+    """``a // max(1, by)``, so that it has a value for all values of symbols."""
+    return floordiv(a, max(1, by.value)) if isinstance(by, Const) else Quotient(a, by)
 
 
 def minimum(*args: Expr) -> Expr:

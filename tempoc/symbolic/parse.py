@@ -127,6 +127,8 @@ class _ExprReader:
         while op := self.accept("*", "//", "%"):
             if op == "*":
                 value = ix.mul(value, self.factor())
+            elif op == "//" and not self.next.isdigit():
+                value = ix.quotient(value, self.factor())
             else:
                 value = (ix.floordiv if op == "//" else ix.mod)(value, self.number())
         return value

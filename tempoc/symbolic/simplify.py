@@ -43,6 +43,8 @@ def polynomial(e: ix.Expr) -> sympy.Expr:
             return sympy.Max(*map(polynomial, args))
         case ix.FloorDiv(arg=arg, divisor=divisor):
             return sympy.floor(polynomial(arg) / divisor)
+        case ix.Quotient(arg=arg, divisor=by):
+            return sympy.floor(polynomial(arg) / polynomial(by))
         case ix.Mod(arg=arg, divisor=divisor):
             return sympy.Mod(polynomial(arg), divisor)
     raise TypeError(f"{type(e).__name__} is no number")

@@ -41,8 +41,9 @@ class ExprPrinter:
                 return self._sum(e)
             case ix.IndexProduct(factors=fs):
                 return self._times.join(self.text(f, ATOM) for f in fs), PRODUCT
-            case ix.FloorDiv(arg=a, divisor=k):
-                return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{k}", PRODUCT
+            case ix.FloorDiv(arg=a, divisor=k) | ix.Quotient(arg=a, divisor=k):
+                by = self.text(ix.lift(k), ATOM)
+                return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{by}", PRODUCT
             case ix.Mod(arg=a, divisor=k):
                 return f"{self.text(a, ATOM)}{self.gap}%{self.gap}{k}", PRODUCT
             case ix.IndexMin(args=args) | ix.IndexMax(args=args):
@@ -90,9 +91,7 @@ class ExprPrinter:
         if not plus and not e.const:
             # A leading minus binds more tightly than `//` and `%`.
             k, x = e.terms[0]
-            minus[0] = (
-                f"({minus[0]})" if k == -1 and isinstance(x, (ix.FloorDiv, ix.Mod)) else minus[0]
-            )
+            minus[0] = f"({minus[0]})" if k == -1 and isinstance(x, _DIVISIONS) else minus[0]
         add, sub = f"{self.gap}+{self.gap}", f"{self.gap}-{self.gap}"
         if not plus:
             first = [str(e.const)] if e.const else [f"-{minus.pop(0)}"]
@@ -108,6 +107,7 @@ class ExprPrinter:
         return f"{k}{self._times}{self.text(x, strength)}"
 
 
+_DIVISIONS = (ix.FloorDiv, ix.Mod, ix.Quotient)
 _TIGHT, _SPACED = ExprPrinter(), ExprPrinter(gap=" ")
 
 

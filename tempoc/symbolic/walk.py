@@ -39,6 +39,8 @@ def children(e: ix.Expr) -> tuple[ix.Expr, ...]:
             return point
         case ix.FloorDiv(arg=a) | ix.Mod(arg=a) | ix.Negation(arg=a):
             return (a,)
+        case ix.Quotient(arg=a, divisor=by):
+            return (a, by)
         case (
             ix.IndexMin(args=args)
             | ix.IndexMax(args=args)
@@ -94,10 +96,10 @@ def written_integers(e: ix.Expr) -> tuple[int, ...]:
 
 @lru_cache(MEMORY)
 def is_affine(e: ix.Entry) -> bool:
-    """Whether the expression is quasi-affine: free of products of symbols."""
+    """Whether the expression is quasi-affine: free of products and quotients of symbols."""
     if isinstance(e, ix.Slice):
         return is_affine(e.lo) and is_affine(e.hi)
-    return not isinstance(e, ix.IndexProduct) and all(is_affine(c) for c in children(e))
+    return not isinstance(e, ix.IndexProduct | ix.Quotient) and all(map(is_affine, children(e)))
 
 
 def substitute(e: ix.Expr, env: Mapping[str, ix.Expr]) -> ix.Expr:
@@ -123,6 +125,8 @@ def rebuilt(e: ix.Expr, change: Callable[[ix.Expr], ix.Expr]) -> ix.Expr:
             return ix.floordiv(change(a), k)
         case ix.Mod(arg=a, divisor=k):
             return ix.mod(change(a), k)
+        case ix.Quotient(arg=a, divisor=by):
+            return ix.quotient(change(a), change(by))
         case ix.IndexMin(args=args):
             return ix.minimum(*map(change, args))
         case ix.IndexMax(args=args):
@@ -217,6 +221,9 @@ def compiled(e: ix.Expr) -> CompiledExpr:
         case ix.Mod(arg=a, divisor=k):
             reduced = compiled(a)
             return lambda env: reduced(env) % k
+        case ix.Quotient(arg=a, divisor=by):
+            dividend, divisor = compiled(a), compiled(by)
+            return lambda env: dividend(env) // max(1, divisor(env))
         case ix.IndexMin(args=args) | ix.IndexMax(args=args):
             return _compiled_extremum(min if isinstance(e, ix.IndexMin) else max, args)
         case _:

@@ -37,6 +37,7 @@ FEATURES = [
         "guard with two dims|guarded equation|h[t+1] = f(h)|h[T-1] = ..; h[t] = f(h[t+1])",
         "h[t] = f(h[t-1])|indexing|integers|layers feed the next step|layout|mutual group",
         "nested iteration|nested steps|output of a part|part slice|prefix slice|print",
+        "print of a text|print when the data say so",
         "ragged tensor with a name|random|record state|record state from episode to episode",
         "reduction|reduction in time|scan|reduction of a whole dimension|shared bound",
         "shifted read|side by side|state reads its past|state: reset|state: strided",

@@ -101,7 +101,7 @@ def test_the_first_value_that_is_not_finite_is_named() -> None:
     text = program("sum(exp(a) * 2.) - 1.", "a", dtype="f32", shape="[2]")
     found = look(text, a=np.array([0, 100], np.float32))
     assert found is not None and found.code == "RT317"
-    assert found.message == "y.exp[1] becomes inf"
+    assert found.message == "`exp`[1] in y becomes inf"
     assert found.notes == ("of 100.0",)
     assert found.primary is not None and found.primary.span.text == "exp(a)"
     assert look(text, "overflow", a=np.array([0, 100], np.float32)) is None

@@ -31,7 +31,7 @@ class Lines:
     def __call__(self, shown: Shown, values: Sequence[HostArray]) -> None:
         """One effect."""
         data = tuple(np.asarray(v).tobytes().hex() for v in values)
-        self.found.append((*shown.labels, *shown.names, shown.path, *data))
+        self.found.append((*shown.labels, *shown.names, *shown.texts, shown.path, *data))
 
 
 def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,10 @@ from tests.symbolic.test_expr import EXPRESSIONS, POINTS
         "3-t//2",
         "(T+3)//4",
         "((T+3)//4)%2",
+        "T//B",
+        "-(T//B)",
+        "(T+3)//(2*B*t)",
+        "E*(T//(B+1))",
         "min(t+5, T)",
         "max(0, t-3)",
         "min(t, T)",
@@ -60,7 +64,7 @@ def test_round_trip(built) -> None:
         assert all(evaluate(read, env) == built[1](env) for env in POINTS)
 
 
-@pytest.mark.parametrize("text", ["t +", "(t", "t ** 2", "t // n", "1:2:x", "min t", "t ? 1", ""])
+@pytest.mark.parametrize("text", ["t +", "(t", "t ** 2", "t % n", "1:2:x", "min t", "t ? 1", ""])
 def test_nonsense_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse(text)

@@ -5,8 +5,10 @@ from typing import Any
 import click
 
 from tempoc.cli.options import options
+from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import parse_defines, parse_limits
 from tempoc.cli.reports.terminal import echo_notes
+from tempoc.cli.reports.verify import failing_checks, report_passed
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
@@ -21,6 +23,7 @@ from tempoc.runtime.report.streams import streams_kept
 @options.constant_options
 @options.limit_option
 @click.option("--float64", is_flag=True, help="Compute as if every float were f64.")
+@check_option
 @options.error_format_option
 def command(
     file: str,
@@ -28,11 +31,13 @@ def command(
     config: str | None,
     limits: tuple[str, ...],
     float64: bool,
+    checks: str,
     error_format: str,
     **given: Any,
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
     request = run_options(file, given, options.refuse)
+    looked_for = parse_checks(checks)
     chosen = Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
     compilation = Compilation.from_path(file, chosen)
     echo_notes(compilation.notes, error_format)
@@ -41,6 +46,7 @@ def command(
     check_targets(request, saves(graph))
     paths = request.extern_path, compilation.loaded.beside
     show = effect_sink(request)
-    with streams_kept():
-        outputs = evaluate_given(graph, data, *paths, float64=float64, show=show)
+    with streams_kept(), failing_checks():
+        outputs = evaluate_given(graph, data, *paths, float64=float64, show=show, checks=looked_for)
+    report_passed(looked_for)
     deliver(request, outputs)

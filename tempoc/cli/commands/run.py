@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from tempoc.cli.options import options
+from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import parse_defines, parse_limits, refuse_if_compiled
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.reference import CHECKS
 from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
 
@@ -31,13 +31,7 @@ from tempoc.runtime.options import RunOptions, run_options
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
-@click.option(
-    "--check",
-    "checks",
-    metavar="WHAT",
-    default="",
-    help="Find the first value that overflows (i32, i64) or is not finite: overflow,finite.",
-)
+@check_option
 @click.option(
     "--tune",
     is_flag=True,
@@ -93,15 +87,6 @@ class Reevaluation:
 
     verify: bool
     checks: tuple[str, ...]
-
-
-def parse_checks(text: str) -> tuple[str, ...]:
-    """`overflow,finite`: each once, in this order."""
-    words = [word.strip() for word in text.split(",")] if text else []
-    for word in words:
-        if word not in CHECKS:
-            options.refuse(f"--check knows {' and '.join(CHECKS)}, not '{word}'")
-    return tuple(check for check in CHECKS if check in words)
 
 
 def _run(request: RunOptions, compilation: Compilation | None, again: Reevaluation) -> int:

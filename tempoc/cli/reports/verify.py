@@ -1,6 +1,7 @@
 """`run --verify`: the compiled program against the reference evaluator."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tempoc.cli.reports.diagnostics import CheckFailed
 from tempoc.cli.reports.errors import outputs_differ
@@ -12,6 +13,23 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
 from tempoc.runtime.host.replay import Diverged, ReplayedCalls
 from tempoc.runtime.run import RunResult
+from tempoc.sdg.graph.errors import RefusedValue
+
+
+@contextmanager
+def failing_checks() -> Iterator[None]:
+    """Raises `CheckFailed` for a value that a check of the evaluator refuses."""
+    try:
+        yield
+    except RefusedValue as error:
+        raise CheckFailed(*error.diagnostics) from None
+
+
+def report_passed(checks: Sequence[str]) -> None:
+    """Say that nothing was found by some checks, if there are any."""
+    if checks:
+        echo(f"check: {' and '.join(checks)}: nothing found", err=True)
+
 
 MOST = 3
 """Calls with other arguments that are shown: what follows the first is mostly its consequence."""
@@ -47,8 +65,7 @@ def compare_with_reference(
         raise CheckFailed(outputs_differ([str(error)])) from None
     except DiagnosticError as error:
         raise CheckFailed(*error.diagnostics) from None
-    if checks:
-        echo(f"check: {' and '.join(checks)}: nothing found", err=True)
+    report_passed(checks)
     if not verify:
         return 0
     calls = [*replayed.differing[:MOST], *replayed.unmade()]

@@ -31,4 +31,6 @@ def to_effect(
             for name, entries, type_, part in zip(op.names, places, types, parts, strict=True)
         ),
         path=op.path if isinstance(op, Save) else "",
+        texts=op.texts if isinstance(op, Print) else (),
+        conditional=op.conditional,
     )

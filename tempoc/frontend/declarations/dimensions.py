@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.declarations.defines import parse_define
+from tempoc.frontend.declarations.derived_bounds import extent_value
 from tempoc.frontend.declarations.module_scopes import Scopes
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.scope import Scope
@@ -117,7 +118,7 @@ def _value(
     After an error in a `-D` the value of the program is used, so that other errors are reported.
     """
     name = item.bound.name
-    value: Value = scopes.evaluate(scope, default)
+    value = extent_value(scopes, scope, default)
     if isinstance(value, Unknown):
         return None
     text = scopes.defines.get(name)

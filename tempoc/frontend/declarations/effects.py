@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from tempoc.frontend.declarations.outputs import base_name
@@ -13,10 +15,12 @@ from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
+from tempoc.frontend.expressions.arithmetic import as_expr, binary_operation
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.effects import EffectOp, EffectPlace, Print, Save
-from tempoc.ops.definition.types import DType
+from tempoc.ops.definition.shapes import type_text
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -55,53 +59,53 @@ def _check_overlap(
     saved.append((path, here))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _EffectItem:
+    """What an item of an effect shows: the leaves of its value, with their names."""
+
+    item: ast.Expression
+    base: str
+    value: val.Value
+    refs: tuple[val.Ref, ...]
+    names: tuple[str, ...]
+
+
 def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Draft | None:
     word = "save" if isinstance(item, ast.SaveDecl) else "print"
-    base = base_name(item.value)
+    items = (item.value,) if isinstance(item, ast.SaveDecl) else item.items
+    values = [e for e in items if not isinstance(e, ast.String)]
+    base = base_name(values[0]) if values else "text"
     frame = Frame(
         scope=Scope("loop", parent=top.scope),
         path=(word, item.span.start),
         prefix=f"{word}.{base}",
         origin=DraftOrigin(span=item.span),
     )
-    guard: ix.Expr = ix.TRUE
-    if item.guard is not None:
-        guard = indices.condition(round, frame, item.guard, f"the condition of `{word}`")
+    guard, holds = _condition(round, frame, item.guard, word)
     frame = frame.within(guard)
-    value = round.evaluate(frame, item.value)
-    if isinstance(value, val.Unknown):
+    shown = [s for e in values if (s := _shown(round, frame, e, word)) is not None]
+    if len(shown) < len(values):
         return None
-    if not isinstance(
-        value, val.Ref | val.RecordValue | val.Listing | val.ConstantNumber | val.Index
-    ):
-        raise Failure(name_errors.output_value(item.value.span, val.describe(value)))
-    names: list[str] = []
-    refs: list[val.Ref] = []
-    for path, leaf in val.leaves(value):
-        if isinstance(leaf, val.Unknown):
-            return None
-        refs.append(apply.tensor(round, frame, leaf, item.value.span))
-        names.append(_name(refs[-1], ".".join((base, *path))))
-        if refs[-1].type.dtype is DType.KEY:
-            raise Failure(name_errors.effect_key(item.value.span, word))
+    if not values and holds is None:
+        holds = apply.tensor(round, frame, val.ConstantNumber(True), item.span)
+    refs = [*(r for s in shown for r in s.refs), *(() if holds is None else (holds,))]
     entry_names = [n for r in refs for e in r.entries for n in symbols(e)]
     dims = round.universe.ordered((*entry_names, *symbols(guard)))
     op: EffectOp
     if isinstance(item, ast.SaveDecl):
         _check_path(round, item.path, Domain(dims, guard))
-        stored = [_stored(r, n) for r, n in zip(refs, names, strict=True)]
+        stored = [_stored(r, n) for s in shown for r, n in zip(s.refs, s.names, strict=True)]
         titles, places = (tuple(part) for part in zip(*stored, strict=True))
         op = Save(names=titles, places=places if any(places) else (), path=item.path.value)
+    elif len(values) < len(items):
+        names = tuple(n for s in shown for n in s.names)
+        op = Print(names=names, texts=_texts(items, [len(s.refs) for s in shown]))
     else:
-        parts: tuple[str, ...] = ()
-        read = _tensor_part(round, frame, item.value)
-        at = tuple(_place(r, n, dims) for r, n in zip(refs, names, strict=True))
-        if read is not item.value:
-            at = _places(round, frame, read, dims, len(refs)) or at
-            names = [base for _ in refs]
-            part = item.value.span.text[len(read.span.text) :]
-            parts = tuple(".".join((part, *path)) for path, _ in val.leaves(value))
-        op = Print(names=tuple(names), places=at, parts=parts)
+        labels = [label for s in shown for label in _labels(round, frame, s, dims)]
+        titles, places, parts = (tuple(part) for part in zip(*labels, strict=True))
+        op = Print(names=titles, places=places, parts=parts if any(parts) else ())
+    if holds is not None:
+        op = _conditional(op)
     draft = Draft(
         hint=f"{word}.{base}",
         dims=dims,
@@ -115,6 +119,108 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
     )
     draft.inputs = [apply.wire(r) for r in refs]
     return round.add(draft)
+
+
+def _conditional(op: EffectOp) -> EffectOp:
+    """The effect with a last operand that says where it happens."""
+    op = replace(op, names=(*op.names, "when"), conditional=True)
+    op = replace(op, places=(*op.places, ())) if op.places else op
+    return replace(op, parts=(*op.parts, "")) if isinstance(op, Print) and op.parts else op
+
+
+def _condition(
+    round: Round, frame: Frame, e: ast.Expression | None, word: str
+) -> tuple[ix.Expr, val.Ref | None]:
+    """The conjuncts of a condition: those of indices, and those of data as a scalar bool.
+
+    A conjunct is evaluated where the indices before it allow. Raises `Failure` or `StillUnknown`.
+    """
+    guard: ix.Expr = ix.TRUE
+    holds: val.Ref | None = None
+    for part in _conjuncts(e):
+        value = round.evaluate(frame.within(guard), part)
+        if as_expr(value) is not None:
+            what = f"the condition of `{word}`"
+            guard = ix.conjunction(
+                guard, indices.checked_condition(round, frame, part, value, what)
+            )
+            continue
+        if isinstance(value, val.Unknown):
+            raise StillUnknown(value)
+        if not isinstance(value, val.Ref) or value.type != TensorType(DType.BOOL):
+            what = type_text(value.type) if isinstance(value, val.Ref) else val.describe(value)
+            raise Failure(name_errors.effect_condition(part.span, word, what))
+        if holds is not None:
+            both = binary_operation(round, frame.within(guard), "and", holds, value, part.span)
+            assert isinstance(both, val.Ref)
+            value = both
+        holds = value
+    return guard, holds
+
+
+def _conjuncts(e: ast.Expression | None) -> Iterator[ast.Expression]:
+    match e:
+        case None:
+            return
+        case ast.Binary(op="and", left=left, right=right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case _:
+            yield e
+
+
+def _shown(round: Round, frame: Frame, e: ast.Expression, word: str) -> _EffectItem | None:
+    """What an item shows; `None` if that is unknown. Raises `Failure` for what cannot be shown."""
+    base, value = base_name(e), round.evaluate(frame, e)
+    if isinstance(value, val.Unknown):
+        return None
+    if not isinstance(
+        value, val.Ref | val.RecordValue | val.Listing | val.ConstantNumber | val.Index
+    ):
+        raise Failure(name_errors.output_value(e.span, val.describe(value)))
+    names: list[str] = []
+    refs: list[val.Ref] = []
+    for path, leaf in val.leaves(value):
+        if isinstance(leaf, val.Unknown):
+            return None
+        refs.append(apply.tensor(round, frame, leaf, e.span))
+        names.append(_name(refs[-1], ".".join((base, *path))))
+        if refs[-1].type.dtype is DType.KEY:
+            raise Failure(name_errors.effect_key(e.span, word))
+    return _EffectItem(item=e, base=base, value=value, refs=tuple(refs), names=tuple(names))
+
+
+def _labels(
+    round: Round, frame: Frame, s: _EffectItem, dims: tuple[str, ...]
+) -> Iterator[tuple[str, EffectPlace, str]]:
+    """For each leaf its name, the point at which it is read, and which part of it is shown."""
+    at = tuple(_place(r, n, dims) for r, n in zip(s.refs, s.names, strict=True))
+    names, parts = s.names, ("",) * len(s.refs)
+    read = _tensor_part(round, frame, s.item)
+    if read is not s.item:
+        at = _places(round, frame, read, dims, len(s.refs)) or at
+        names = (s.base,) * len(s.refs)
+        part = s.item.span.text[len(read.span.text) :]
+        parts = tuple(".".join((part, *path)) for path, _ in val.leaves(s.value))
+    return zip(names, at, parts, strict=True)
+
+
+def _texts(items: Sequence[ast.Expression], counts: Sequence[int]) -> tuple[str, ...]:
+    """The texts before each value and after the last; ``counts`` are the values of each item.
+
+    Blanks stand between all that is shown, as in Python.
+    """
+    left, texts, blank = iter(counts), [""], ""
+    for item in items:
+        if isinstance(item, ast.String):
+            texts[-1] += blank + item.value
+        else:
+            for _ in range(next(left)):
+                texts[-1] += blank
+                texts.append("")
+                blank = " "
+        blank = " "
+    return tuple(texts)
 
 
 def _name(ref: val.Ref, name: str) -> str:

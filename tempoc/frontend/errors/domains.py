@@ -50,11 +50,19 @@ def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnosti
     )
 
 
-def tensor_index(span: Span, text: str, read: str, dim: str, bound: str) -> Diagnostic:
-    """A tensor as a temporal index of what is `read`, at a point of a dimension if not empty."""
+def tensor_index(
+    span: Span, text: str, read: str, dim: str, bound: str, divisor: str = ""
+) -> Diagnostic:
+    """A tensor as a temporal index of what is `read`, at a point of a dimension if not empty.
+
+    `divisor` is the index expression by which another one is divided there.
+    """
     where = f"{read or 'x'}[{dim} = {text} in 0:{bound}]" if dim else f"x[t = {text} in lo:hi]"
     help = f"write a data-dependent access, `{where}`, `{text}` an i32 tensor"
-    if "/" in text.replace("//", ""):
+    if divisor:
+        help = "divide by a compile-time integer, or use two dimensions: one for the quotient, "
+        help += f"and one below `{divisor}` for the remainder"
+    elif "/" in text.replace("//", ""):
         help = "a quotient is no integer: `//` rounds down"
     elif text.startswith('"'):
         help = f"a field is read by its name: `{read}.{text[1:-1]}`"

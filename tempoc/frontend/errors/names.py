@@ -69,7 +69,15 @@ def bound_size(span: Span, name: str, value: int) -> Diagnostic:
 
 
 bound_not_index = ErrorRow(
-    "RT026", "the value of the bound `{name}` must be an index expression of other bounds"
+    "RT026",
+    "the value of the bound `{name}` must be an index expression of other bounds",
+    "it is made of bounds and compile-time integers by `+ - * // %`, `min` and `max`",
+)
+
+bound_divisor = ErrorRow(
+    "RT055",
+    "the divisor `{text}` may be less than 1",
+    "divide by bounds, and by what is made of bounds and positive numbers with `+` and `*`",
 )
 
 
@@ -245,6 +253,11 @@ def save_twice(span: Span, path: str, when: str, place: Span) -> Diagnostic:
     )
 
 
+effect_condition = ErrorRow(
+    "RT109",
+    "the condition of `{word}` must be a bool at each point, not {what}",
+    "compare numbers, as in `when loss[i] > 10.0`, and reduce an axis with `any` or `all`",
+)
 save_repeats = ErrorRow(
     "RT104",
     "several points of `{dim}` are saved to one file",

@@ -95,12 +95,15 @@ def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic
 
 def needs_index(span: Span, what: str, value: val.Value) -> Diagnostic:
     """An extent or the like must be an index expression."""
-    return error(
-        "RT068",
-        f"{what} must be an index expression, not {val.describe(value)}",
-        span,
-        "index expressions are made of integers, dimensions, bounds, `+ - * // %`, `min` and `max`",
+    help = (
+        "index expressions are made of integers, dimensions, bounds, `+ - * // %`, `min` and `max`"
     )
+    if "//" in span.text or "%" in span.text:
+        help = "a divisor is a compile-time integer, but a dimension may be that long: "
+        text = span.text.strip("[]")
+        help += f"`dim k < K = {'...' if ',' in text else text}`, and then `K`"
+    message = f"{what} must be an index expression, not {val.describe(value)}"
+    return error("RT068", message, span, help)
 
 
 def no_field(

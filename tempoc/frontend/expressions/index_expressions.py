@@ -37,7 +37,8 @@ def checked_index(
         raise StillUnknown(value)
     if expr is None:
         bound = round.universe.dim(dim).bound if dim else ""
-        raise Failure(domain_errors.tensor_index(e.span, e.span.text, read, dim, bound))
+        by = _divisor(round, frame, e)
+        raise Failure(domain_errors.tensor_index(e.span, e.span.text, read, dim, bound, by))
     if is_condition(expr):
         raise Failure(domain_errors.condition_index(e.span, e.span.text))
     if not is_affine(expr):
@@ -46,6 +47,14 @@ def checked_index(
     if isinstance(expr, ix.Const):
         apply.check_number(expr.value, DType.I32, e.span)
     return expr
+
+
+def _divisor(round: Round, frame: Frame, e: ast.Expression) -> str:
+    """The text of the divisor of a quotient or remainder of index expressions; else empty."""
+    if not (isinstance(e, ast.Binary) and e.op in ("//", "%")):
+        return ""
+    sides = (as_expr(round.evaluate(frame, side)) for side in (e.left, e.right))
+    return "" if None in sides else e.right.span.text
 
 
 def _product(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
@@ -66,7 +75,13 @@ def _product(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
 
 def condition(round: Round, frame: Frame, e: ast.Expression, what: str) -> ix.Expr:
     """An index condition. Raises `Failure` or `StillUnknown`."""
-    value = round.evaluate(frame, e)
+    return checked_condition(round, frame, e, round.evaluate(frame, e), what)
+
+
+def checked_condition(
+    round: Round, frame: Frame, e: ast.Expression, value: val.Value, what: str
+) -> ix.Expr:
+    """The value of `e` as an index condition. Raises `Failure` or `StillUnknown`."""
     if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     expr = as_expr(value)

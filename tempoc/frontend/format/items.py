@@ -90,7 +90,8 @@ def _result(node: ast.OutputDecl | ast.SaveDecl | ast.PrintDecl) -> Doc:
             path = quoted(node.path.value)
             return _guarded(concat("save ", expression(node.value), f" to {path}"), node.guard)
         case ast.PrintDecl():
-            return _guarded(concat("print ", expression(node.value)), node.guard)
+            shown = _listed("print ", [expression(item) for item in node.items])
+            return _guarded(shown, node.guard)
     assert_never(node)
 
 

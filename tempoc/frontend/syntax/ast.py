@@ -426,9 +426,9 @@ class SaveDecl(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintDecl(SyntaxNode):
-    """`print value when guard`."""
+    """`print item, item when guard`."""
 
-    value: Expression
+    items: tuple[Expression, ...]
     guard: Expression | None = None
 
 

@@ -157,9 +157,13 @@ class ItemActions(ExpressionActions):
         )
 
     def print(self, c: list[Any]) -> ast.PrintDecl:
-        """`print x when e`."""
-        self.check_item("print", c[1])
-        return ast.PrintDecl(span=self.span(c), value=c[1], guard=after(c, "when"))
+        """`print "text", x when e`."""
+        guard = after(c, "when")
+        items = tuple(item for item in nodes(c) if item is not guard)
+        if not any(isinstance(item, ast.String) for item in items):
+            for item in items:
+                self.check_item("print", item)
+        return ast.PrintDecl(span=self.span(c), items=items, guard=guard)
 
     def check_item(self, word: str, value: ast.Expression) -> None:
         """A result is a name with brackets and fields after it."""

@@ -221,12 +221,11 @@ untyped_param = ErrorRow(
 
 def not_an_item(span: Span, word: str, inner: str = "") -> Diagnostic:
     """An expression after `output`, `save` or `print`; `inner` is what stands in parentheses."""
-    return error(
-        "RT012",
-        f"`{word}` takes a tensor, one of its points or a slice, not an expression",
-        span,
-        f"write `{word} {inner}`" if inner else "give the expression a name with an equation",
-    )
+    help = f"write `{word} {inner}`" if inner else "give the expression a name with an equation"
+    if word == "print" and not inner:
+        help += ', or put a text before it: `print "it is", ...`'
+    message = f"`{word}` takes a tensor, one of its points or a slice, not an expression"
+    return error("RT012", message, span, help)
 
 
 # RT013 to RT019: files

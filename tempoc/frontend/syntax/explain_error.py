@@ -112,10 +112,10 @@ def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic |
     if len(before) < 2 or _open_bracket(before) or not layout.ends_value(before[-1]):
         return None
     first, value = str(before[0]), str(before[1])
-    if token == "," and first in ("print", "save", "assume"):
+    if token == "," and first in ("save", "assume"):
         return statement_errors.one_value(span, first, value if before[1].type == "NAME" else "x")
-    if first == "output" and _starts(token):
-        return statement_errors.no_comma(span, value, str(token))
+    if first in ("output", "print") and _starts(token):
+        return statement_errors.no_comma(span, first, value, str(token))
     if first == "save" and token.type == "STRING":
         return statement_errors.no_to(span, value, str(token))
     if token == "else" and "when" in before:

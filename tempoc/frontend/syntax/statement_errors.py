@@ -46,7 +46,7 @@ def bad_start(span: Span, word: str) -> Diagnostic:
 
 
 def one_value(span: Span, word: str, name: str) -> Diagnostic:
-    """`print a, b`."""
+    """`save a, b`, `assume a, b`."""
     help = f"write a statement for each value: `{word} {name}`, and another one"
     if word == "assume":
         help = "join the conditions by `and`, or write a statement for each"
@@ -54,7 +54,11 @@ def one_value(span: Span, word: str, name: str) -> Diagnostic:
     return error("RT001", f"`{word}` takes one {what}", span, help)
 
 
-no_comma = ErrorRow("RT001", "outputs are separated by commas", "write `output {first}, {second}`")
+no_comma = ErrorRow(
+    "RT001",
+    "what stands after `{word}` is separated by commas",
+    "write `{word} {first}, {second}`",
+)
 no_to = ErrorRow(
     "RT001", "`save` needs `to` before the name of the file", "write `save {name} to {file}`"
 )

@@ -15,10 +15,11 @@ from tempoc.ops.definition.operator import (
     EmittedValues,
     Emitter,
     Op,
+    OperandError,
     ShapeFacts,
 )
 from tempoc.ops.definition.shapes import require
-from tempoc.ops.definition.types import TensorType, Types
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic import expr as ix
 
 EffectPlace = tuple[tuple[str, ix.Entry], ...]
@@ -30,18 +31,22 @@ class EffectOp(Op):
     """Tensors given to the outside, each under a name; the names are those of a tree's leaves.
 
     ``places`` are the points at which they were read, if these matter. ``turn`` is the place
-    in the source among all effects and calls of host functions.
+    in the source among all effects and calls of host functions. ``conditional``: the last operand
+    is a bool, and nothing happens where it is false.
     """
 
     names: tuple[str, ...]
     places: tuple[EffectPlace, ...] = ()
     turn: int = 0
+    conditional: bool = False
 
     differentiable = pure = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Nothing results."""
         require(args, len(self.names), self.name)
+        if self.conditional and args[-1] != TensorType(DType.BOOL):
+            raise OperandError(f"the condition of {self.name} is {args[-1]}, not bool")
         return ()
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -58,9 +63,12 @@ class Print(EffectOp):
     """``loss[i=10] = 0.1234`` on standard error; ``places`` says what stands in the brackets.
 
     ``parts`` are what was taken of the tensors there, if not all, as in the source (``[0]``).
+    With ``texts`` it is one line, without brackets: the texts stand before each value and after
+    the last.
     """
 
     parts: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     name = "print"
 

@@ -66,5 +66,7 @@ def _product(
             return ix.floordiv(inner(arg), k)
         case ix.Mod(divisor=k):
             return ix.Const(k - 1 if greatest else 0)
+        case ix.Quotient(arg=arg) if is_positive(arg):
+            return inner(arg) if greatest else ix.ZERO
         case _:
             raise ValueError("numbers that may be negative have products without a limit")

@@ -51,7 +51,8 @@ class Space:
     def context(self) -> isl.Set:
         """The facts about the bounds, as a set of parameters.
 
-        Of one that is a product of others it is known only that it is at least 1.
+        Of one that is a product of others it is known only that it is at least 1, of a quotient
+        of others that it is no larger than what is divided.
         """
         at = self.frame.coordinates(())
         facts = [ix.compare(">=", ix.Sym(b.name), ix.Const(1)) for b in self.universe.bounds]
@@ -59,6 +60,11 @@ class Space:
             ix.compare("<=" if b.until else "==", ix.Sym(b.name), b.value)
             for b in self.universe.bounds
             if b.value is not None and is_affine(b.value)
+        ]
+        facts += [
+            ix.compare("<=", ix.Sym(b.name), b.value.arg)
+            for b in self.universe.bounds
+            if isinstance(b.value, ix.Quotient) and is_affine(b.value.arg)
         ]
         return self.frame.condition(ix.conjunction(*facts, *self.universe.assumptions), at).params()
 

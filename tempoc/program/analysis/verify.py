@@ -223,6 +223,10 @@ class _ProgramChecker(DeclarationChecker):
         where = f"{effect.kind} of {', '.join(p.name for p in effect.places)}"
         self.require(effect.kind in EFFECTS, where, "is no effect")
         self.require(not effect.call.results, where, "has results")
+        values = effect.places[: len(effect.places) - effect.conditional]
+        fits = len(effect.places) - len(values) == effect.conditional
+        fits = fits and len(effect.texts) in (0, len(values) + 1)
+        self.require(fits, where, "has texts or a condition for other values")
         dims = self.kernels[effect.call.kernel].dims
         self.require(len(dims) == len(effect.call.point), where, "is at no point")
         if effect.kind == "save" or effect.path:

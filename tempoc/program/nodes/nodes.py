@@ -162,7 +162,9 @@ class Effect:
 
     ``kind`` is ``print`` (lines on standard error) or ``save`` (one file; ``{i}`` in ``path``
     stands for an index of the point). A print in a region adds the step of the region's loop and
-    its tensors as rows to the stores ``rows``; the runner prints them after each call.
+    its tensors as rows to the stores ``rows``; the runner prints them after each call. With
+    ``texts`` it prints one line: a text before each value, and one after the last. If it is
+    ``conditional``, the last tensor is a bool, and nothing happens where it is false.
     """
 
     kind: str
@@ -170,6 +172,8 @@ class Effect:
     places: tuple[EffectTensor, ...]
     path: str = ""
     rows: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.render import printed
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.files import OutputFolder
@@ -27,12 +28,13 @@ _HOLE = re.compile(r"\{(\w+)\}")
 class Shown:
     """An effect at a point: the names of its tensors, and the file that they are saved to.
 
-    Without a ``path`` they are printed, under ``labels`` (``loss[i=10]``).
+    Without a ``path`` they are printed, under ``labels`` (``loss[i=10]``) or between ``texts``.
     """
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
     path: str = ""
+    texts: tuple[str, ...] = ()
 
 
 Show = Callable[[Shown, Many[HostArray]], None]
@@ -42,12 +44,14 @@ def perform(
     effect: prog.Effect, env: Mapping[str, int], values: Many[HostArray], show: Show
 ) -> None:
     """Show the tensors of an effect at a point; ``env`` holds bounds and coordinates."""
-    if not effect.path:
-        labels = tuple(_label(place, env) for place in effect.places)
-        names = tuple(place.name for place in effect.places)
-        show(Shown(names, labels), values)
+    pairs = [*zip(effect.places, values, strict=True)]
+    if effect.conditional and not pairs.pop()[1]:
         return
-    pairs = zip(effect.places, values, strict=True)
+    if not effect.path:
+        labels = tuple(_label(place, env) for place, _ in pairs)
+        names = tuple(place.name for place, _ in pairs)
+        show(Shown(names, labels, texts=effect.texts), [value for _, value in pairs])
+        return
     named = dict(part for place, value in pairs for part in _tensors(place, env, value))
     show(Shown(tuple(named), (), filled(effect.path, env)), tuple(named.values()))
 
@@ -115,8 +119,7 @@ class EffectSink:
     def __call__(self, shown: Shown, values: Many[HostArray]) -> None:
         """Perform one effect."""
         if not shown.path:
-            pairs = zip(shown.labels, values, strict=True)
-            write_notice("".join(f"{label} = {text(value, label)}\n" for label, value in pairs))
+            write_notice(lines(shown, values))
             return
         path = os.path.normpath(shown.path)
         if path in self.written:
@@ -125,6 +128,15 @@ class EffectSink:
             raise RunError(errors.saved_elsewhere(str(self.directory / path)))
         self.written[path] = None
         self.folder.write(path, dict(zip(shown.names, values, strict=True)))
+
+
+def lines(shown: Shown, values: Many[HostArray]) -> str:
+    """A line for each value; with texts one line of all of them, whatever their shapes."""
+    if not shown.texts:
+        pairs = zip(shown.labels, values, strict=True)
+        return "".join(f"{label} = {text(value, label)}\n" for label, value in pairs)
+    parts = (*(" ".join(text(value).split()) for value in values), "\n")
+    return "".join(printed(t) + part for t, part in zip(shown.texts, parts, strict=True))
 
 
 def text(value: HostArray, label: str = "") -> str:

@@ -13,8 +13,9 @@ from tempoc.base.arrays import np
 from tempoc.ops.definition.dtype_text import dtype_of
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.types import DType
+from tempoc.sdg.evaluation.source_names import source_tensor
 from tempoc.sdg.graph import errors
-from tempoc.sdg.graph.graph import Node
+from tempoc.sdg.graph.graph import Graph, Node
 
 OVERFLOW, FINITE = "overflow", "finite"
 _SIGNED = (DType.I8, DType.I32, DType.I64)
@@ -23,13 +24,13 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedOp:
-    """An operator that has been applied: ``label`` is ``h[t=3]``, ``values`` are those of ``at``.
+    """An operator that has been applied; ``values`` are those of bounds and dimensions.
 
     ``raw`` are its results before they got the dtypes of the node's types, which ``results`` have.
     """
 
+    graph: Graph
     node: Node
-    label: str
     args: tuple[Array, ...]
     raw: tuple[Array, ...]
     results: tuple[Array, ...]
@@ -71,7 +72,7 @@ def _check_overflow(applied: AppliedOp) -> None:
         if wrong.any():
             at = _first(wrong)
             raise errors.overflows(
-                _element(applied.label, at),
+                _element(applied, at),
                 dtype_of(result.dtype).value,
                 float(wide[at]),
                 int(limits.max),
@@ -88,7 +89,7 @@ def _check_finite(applied: AppliedOp) -> None:
         if not _is_finite(result):
             at = _first(~np.isfinite(result.astype(np.float64)))
             raise errors.not_finite(
-                _element(applied.label, at),
+                _element(applied, at),
                 float(result[at]),
                 _operands(applied.args, result.shape, at),
                 applied.node.span,
@@ -103,8 +104,11 @@ def _first(wrong: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(wrong)[0])
 
 
-def _element(label: str, at: tuple[int, ...]) -> str:
-    return f"{label}{list(at)}" if at else label
+def _element(applied: AppliedOp, at: tuple[int, ...]) -> str:
+    """The element in terms of the program: `h[t=3][0]`, `div`[0] in h[t=3]."""
+    label, is_whole = source_tensor(applied.graph, applied.node, applied.values)
+    part = str(list(at)) if at else ""
+    return f"{label}{part}" if is_whole else f"`{applied.node.op.name}`{part} in {label}"
 
 
 def _operands(args: tuple[Array, ...], shape: tuple[int, ...], at: tuple[int, ...]) -> str:

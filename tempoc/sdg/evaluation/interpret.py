@@ -295,10 +295,14 @@ class _Evaluation:
         results = self.conformed(instance, raw, at)
         if self.watch is not watch_nothing:
             settled = node.op.settle(args, self.operand_types(node))
-            label, values = self.label(instance), at.values
             self.watch(
                 AppliedOp(
-                    node=node, label=label, args=settled, raw=raw, results=results, values=values
+                    graph=self.graph,
+                    node=node,
+                    args=settled,
+                    raw=raw,
+                    results=results,
+                    values=at.values,
                 )
             )
         return results

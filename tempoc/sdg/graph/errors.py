@@ -68,19 +68,21 @@ def cannot_evaluate(name: str, why: str, span: Span | None) -> DiagnosticError:
 # ---------------------------------------------------------------- checked values
 
 
+class RefusedValue(DiagnosticError):
+    """A value that a check of an evaluation looks for."""
+
+
 def overflows(
     label: str, dtype: str, exact: float, last: int, operands: str, span: Span | None
-) -> DiagnosticError:
+) -> RefusedValue:
     """RT316: an integer is too large for its dtype; `exact` is what it should be."""
     help = f"{dtype} ends at {last}, where it wraps around: compute in floating point"
     help += ", or in i64" if dtype == "i32" else ""
     message = f"{label} overflows {dtype}: it would be {exact:.15g}"
-    return DiagnosticError(error("RT316", message, span, help, notes=(operands,) * bool(operands)))
+    return RefusedValue(error("RT316", message, span, help, notes=(operands,) * bool(operands)))
 
 
-def not_finite(label: str, value: float, operands: str, span: Span | None) -> DiagnosticError:
+def not_finite(label: str, value: float, operands: str, span: Span | None) -> RefusedValue:
     """RT317: a value is NaN or infinite, though its operands are not."""
     help = "keep the operands where the operation is defined, for example with where or maximum"
-    return DiagnosticError(
-        error("RT317", f"{label} becomes {value}", span, help, notes=(operands,))
-    )
+    return RefusedValue(error("RT317", f"{label} becomes {value}", span, help, notes=(operands,)))

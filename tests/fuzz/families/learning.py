@@ -177,7 +177,15 @@ def effects(sketch: Sketch) -> None:
     x = sketch.pick(known)
     guard = Expression(sketch, Scope(x.dims)).guard()
     sketch.note("print")
-    sketch.lines.append(f"print {sketch.at(x.name, x.dims)} when {guard}")
+    shown = sketch.at(x.name, x.dims)
+    if sketch.chance(0.3):
+        sketch.note("print of a text")
+        shown = f'"at", {", ".join(x.dims)}, "it is", {shown}, 2 * {shown}'
+    if x.dtype == "f32" and sketch.chance(0.4):
+        sketch.note("print when the data say so")
+        element = sketch.at(x.name, x.dims)
+        guard += f" and sum({element}) > 0.37" if x.shape else f" and {element} > 0.37"
+    sketch.lines.append(f"print {shown} when {guard}")
 
 
 def assumed(sketch: Sketch) -> None:

@@ -24,6 +24,7 @@ from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
 from tests.support.generators.mixes import endings, mixes
 from tests.support.generators.programs import Program, programs
+from tests.whole.device.test_prints import DATA
 from tests.whole.externs.test_effects import TRAIN
 from tests.whole.test_generated import COMMON
 from tests.whole.until.test_until_each import MANY
@@ -82,7 +83,7 @@ output loss, w[I-1] as w, noise
 """
 FIXED = {
     "nested": NESTED, "growing": GROWING, "until": UNTIL, "each": MANY, "points": POINTS,
-    "adam": ADAM, "effects": TRAIN,
+    "adam": ADAM, "effects": TRAIN, "data": DATA,
 }  # fmt: skip
 
 

@@ -105,9 +105,33 @@ print positive
 print a[t][0, 1]
 output a
 """
+DATA = """dim i < I
+dim t < T
+input x[t]: i32
+a[i, 0] = x[0] + i
+a[i, t] = 3 * a[i, t-1] % 1000 + x[t] when t >= 1
+far[0] = a[0, T-1]
+far[i] = far[i-1] % 500 + a[i, T-1] when i >= 1
+print "at", i, t, "it is", a[i, t], far[i] > 300 when t % 2 == 0 and a[i, t] % 3 != 1
+print a[i, t], x when t >= 1 and a[i, t] > a[i, t-1] and a[i, t] % 2 == 0
+print "large" when a[i, t] > 700
+print "twice", 2 * far[i], "rows", a[i, 0:2] if T >= 2 else 0 when far[i] % 2 == 1
+print far[i] when far[i] > 1000000
+print "end"
+output far
+"""
+LENGTH = """dim t < T until stop
+input c0: i32
+c[0] = c0 + 27
+c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)
+stop[t] = c[t] > 100
+print "even", c[t] when c[t] % 2 == 0
+print "peak", max(c[0:t+1]), "of", T, "steps" when stop[t]
+output c[T-1] as last
+"""
 PROGRAMS = {
     "several": SEVERAL, "layers": LAYERS, "inner": INNER, "outer": OUTER, "until": UNTIL,
-    "each": EACH, "back": BACK, "types": TYPES,
+    "each": EACH, "back": BACK, "types": TYPES, "data": DATA, "length": LENGTH,
 }  # fmt: skip
 
 

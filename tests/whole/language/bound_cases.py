@@ -239,3 +239,45 @@ def steps_of_epochs(E: int, N: int, x: Array) -> Any:
         "cost": np.array(costs), "last": last, "epoch": np.sum(costs) * np.arange(E),
         "halved": halved,
     }  # fmt: skip
+
+
+@case(
+    CASES,
+    """
+    dim e < E
+    dim n < N
+    dim b < B
+    dim q < Q = N // B
+    dim i < I = E * (N // B)
+    dim r < R = N % B + 1
+    dim c < C = (N + B - 1) // B
+    dim m < M = min(N // (2 * B + 1), 2) + 1
+    input x[n]: f32[3]
+    input y[b]: f32
+    row = x[n = q * size(y[0:B], 0) + b in 0:N]
+    step = i % Q
+    w[0] = zeros([3])
+    w[i+1] = w[i] - 0.1 * grad(cost, w)
+    cost[i] = sum((w[i] - mean(row[q = step[i] in 0:Q, b = 0:B], axis = 0)) ** 2)
+    first = cumsum(x[q], axis = 0)
+    late[r] = x[n = N - R + r in 0:N]
+    chunk[c] = c * C + M
+    count[e, m] = m + e
+    output cost, first, late, chunk, count
+    """,
+    {"E": 1, "N": 2, "B": 2},
+    {"E": 3, "N": 5, "B": 2},
+    {"E": 2, "N": 7, "B": 3},
+    {"E": 2, "N": 7, "B": 1},
+)
+def batches_of_a_size_given_at_run_time(E: int, N: int, B: int, x: Array, y: Array) -> Any:
+    Q, w, costs = N // B, np.zeros(3), []
+    for i in range(E * Q):
+        gap = w - x[i % Q * B : (i % Q + 1) * B].mean(0)
+        costs.append(np.sum(gap**2))
+        w = w - 0.2 * gap
+    R, C, M = N % B + 1, -(-N // B), min(N // (2 * B + 1), 2) + 1
+    return {
+        "cost": np.array(costs), "first": np.cumsum(x[:Q], axis=1), "late": x[N - R :],
+        "chunk": np.arange(C) * C + M, "count": np.arange(E)[:, None] + np.arange(M),
+    }  # fmt: skip

@@ -156,6 +156,23 @@ assume F > 3 and F < 2
 """,
         ["RT027 1", "RT025 3", "RT026 4", "RT026 5", "RT024 9", "RT035 10", "RT035 11", "RT036 12"],
     ),
+    "divisors": (
+        """dim n < N
+dim b < B
+dim p < P = N // (B - 1)
+dim q < Q = N % min(B, 3)
+dim r < R = N // B // 0
+dim s < S = N // n
+dim t < T = -(N // B)
+input x[n]: f32
+y[n] = x[n // B] + x[n % (2 * B)] + x[(n + N) // 2 // B]
+z = zeros([N // B])
+""",
+        [
+            "RT055 3 `(B - 1)`", "RT055 4", "RT026 5", "RT026 6", "RT026 7", "RT123 9 `n // B`",
+            "RT123 9 `n % (2 * B)`", "RT123 9 `(n + N) // 2 // B`", "RT068 10",
+        ],
+    ),
     "constants": (
         "const A = B\nconst B = A + 1\nconst C = x\nconst E = 1 / 0\nconst F = \"a\" + 1\n",
         ["RT029 1 `A`", "RT020 3 `x`", "RT064 4", "RT065 5"],
