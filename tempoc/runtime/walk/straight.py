@@ -10,11 +10,12 @@ from typing import Any
 
 from tempoc.program.analysis.traversal import kernel_numbers, statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import used_stores
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,8 @@ class StraightCall:
     """The only kernel call of a program, at a point.
 
     ``operands`` and ``results`` are stores; of operands in ``zeros`` that function makes the array.
-    ``straight`` are the given stores whose host arrays can be passed as they are.
+    ``straight`` are the given stores whose host arrays can be passed as they are. ``ends``: the
+    last result is no store but the lengths that the call found out, on which no output depends.
     """
 
     kernel: Callable[..., Sequence[Any]]
@@ -31,6 +33,7 @@ class StraightCall:
     zeros: Mapping[str, Callable[[], Any]]
     results: tuple[str, ...]
     straight: frozenset[str]
+    ends: bool
 
 
 def straight_call(
@@ -43,21 +46,26 @@ def straight_call(
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
-    It neither checks anything nor ends a length, and all stores are single cells of fixed size.
-    ``single_calls`` are the blocks that run as one call each, by their kernels.
+    It checks nothing, all stores are single cells of fixed size, and if it ends a length, no output
+    and no condition around it depends on that. ``single_calls`` are the blocks that run as one call each, by their kernels.
     """
     nodes: list[prog.Call | prog.Block] = []
+    found_out = bounds_set_by_run(program.bounds, program.lengths)
+    if any(_depends(output, layouts[output.store], found_out) for output in program.outputs):
+        return None
     for item in flattened(program.tree, single_calls):
-        match _taken(item, bounds):
+        match _taken(item, bounds, found_out):
             case prog.Call() | prog.Block() as node:
                 nodes += [node] if _computes(node, given) else []
             case None | prog.Free():
                 pass
             case _:
                 return None
-    if len(nodes) != 1 or nodes[0].endings:
+    if len(nodes) != 1:
         return None
     (node,) = nodes
+    if node.endings and isinstance(node, prog.Call):
+        return None
     number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
@@ -84,12 +92,33 @@ def straight_call(
         },
         results=results,
         straight=direct_inputs(program, single_calls),
+        ends=bool(node.endings),
     )
 
 
-def _taken(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> prog.ProgramStatement | None:
-    """A guarded statement itself; ``None`` where its condition fails."""
-    while isinstance(s, prog.Guard):
+def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str]) -> bool:
+    """Whether what an output takes of its store depends on lengths that the run finds out.
+
+    Which point is read of a key does not matter where the store is one cell.
+    """
+    entries = dict(zip(output.dims, output.entries, strict=True))
+    ends: list[ix.Expr] = [*output.shape]
+    for dim, entry in entries.items():
+        if isinstance(entry, prog.OutputSpan):
+            ends += [entry.lower, entry.upper]
+        elif dim in layout.axes:
+            ends.append(entry)
+    return any(not {*symbols(e)}.isdisjoint(lengths) for e in ends)
+
+
+def _taken(
+    s: prog.ProgramStatement, bounds: Mapping[str, int], lengths: Collection[str]
+) -> prog.ProgramStatement | None:
+    """A guarded statement itself; ``None`` where its condition fails.
+
+    Still guarded where that depends on ``lengths``.
+    """
+    while isinstance(s, prog.Guard) and {*symbols(s.condition)}.isdisjoint(lengths):
         if not evaluate(s.condition, bounds):
             return None
         s = s.body
