@@ -47,7 +47,8 @@ def straight_call(
     """The call of a program that is nothing else; ``None`` if it is more.
 
     It checks nothing, all stores are single cells of fixed size, and if it ends a length, no output
-    and no condition around it depends on that. ``single_calls`` are the blocks that run as one call each, by their kernels.
+    and no condition around it depends on that. ``single_calls`` are the blocks that run as one call
+    each, by their kernels.
     """
     nodes: list[prog.Call | prog.Block] = []
     found_out = bounds_set_by_run(program.bounds, program.lengths)
