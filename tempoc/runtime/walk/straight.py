@@ -46,27 +46,25 @@ def straight_call(
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
-    It checks nothing, all stores are single cells of fixed size, and if it ends a length, no output
-    and no condition around it depends on that. ``single_calls`` are the blocks that run as one call
-    each, by their kernels.
+    It checks nothing, all stores are single cells of fixed size, and if it ends a length, it has
+    no condition, and no output depends on that. ``single_calls`` are the blocks that run as one
+    call each, by their kernels.
     """
     nodes: list[prog.Call | prog.Block] = []
-    found_out = bounds_set_by_run(program.bounds, program.lengths)
-    if any(_depends(output, layouts[output.store], found_out) for output in program.outputs):
-        return None
+    ended = bounds_set_by_run(program.bounds, program.lengths)
     for item in flattened(program.tree, single_calls):
-        match _taken(item, bounds, found_out):
-            case prog.Call() | prog.Block() as node:
-                nodes += [node] if _computes(node, given) else []
+        match item if ended else _taken(item, bounds):
+            case prog.Block() as node:
+                nodes.append(node)
+            case prog.Call(endings=()) as node:
+                nodes += [node] if any(cell.store not in given for cell in node.results) else []
             case None | prog.Free():
                 pass
             case _:
                 return None
-    if len(nodes) != 1:
+    if len(nodes) != 1 or any(_depends(o, layouts[o.store], ended) for o in program.outputs):
         return None
     (node,) = nodes
-    if node.endings and isinstance(node, prog.Call):
-        return None
     number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
@@ -74,9 +72,8 @@ def straight_call(
         return None
     read = dict.fromkeys(output.store for output in program.outputs)
     used = (layouts[name] for name in (*read, *operands, *results))
-    if any(not store.is_single or store.group >= 0 or store.away for store in used):
-        return None
-    if not {*read} <= {*results, *given} or not given.isdisjoint(results):
+    fixed = all(store.is_single and store.group < 0 and not store.away for store in used)
+    if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
     expressions = (
         node.point if isinstance(node, prog.Call) else (*map(ix.Sym, node.point), *node.lengths)
@@ -102,33 +99,20 @@ def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str
 
     Which point is read of a key does not matter where the store is one cell.
     """
-    entries = dict(zip(output.dims, output.entries, strict=True))
-    ends: list[ix.Expr] = [*output.shape]
-    for dim, entry in entries.items():
-        if isinstance(entry, prog.OutputSpan):
-            ends += [entry.lower, entry.upper]
-        elif dim in layout.axes:
-            ends.append(entry)
+    ends = [*output.shape]
+    for dim, e in zip(output.dims, output.entries, strict=True):
+        span = isinstance(e, prog.OutputSpan)
+        ends += [e.lower, e.upper] if span else [e] if dim in layout.axes else []
     return any(not {*symbols(e)}.isdisjoint(lengths) for e in ends)
 
 
-def _taken(
-    s: prog.ProgramStatement, bounds: Mapping[str, int], lengths: Collection[str]
-) -> prog.ProgramStatement | None:
-    """A guarded statement itself; ``None`` where its condition fails.
-
-    Still guarded where that depends on ``lengths``.
-    """
-    while isinstance(s, prog.Guard) and {*symbols(s.condition)}.isdisjoint(lengths):
+def _taken(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> prog.ProgramStatement | None:
+    """A guarded statement itself; ``None`` where its condition fails."""
+    while isinstance(s, prog.Guard):
         if not evaluate(s.condition, bounds):
             return None
         s = s.body
     return s
-
-
-def _computes(node: prog.Call | prog.Block, given: frozenset[str]) -> bool:
-    """Whether a call computes anything that is not given."""
-    return isinstance(node, prog.Block) or any(cell.store not in given for cell in node.results)
 
 
 def _operands(node: prog.Call | prog.Block) -> tuple[str, ...] | None:
