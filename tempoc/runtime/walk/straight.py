@@ -101,8 +101,10 @@ def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str
     """
     ends = [*output.shape]
     for dim, e in zip(output.dims, output.entries, strict=True):
-        span = isinstance(e, prog.OutputSpan)
-        ends += [e.lower, e.upper] if span else [e] if dim in layout.axes else []
+        if isinstance(e, prog.OutputSpan):
+            ends += [e.lower, e.upper]
+        elif dim in layout.axes:
+            ends.append(e)
     return any(not {*symbols(e)}.isdisjoint(lengths) for e in ends)
 
 
