@@ -79,15 +79,12 @@ def straight_call(
         node.point if isinstance(node, prog.Call) else (*map(ix.Sym, node.point), *node.lengths)
     )
     point = tuple(evaluate(e, bounds) for e in expressions)
+    made = [layouts[name] for name in operands if name not in given]
     return StraightCall(
         kernel=kernels[number],
         at=backend.constant(point) if point else (),
         operands=operands,
-        zeros={
-            name: partial(backend.zeros, layouts[name].shape, layouts[name].dtype, program.tuning)
-            for name in operands
-            if name not in given
-        },
+        zeros={s.name: partial(backend.zeros, s.shape, s.dtype, program.tuning) for s in made},
         results=results,
         straight=direct_inputs(program, single_calls),
         ends=bool(node.endings),
