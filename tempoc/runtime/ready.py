@@ -291,8 +291,7 @@ def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) 
         array = f"take{k}({cell})"
         array = f"apart({array}, ({user_arrays}))" if shared else array
         outputs.append(f"output{k}: {array}")
-    lines.append(
-        f"{''.join(f'{r}, ' for r in results.values())}= kernel({', '.join(['at', *args])})"
-    )
+    taken = [*results.values(), *(["_"] if direct.call.ends else [])]
+    lines.append(f"{''.join(f'{r}, ' for r in taken)}= kernel({', '.join(['at', *args])})")
     lines.append(f"return {{{', '.join(outputs)}}}")
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

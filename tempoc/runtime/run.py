@@ -214,11 +214,14 @@ def _run_directly(
     direct: DirectRun,
     settings: Settings,
 ) -> RunResult | None:
-    """A run as one call on the arrays of the caller; ``None`` if they need conversion."""
+    """A run as one call on the arrays of the caller; ``None`` if they need conversion.
+
+    ``None``, too, if it ends lengths, which the result has to say.
+    """
     prepared, call = direct.prepared, direct.call
     for traced in loaded.traced:
         traced.bounds = bounds
-    if direct.arguments is None:
+    if direct.arguments is None or call.ends:
         return None
     arrays: list[Any] = [zeros() if (zeros := call.zeros.get(s)) else None for s in call.operands]
     user_arrays = []

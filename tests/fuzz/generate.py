@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.fuzz.families.learning import LEARNING
+from tests.fuzz.families.lengths import iteration
 from tests.fuzz.families.models import MODELS
 from tests.fuzz.families.sequences import SEQUENCES
 from tests.fuzz.families.states import state
@@ -40,7 +41,9 @@ def program(seed: int, number: int) -> Program:
         kind = sketch.random.random()
         if kind < 0.42:
             state(sketch)
-        elif kind < 0.53:
+        elif kind < 0.46:
+            iteration(sketch)
+        elif kind < 0.54:
             sketch.pick(MODELS)(sketch)
         elif kind < 0.82:
             sketch.pick(SEQUENCES)(sketch)
@@ -112,14 +115,10 @@ def inputs(sketch: Sketch) -> None:
 def ends(sketch: Sketch) -> None:
     """What decides the length of a dimension that ends."""
     for d in [d for d in sketch.dims.values() if d.until]:
-        first = next(iter(sketch.dims))
-        own = sketch.ordered((d.name, *((first,) if sketch.chance(0.6) else ())))
-        own = own if own[-1] == d.name else (d.name,)
-        start = {k: "0" for k in sketch.dims if k not in own}
+        start = {k: "0" for k in sketch.dims if k != d.name}
         value = f"sum({sketch.at('x0', (*sketch.dims,), start)})"
         limit = sketch.pick(("0.2", "0.6", "-0.4"))
-        sketch.note("until for each point" if len(own) > 1 else "until")
-        sketch.lines.append(f"{sketch.at(d.until, own)} = {value} > {limit}")
+        sketch.lines.append(f"{sketch.at(d.until, (d.name,))} = {value} > {limit}")
 
 
 def choose_outputs(sketch: Sketch) -> None:
@@ -144,13 +143,14 @@ def choose_outputs(sketch: Sketch) -> None:
 
 def bounds(sketch: Sketch) -> tuple[dict[str, int], ...]:
     """Three choices of odd and mixed bounds; the first is of ones now and then."""
-    known = [d.bound for d in sketch.dims.values() if d.value]
-    free = list(dict.fromkeys(d.bound for d in sketch.dims.values() if d.bound not in known))
+    dims = (*sketch.dims.values(), *sketch.hidden)
+    known = [d.bound for d in dims if d.value]
+    free = list(dict.fromkeys(d.bound for d in dims if d.bound not in known))
     chosen: list[dict[str, int]] = []
     while len(chosen) < 3:
         sizes = {b: sketch.pick(SIZES if chosen else (1, 1, 2)) for b in free}
         total = 1
-        for d in sketch.dims.values():
+        for d in dims:
             size = sizes.get(d.bound, 3 if d.value.isdigit() else sizes.get("T", 3))
             total *= size
         if total <= MOST:

@@ -58,6 +58,10 @@ class Sketch:
 
     random: Random
     dims: dict[str, Dim] = field(default_factory=dict)
+    hidden: list[Dim] = field(default_factory=list)
+    """Dimensions that only their own part of the program reads."""
+    lengths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Over what the length of a dimension varies: at another point there it is another one."""
     head: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     tensors: list[Tensor] = field(default_factory=list)
@@ -106,6 +110,8 @@ class Sketch:
         """An access that is inside the domain, wherever the scope's dimensions are."""
         chosen = {d: self.point(d, scope) for d in tensor.dims}
         chosen |= {k: v for k, v in (entries or {}).items() if k in chosen}
+        own = [d for k in tensor.dims for d in self.lengths.get(k, ()) if d in scope.dims]
+        chosen |= {d: d for d in own}
         moved = {d: e for d, e in chosen.items() if e != d}
         if not moved and self.chance(0.6):
             return tensor.name
@@ -187,6 +193,6 @@ class Sketch:
     def text(self) -> str:
         """The program, with the outputs that there are now."""
         modules = [f"import {', '.join(self.modules)}"] if self.modules else []
-        dims = [d.line for d in self.dims.values()]
+        dims = [d.line for d in (*self.dims.values(), *self.hidden)]
         lines = [*modules, *dims, *self.head, *self.functions.values(), *self.lines]
         return "\n".join([*lines, "output " + ", ".join(self.outputs), ""])

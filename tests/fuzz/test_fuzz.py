@@ -43,7 +43,9 @@ FEATURES = [
         "shifted read|side by side|state reads its past|state: reset|state: strided",
         "state with further equations|state with outer dims|stdlib|strided branches",
         "strided slice|suffix slice|table|training loop|triangle|unindexed equation|until",
-        "until for each point|when t >= 1|where|window slice|x[t] = c when t < 2; x[t+1] = n",
+        "iteration with a length|iteration with a length for each point",
+        "iteration within an iteration|iterations hand on a state",
+        "when t >= 1|where|window slice|x[t] = c when t < 2; x[t+1] = n",
     )
     for feature in line.split("|")
 ]

@@ -67,6 +67,30 @@ def same(found, wanted):
         np.testing.assert_array_equal(found[name], value)
 
 
+ROOTS = """
+dim i < I
+dim k < K until stop
+input a[i]: f32
+x[i, 0] = a
+x[i, k+1] = 0.5 * (x + a / x)
+stop[i, k] = abs(x * x - a) < 1e-5 * a
+root[i] = x[i, K-1]
+steps[i] = K
+output root, steps
+"""
+
+
+def test_lengths_that_stay_on_the_device(tmp_path, runs):
+    directory = compiled(tmp_path, ROOTS)
+    step = ready(directory, {"K": 20})
+    for scale in (1, 100, 1e-3, 1):
+        a = scale * (1 + np.arange(5, dtype=np.float32))
+        wanted = run(directory, {"K": 20}, {"a": a})
+        same(step({"a": a}), wanted.outputs)
+        assert wanted.bounds["K"] == max(wanted.outputs["steps"]) < 20
+    assert len(runs) == 1
+
+
 @pytest.mark.parametrize(
     ("program", "kernels", "counts"),
     [(SCAN, SCAN_KERNELS, (1, 1, 1, 2, 3, 3)), (RNN, RNN_KERNELS, (1, 2, 3, 4, 5, 6))],

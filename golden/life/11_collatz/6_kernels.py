@@ -67,6 +67,14 @@ def taken_if(condition, step, carry):
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 
 
+def selected_if(condition, step, carry):
+    """``taken_if``; a small step is computed in any case, so that XLA can fuse it with others."""
+    if sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry)) > 32768:
+        return taken_if(condition, step, carry)
+    chosen = lambda new, old: jnp.where(condition, new, old)
+    return jax.tree.map(chosen, step(carry), carry)
+
+
 def loop_t(at, c, odd_now2, odd_past, *, steps=None):
     """t from at[0] on, at[1] steps; the loop of one, c_1, odd_now."""
     T_end = jnp.int32(0)
@@ -85,7 +93,7 @@ def loop_t(at, c, odd_now2, odd_past, *, steps=None):
             (c,) = carry
             (c,) = c_1((t,), c)
             return (c,)
-        (c,) = taken_if(t < T - 1, taken, (c,))
+        (c,) = selected_if(t < T - 1, taken, (c,))
         odd_now2, odd_past_new = odd_now((t,), c, odd_past)
         odd_past = jnp.where(t + 1 < T, odd_past_new, odd_past)
         return t + 1, (c, odd_now2, odd_past, T_end)
@@ -115,7 +123,7 @@ def block(at, start, *, T_max):
             (c,) = carry
             (c,) = c_1((t,), c)
             return (c,)
-        (c,) = taken_if(t < T - 1, taken, (c,))
+        (c,) = selected_if(t < T - 1, taken, (c,))
         odd_now2, odd_past_new = odd_now((t,), c, odd_past)
         odd_past = jnp.where(t + 1 < T, odd_past_new, odd_past)
         return t + 1, (c, odd_now2, odd_past, T_end)

@@ -215,6 +215,14 @@ def taken_if(condition, step, carry):
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 
 
+def selected_if(condition, step, carry):
+    """``taken_if``; a small step is computed in any case, so that XLA can fuse it with others."""
+    if sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry)) > 32768:
+        return taken_if(condition, step, carry)
+    chosen = lambda new, old: jnp.where(condition, new, old)
+    return jax.tree.map(chosen, step(carry), carry)
+
+
 def loop_i(
     at, loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, x, label,
     loss_d_loss_objective_mean_div, slope_add_mul2, length2, enough_mul2, *, steps=None, N, I, J, K,
@@ -263,7 +271,7 @@ def loop_i(
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = taken_if(i < I - 1, taken2, (w,))
+        (w,) = selected_if(i < I - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
@@ -325,7 +333,7 @@ def block(at, label, x, *, N, I, J, K):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = taken_if(i < I - 1, taken2, (w,))
+        (w,) = selected_if(i < I - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(

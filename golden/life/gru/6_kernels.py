@@ -751,6 +751,14 @@ def taken_if(condition, step, carry):
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 
 
+def selected_if(condition, step, carry):
+    """``taken_if``; a small step is computed in any case, so that XLA can fuse it with others."""
+    if sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry)) > 32768:
+        return taken_if(condition, step, carry)
+    chosen = lambda new, old: jnp.where(condition, new, old)
+    return jax.tree.map(chosen, step(carry), carry)
+
+
 def loop_i(
     at, h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
     loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
@@ -815,7 +823,7 @@ def loop_i(
             (h,) = carry
             (h,) = h_1((i,), state, h, T=T)
             return (h,)
-        (h,) = taken_if(i >= 1, taken, (h,))
+        (h,) = selected_if(i >= 1, taken, (h,))
         if T >= 2:
             (h_rows2,) = h_rows(
                 (i,), h, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,

@@ -29,6 +29,7 @@ REGION_HELPERS = {
     "first_fault": prelude.FIRST_FAULT,
     "with_row": prelude.WITH_ROW,
     "taken_if": prelude.TAKEN_IF,
+    "selected_if": prelude.selected_if(MODEL.copied_bytes),
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,

@@ -109,6 +109,22 @@ def taken_if(condition, step, carry):
 '''
 """Stands in front of regions in which something is done only sometimes."""
 
+
+def selected_if(most: int) -> str:
+    """Stands in front of regions in which all steps but one do something.
+
+    The function computes it in that one, too, if it changes ``most`` bytes at most.
+    """
+    return f'''\
+def selected_if(condition, step, carry):
+    """``taken_if``; a small step is computed in any case, so that XLA can fuse it with others."""
+    if sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry)) > {most}:
+        return taken_if(condition, step, carry)
+    chosen = lambda new, old: jnp.where(condition, new, old)
+    return jax.tree.map(chosen, step(carry), carry)
+'''
+
+
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""

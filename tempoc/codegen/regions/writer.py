@@ -10,6 +10,7 @@ from typing import assert_never
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
+from tempoc.codegen.regions.branches import is_selected
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.prints import print_kernels
@@ -36,7 +37,7 @@ class RegionWriter(RegionNames):
     ``fixed`` are the constant bounds, ``ends`` the lengths that the region ends, ``end_names`` the
     variables that carry these; ``row_names`` those that carry rows, by the kernel of a print,
     at steps of the loop over ``root``. ``live_out`` are the stores that are live after the
-    statement that is being written.
+    statement that is being written, ``around`` is the innermost loop of the device around it.
     """
 
     fixed: Mapping[str, int]
@@ -50,6 +51,7 @@ class RegionWriter(RegionNames):
     row_names: dict[str, str] = field(default_factory=dict)
     checked: bool = False
     root: str = ""
+    around: prog.Loop | None = None
 
     def begin(self, s: prog.ProgramStatement) -> None:
         """Choose the names of the function, and write the initial values of ends and faults."""
@@ -189,8 +191,10 @@ class RegionWriter(RegionNames):
         carried = self.carried_names(loop, after)
         if not carried:
             return
+        around, self.around = self.around, loop
         with self.with_live_out(after):
             self.fori_loop(loop, carried, depth, root)
+        self.around = around
 
     def fori_loop(self, loop: prog.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A ``lax.fori_loop`` that carries these arrays."""
@@ -303,7 +307,9 @@ class RegionWriter(RegionNames):
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
-        self.assign_carry(depth, carried, lambda carry: f"taken_if({condition}, {branch}, {carry})")
+        function = "selected_if" if is_selected(guard, self.around, self.context) else "taken_if"
+        call = f"{function}({condition}, {branch}, "
+        self.assign_carry(depth, carried, lambda carry: f"{call}{carry})")
         self.refresh_lengths(guard.body, depth)
 
     def split_static(self, condition: ix.Expr) -> tuple[ix.Expr | None, ix.Expr]:

@@ -10,11 +10,12 @@ from typing import Any
 
 from tempoc.program.analysis.traversal import kernel_numbers, statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import used_stores
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,8 @@ class StraightCall:
     """The only kernel call of a program, at a point.
 
     ``operands`` and ``results`` are stores; of operands in ``zeros`` that function makes the array.
-    ``straight`` are the given stores whose host arrays can be passed as they are.
+    ``straight`` are the given stores whose host arrays can be passed as they are. ``ends``: the
+    last result is no store but the lengths that the call found out, on which no output depends.
     """
 
     kernel: Callable[..., Sequence[Any]]
@@ -31,6 +33,7 @@ class StraightCall:
     zeros: Mapping[str, Callable[[], Any]]
     results: tuple[str, ...]
     straight: frozenset[str]
+    ends: bool
 
 
 def straight_call(
@@ -43,19 +46,23 @@ def straight_call(
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
-    It neither checks anything nor ends a length, and all stores are single cells of fixed size.
-    ``single_calls`` are the blocks that run as one call each, by their kernels.
+    It checks nothing, all stores are single cells of fixed size, and if it ends a length, it has
+    no condition, and no output depends on that. ``single_calls`` are the blocks that run as one
+    call each, by their kernels.
     """
     nodes: list[prog.Call | prog.Block] = []
+    ended = bounds_set_by_run(program.bounds, program.lengths)
     for item in flattened(program.tree, single_calls):
-        match _taken(item, bounds):
-            case prog.Call() | prog.Block() as node:
-                nodes += [node] if _computes(node, given) else []
+        match item if ended else _taken(item, bounds):
+            case prog.Block() as node:
+                nodes.append(node)
+            case prog.Call(endings=()) as node:
+                nodes += [node] if any(cell.store not in given for cell in node.results) else []
             case None | prog.Free():
                 pass
             case _:
                 return None
-    if len(nodes) != 1 or nodes[0].endings:
+    if len(nodes) != 1 or any(_depends(o, layouts[o.store], ended) for o in program.outputs):
         return None
     (node,) = nodes
     number = kernel_numbers(program)[node.kernel]
@@ -65,26 +72,37 @@ def straight_call(
         return None
     read = dict.fromkeys(output.store for output in program.outputs)
     used = (layouts[name] for name in (*read, *operands, *results))
-    if any(not store.is_single or store.group >= 0 or store.away for store in used):
-        return None
-    if not {*read} <= {*results, *given} or not given.isdisjoint(results):
+    fixed = all(store.is_single and store.group < 0 and not store.away for store in used)
+    if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
     expressions = (
         node.point if isinstance(node, prog.Call) else (*map(ix.Sym, node.point), *node.lengths)
     )
     point = tuple(evaluate(e, bounds) for e in expressions)
+    made = [layouts[name] for name in operands if name not in given]
     return StraightCall(
         kernel=kernels[number],
         at=backend.constant(point) if point else (),
         operands=operands,
-        zeros={
-            name: partial(backend.zeros, layouts[name].shape, layouts[name].dtype, program.tuning)
-            for name in operands
-            if name not in given
-        },
+        zeros={s.name: partial(backend.zeros, s.shape, s.dtype, program.tuning) for s in made},
         results=results,
         straight=direct_inputs(program, single_calls),
+        ends=bool(node.endings),
     )
+
+
+def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str]) -> bool:
+    """Whether what an output takes of its store depends on lengths that the run finds out.
+
+    Which point is read of a key does not matter where the store is one cell.
+    """
+    ends = [*output.shape]
+    for dim, e in zip(output.dims, output.entries, strict=True):
+        if isinstance(e, prog.OutputSpan):
+            ends += [e.lower, e.upper]
+        elif dim in layout.axes:
+            ends.append(e)
+    return any(not {*symbols(e)}.isdisjoint(lengths) for e in ends)
 
 
 def _taken(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> prog.ProgramStatement | None:
@@ -94,11 +112,6 @@ def _taken(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> prog.ProgramS
             return None
         s = s.body
     return s
-
-
-def _computes(node: prog.Call | prog.Block, given: frozenset[str]) -> bool:
-    """Whether a call computes anything that is not given."""
-    return isinstance(node, prog.Block) or any(cell.store not in given for cell in node.results)
 
 
 def _operands(node: prog.Call | prog.Block) -> tuple[str, ...] | None:

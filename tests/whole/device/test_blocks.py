@@ -102,6 +102,19 @@ def test_a_run_is_one_call_without_stores() -> None:
     assert call is not None and not call.zeros
 
 
+HALVED = "dim k < K until stop\ninput a: f32\nx[0] = a\nx[k+1] = 0.5 * x\nstop = x < 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "is_one"), [("x[K-1]", True), ("x[0:K]", False), ("x[K//2]", False), ("K", True)]
+)
+def test_a_length_that_no_output_asks_for_stays_on_the_device(output: str, is_one: bool) -> None:
+    loaded = compile_text(f"{HALVED}output {output} as y\n", 2, LOOPS)[1]
+    given = frozenset(i.store for i in loaded.program.inputs)
+    call = prepare(loaded, {"K": 9, "K_max": 9}).straight_call(given)
+    assert (call is not None and call.ends) == is_one
+
+
 def test_long_loops_and_accounts_take_several_calls() -> None:
     steps = "dim t < T\ninput x[t]: f32\na[0] = x[0]\na[t] = sin(a[t-1]) when t >= 1\noutput a\n"
     loaded = compile_text(steps, 2, LOOPS)[1]

@@ -1,0 +1,62 @@
+"""Branches in the steps of a loop that are selected rather than taken.
+
+A ``lax.cond`` in each step of a loop costs more than a small computation, and XLA fuses nothing
+across it. What all steps but one do may as well be computed in that one, too, and its results be
+dropped (``selected_if`` in `prelude.py`), as the next state behind the last step::
+
+    S = jnp.where(S_end > 0, S_end, at[0])
+    (y, h) = selected_if(s < S - 1, taken, (y, h))
+"""
+
+from __future__ import annotations
+
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.lengths import ended_lengths
+from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
+
+
+def is_selected(guard: prog.Guard, loop: prog.Loop | None, context: ProgramContext) -> bool:
+    """Whether the body of a guard in a loop may be computed even where the condition fails.
+
+    It has no effect but its results, and the condition fails at the first or the last step only.
+    """
+    parts = [*statements_in(guard.body)]
+    plain = all(isinstance(s, prog.Sequence | prog.Call | prog.Free) for s in parts)
+    if loop is None or not plain or ended_lengths(guard.body):
+        return False
+    if any(context.kernels[call.kernel].checks for call in calls(guard.body)):
+        return False
+    return all(_fails_once(part, loop) for part in conjuncts(guard.condition))
+
+
+def _fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:
+    """Whether a comparison fails at the first or the last step of a loop at most."""
+    gap = _excess(condition)
+    if gap is None or loop.step != 1:
+        return False
+    step, ends = ix.Sym(loop.var), (loop.upper, loop.limit, *ended_lengths(loop))
+    before_last = (ix.sub(end, step + 2) for end in ends if end is not None)
+    after_first = ix.sub(step - 1, loop.lower)
+    spare = (ix.sub(gap, least) for least in (after_first, *before_last))
+    return any(isinstance(e, ix.Const) and e.value >= 0 for e in spare)
+
+
+def _excess(condition: ix.Expr) -> ix.Expr | None:
+    """What is at least 0 where a comparison holds; ``None`` for another condition."""
+    if not isinstance(condition, ix.Relation):
+        return None
+    gap = ix.sub(condition.right, condition.left)
+    match condition.op:
+        case "<=":
+            return gap
+        case "<":
+            return gap - 1
+        case ">=":
+            return ix.sub(ix.ZERO, gap)
+        case ">":
+            return ix.sub(ix.Const(-1), gap)
+        case _:
+            return None
