@@ -11,6 +11,7 @@ from tempoc.passes.domain.predicate import Predication
 from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
+from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
@@ -45,6 +46,7 @@ O2: tuple[Pass, ...] = (
     Lift(),
     RecurrenceToScan(),
     Canonicalize(),
+    Wavefront(),
     Vectorize(),
     Lift(),
     Tile(),
@@ -70,6 +72,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "vectorize": Vectorize,
     "lift": Lift,
     "scans": RecurrenceToScan,
+    "wavefront": Wavefront,
     "tile": Tile,
     "accumulate": Accumulate,
     "pin": PeelHead,

@@ -1,0 +1,76 @@
+"""Wavefronts: tables whose cells need their neighbours are computed by anti-diagonals.
+
+    %d.2 = add %d[i-1, j], %d[i, j-1] : [i, j | i >= 1 and j >= 1] f32
+    %d = merge %x when j == 0, %d.1 when i == 0 and j != 0, %d.2 when i != 0 and j != 0 : [i, j] f32
+    ->
+    %d.2.skewed = add %d.rows[w-1, max(i-1, 0)], %d.rows[w-1, i] : [w, i | w >= 1] f32
+    %d.skewed = where %d.when, %x, %d.which                       : [w, i | w >= 1] f32
+    %d.rows = merge %zero when w == 0, %d.skewed when w >= 1      : [w, i] f32
+    %d = copy %d.rows[i+j+1, i]                                   : [i, j] f32
+
+Cells of a lattice (``lattice.py``) with the same ``i + j`` do not need each other, so that with the
+new dimension ``w`` in place of ``j`` the loop over it computes all ``i`` at once: of I*J steps
+I+J are left (Wolfe, Loop skewing: The wavefront method revisited, 1986). Rows are whole, so that
+they are vectors of one length: what is computed beyond the rim of the table is not used. Equations
+of the rim are selected among (as in ``if_conversion.py``), and a few rows that nothing precedes
+are zeros. What cells read of other tensors is computed with them, if that is little work; else it
+is laid out beforehand in the order in which rows take it: ``x[j-1]`` as a reversed line of which
+each row takes a part, and tables in rows.
+
+The price is up to I*(I+J) cells in place of I*J. It runs late: what a scan can compute is one by
+then, and what is laid out beforehand is not forwarded to where it would be gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tempoc.ops.control.effects import EffectOp
+from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.skewing import Skewed, Skewing
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.rewrite import drop_dead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wavefront(GraphPass):
+    """Computes tables by anti-diagonals."""
+
+    name: ClassVar[str] = "wavefront"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with a loop over diagonals for each lattice; with lengths that data decide,
+        as it is."""
+        if graph.universe.lengths:
+            return graph
+        earlier: dict[str, Skewed] = {}
+        for names, dims in [*nested_cycles(graph)]:
+            first = min(names, key=lambda n: (len(n.split(".")), [*graph.nodes].index(n)))
+            span, (i, j) = graph.nodes[first].span, dims
+            shown = f"`{first.split('.')[0]}`"
+            try:
+                _check_readers(graph, names)
+                cells = lattice(graph, names, dims, context.space.symbolic)
+                skewing = Skewing.of(graph, cells, context, earlier)
+                graph = skewing.result()
+                context.declare(graph.universe)
+                earlier |= skewing.skewed()
+            except StaysNested as reason:
+                context.declare(graph.universe)
+                message = f"{shown} is a loop over {i} within one over {j}: {reason}"
+                context.remarks.add(self.name, message, span)
+                continue
+            message = f"{shown}: all points with one {i} + {j} are computed at once"
+            context.remarks.add(self.name, message, span)
+        return drop_dead(graph)
+
+
+def _check_readers(graph: Graph, names: Iterable[str]) -> None:
+    uses = users(graph)
+    for name in names:
+        if any(isinstance(graph.nodes[u.reader].op, EffectOp) for u in uses[name]):
+            raise StaysNested("what is printed or saved of it should not wait for its end")
