@@ -18,11 +18,13 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
+from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.walk import symbols
@@ -64,7 +66,14 @@ def nested_cycles(graph: Graph) -> Iterator[tuple[tuple[str, ...], tuple[str, st
         moving += [d for d in along if d not in moving and not all(d in dims for dims in lengths)]
         if len(moving) == 2:
             first, second = graph.universe.sorted(tuple(moving))
-            yield part, (first, second)
+            if any(_is_nested(graph.nodes[n], (first, second)) for n in part):
+                yield part, (first, second)
+
+
+def _is_nested(node: Node, dims: tuple[str, str]) -> bool:
+    """Whether a node is computed in a loop along each of these dimensions."""
+    own = loop_dims(node.domain.dims, node.vector)
+    return is_computed(node) and all(d in own for d in dims)
 
 
 def _moves(graph: Graph, edge: Edge, dim: str) -> bool:

@@ -115,17 +115,20 @@ class Skewing:
         Who reads a node of the lattice elsewhere reads a copy of its name, laid out as before.
         """
         cells, shifts = self.lattice.nodes, self.lattice.shifts
-        carried = {cells[n].inputs[k].source for (n, k), shift in shifts.items() if any(shift)}
+        ahead = (cells[n].inputs[k].source for (n, k), shift in shifts.items() if any(shift))
+        carried = dict.fromkeys(ahead)
         elsewhere = {e.source for e in self._reads_elsewhere()}
         for name in cells:
             self.names[name] = self._fresh(f"{name}.skewed")
         for name in cells:
-            if name in carried or name in elsewhere:
+            if name in carried:
                 self.rows[name] = self._fresh(f"{name}.rows")
+            elif name in elsewhere:
+                self.rows[name] = self.names[name]
         for name, node in cells.items():
             self._compute(name, node)
-        for name, rows in self.rows.items():
-            self._put_rows(self.nodes[self.names[name]], rows)
+        for name in carried:
+            self._put_rows(self.nodes[self.names[name]], self.rows[name])
         copies = {n: self._copy_back(n) for n in self.rows if n in elsewhere}
         replacements: dict[str, tuple[Node, ...]] = dict.fromkeys(cells, ())
         replacements |= {name: (copy,) for name, copy in copies.items()}
@@ -325,10 +328,10 @@ class Skewing:
             return None
         later = shifts[0] + own.step * shifts[1] + theirs.begin - own.begin
         diagonal = ix.add(ix.Sym(own.dim), ix.Const(later))
-        last = ix.sub(theirs.size, ix.ONE)
-        at[theirs.dim] = self._kept(diagonal, ix.ZERO, last, self._domain(self.lattice.dims))
-        at[own.row] = self._inside(ix.add(ix.Sym(own.row), ix.Const(shifts[0])), own.row)
         rows = self.graph.nodes[earlier.rows]
+        ends = [f(ix.Sym(theirs.dim), rows.domain) for f in (self.space.lower_bound, self.space.upper_bound)]
+        at[theirs.dim] = self._kept(diagonal, ends[0], ends[1], self._domain(self.lattice.dims))
+        at[own.row] = self._inside(ix.add(ix.Sym(own.row), ix.Const(shifts[0])), own.row)
         return replace(edge, source=rows.name, entries=entries_at(rows.domain.dims, at))
 
     def _recomputed(self, edge: Edge) -> Edge | None:
