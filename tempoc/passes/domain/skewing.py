@@ -329,7 +329,10 @@ class Skewing:
         later = shifts[0] + own.step * shifts[1] + theirs.begin - own.begin
         diagonal = ix.add(ix.Sym(own.dim), ix.Const(later))
         rows = self.graph.nodes[earlier.rows]
-        ends = [f(ix.Sym(theirs.dim), rows.domain) for f in (self.space.lower_bound, self.space.upper_bound)]
+        ends = [
+            f(ix.Sym(theirs.dim), rows.domain)
+            for f in (self.space.lower_bound, self.space.upper_bound)
+        ]
         at[theirs.dim] = self._kept(diagonal, ends[0], ends[1], self._domain(self.lattice.dims))
         at[own.row] = self._inside(ix.add(ix.Sym(own.row), ix.Const(shifts[0])), own.row)
         return replace(edge, source=rows.name, entries=entries_at(rows.domain.dims, at))
