@@ -145,7 +145,7 @@ def _in_parts(
     apart = False
     for axis in own:
         distances = [distance_along(access, axis, statement, stages) for access in accesses]
-        apart = apart or len({*distances}) > 1 or isinstance(distances[0], Clamped)
+        apart = apart or len({*distances}) > 1 or any(isinstance(d, Clamped) for d in distances)
     return {r: parts for r, parts in taken.items() if apart or any(p.dim for p in parts)}
 
 

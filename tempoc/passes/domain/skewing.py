@@ -82,6 +82,7 @@ class Skewing:
     branches: set[str]
     names: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
+    table: list[str] = field(default_factory=list)
     nodes: dict[str, Node] = field(default_factory=dict)
     laid_out: dict[Edge, Edge | None] = field(default_factory=dict)
 
@@ -120,16 +121,14 @@ class Skewing:
         elsewhere = {e.source for e in self._reads_elsewhere()}
         for name in cells:
             self.names[name] = self._fresh(f"{name}.skewed")
-        for name in cells:
-            if name in carried:
-                self.rows[name] = self._fresh(f"{name}.rows")
-            elif name in elsewhere:
-                self.rows[name] = self.names[name]
+        for name in carried:
+            self.rows[name] = self._fresh(f"{name}.rows")
+        self.table = [name for name in cells if name in elsewhere]
         for name, node in cells.items():
             self._compute(name, node)
         for name in carried:
             self._put_rows(self.nodes[self.names[name]], self.rows[name])
-        copies = {n: self._copy_back(n) for n in self.rows if n in elsewhere}
+        copies = {n: self._copy_back(n) for n in self.table}
         replacements: dict[str, tuple[Node, ...]] = dict.fromkeys(cells, ())
         replacements |= {name: (copy,) for name, copy in copies.items()}
         first = next(n for n in self.graph.nodes if n in cells)
@@ -138,8 +137,8 @@ class Skewing:
         return _without_unused(_with_direct_reads(graph, copies), self.line)
 
     def skewed(self) -> dict[str, Skewed]:
-        """Where the rows of those nodes are that are stored."""
-        return {n: Skewed(rows=r, diagonals=self.diagonals) for n, r in self.rows.items()}
+        """Where those nodes are that are read elsewhere."""
+        return {n: Skewed(rows=self.names[n], diagonals=self.diagonals) for n in self.table}
 
     def _reads_elsewhere(self) -> Iterator[Edge]:
         for node in self.graph.nodes.values():
@@ -261,22 +260,28 @@ class Skewing:
         return all(self.space.implies(node.domain, c) for c in conditions)
 
     def _put_rows(self, node: Node, name: str) -> None:
-        """Put the tensor of a node's rows, zeros where there are no cells."""
+        """Put the tensor of a node's rows for those after them, zeros where there are no cells.
+
+        It is not read elsewhere, so that a few rows are stored of it: if they were read from a
+        table in the step that writes it, XLA would copy the table.
+        """
         (type_,) = node.types
-        cells, others = self._is_cell(), ix.negation(self._is_cell())
         zero = False if type_.dtype is DType.BOOL else 0
         op: Op = Literal(value=zero, dtype=type_.dtype)
         if type_.shape:
             op = Full(value=zero, dtype=type_.dtype, shape=type_.shape)
-        box = Domain(node.domain.dims)
+        along, box = self.diagonals, Domain(node.domain.dims)
+        row = Domain(tuple(d for d in box.dims if d != along.dim))
         own = replace(node, vector=(), inputs=())
-        rim = self._put(
-            replace(own, name=self._fresh(f"{name}.0"), op=op, domain=replace(box, where=others))
-        )
-        same = tuple(map(ix.Sym, box.dims))
-        inputs = (replace(read_of(rim), guard=others), replace(read_of(node), guard=cells))
-        op = Merge(targets=(same, same))
-        self._put(replace(own, name=name, op=op, domain=box, inputs=inputs))
+        rim = self._put(replace(own, name=self._fresh(f"{name}.0"), op=op, domain=row))
+        same, at = tuple(map(ix.Sym, box.dims)), ix.Sym(along.dim)
+        first = ix.ZERO if along.begin else ix.sub(along.size, ix.Const(self.lattice.reach))
+        places = [ix.add(first, ix.Const(k)) for k in range(self.lattice.reach)]
+        inputs = [replace(read_of(rim), guard=ix.compare("==", at, p)) for p in places]
+        inputs.append(replace(read_of(node), guard=self._is_cell()))
+        targets = (*(entries_at(box.dims, {along.dim: p}) for p in places), same)
+        op = Merge(targets=targets)
+        self._put(replace(own, name=name, op=op, domain=box, inputs=tuple(inputs)))
 
     def _copy_back(self, name: str) -> Node:
         """A node of the lattice as a copy of what has been computed."""
@@ -284,8 +289,8 @@ class Skewing:
         pins = self.lattice.pins.get(name, {})
         row, other = (pins.get(d, ix.Sym(d)) for d in (own.row, own.other))
         at = {own.row: row, own.dim: own.at(row, other)}
-        entries = entries_at(self.nodes[self.rows[name]].domain.dims, at)
-        edge = Edge(source=self.rows[name], entries=entries)
+        node = self.nodes[self.names[name]]
+        edge = Edge(source=node.name, entries=entries_at(node.domain.dims, at))
         return replace(old, op=Copy(), inputs=(edge,), vector=())
 
     # ------------------------------------------------------------ other tensors
