@@ -61,7 +61,7 @@ def distance_along(
     return Clamped(steps.value) if entry == limited else None
 
 
-class AxisPart(NamedTuple):
+class TakenAxis(NamedTuple):
     """What all points together take of an axis of an array, before they are mapped over it.
 
     With ``dim``: each point of this dimension an element, ``size`` of them from ``start`` on. Else
@@ -74,14 +74,14 @@ class AxisPart(NamedTuple):
     dim: str = ""
 
 
-def axis_parts(read: Read, statement: Statement, stages: Stages) -> tuple[AxisPart, ...] | None:
+def axis_parts(read: Read, statement: Statement, stages: Stages) -> tuple[TakenAxis, ...] | None:
     """What a read takes of those axes that are not those of its point; ``None`` if that varies.
 
     Empty where all axes are the point's own: then points are mapped over them as they are.
     """
     at = stages.entries(read)
     vectors = {v.dim: v for v in statement.vector}
-    parts: list[AxisPart] = []
+    parts: list[TakenAxis] = []
     for axis in stages.buffers[read.tensor].axes:
         entry = at[axis.dim]
         if axis.dim in vectors and distance_along(read, axis, statement, stages) is not None:
@@ -91,7 +91,7 @@ def axis_parts(read: Read, statement: Statement, stages: Stages) -> tuple[AxisPa
         own = [d for d in vectors if d in symbols(entry)]
         others = [s for d, e in at.items() if d != axis.dim for s in symbols(e)]
         if not own:
-            parts.append(AxisPart(axis, entry))
+            parts.append(TakenAxis(axis, entry))
             continue
         vector = vectors[own[0]]
         start = ix.add(ix.sub(entry, ix.Sym(vector.dim)), vector.lower)
@@ -101,5 +101,5 @@ def axis_parts(read: Read, statement: Statement, stages: Stages) -> tuple[AxisPa
             return None
         if not stages.proves(statement, ix.conjunction(*inside)):
             return None
-        parts.append(AxisPart(axis, start, size, vector.dim))
+        parts.append(TakenAxis(axis, start, size, vector.dim))
     return tuple(parts)

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tempoc.codegen.kernels.distances import AxisPart, Clamped, axis_parts, distance_along
+from tempoc.codegen.kernels.distances import Clamped, TakenAxis, axis_parts, distance_along
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.text.naming import access_name
@@ -66,7 +66,7 @@ class Pointwise:
     elements: Mapping[str, Element]
     origins: Mapping[str, str]
     clamped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    parts: Mapping[str, tuple[AxisPart, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[TakenAxis, ...]] = field(default_factory=dict)
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
@@ -129,7 +129,7 @@ def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointw
 
 def _in_parts(
     single: Statement, tensor: str, statement: Statement, stages: Stages
-) -> dict[Read, tuple[AxisPart, ...]]:
+) -> dict[Read, tuple[TakenAxis, ...]]:
     """The reads of a tensor that take parts of its array over which points can be mapped.
 
     A row is taken out only where the points could not be mapped over the array with all rows: where
@@ -141,7 +141,7 @@ def _in_parts(
         return {}
     taken = {r: parts for r in reads if (parts := axis_parts(r, statement, stages))}
     own = [a for a in store.axes if any(a.dim == v.dim for v in statement.vector)]
-    accesses = [*reads, *(w for w in single.writes if w.tensor == tensor)]
+    accesses: list[Read | Write] = [*reads, *(w for w in single.writes if w.tensor == tensor)]
     apart = False
     for axis in own:
         distances = [distance_along(access, axis, statement, stages) for access in accesses]
@@ -150,7 +150,7 @@ def _in_parts(
 
 
 def _with_part(
-    before: Pointwise, read: Read, parts: tuple[AxisPart, ...], statement: Statement
+    before: Pointwise, read: Read, parts: tuple[TakenAxis, ...], statement: Statement
 ) -> Pointwise:
     """The statement with the reads like this one as reads of an alias of a part of the array."""
     stages = before.stages

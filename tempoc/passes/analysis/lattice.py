@@ -17,7 +17,6 @@ from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternCall
-from tempoc.ops.control.until import Until
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
@@ -42,14 +41,14 @@ class Lattice:
     """A cycle whose cells read only cells before them, ``reach`` anti-diagonals back at most.
 
     ``nodes``: its nodes, all over ``dims``. ``shifts`` are those of reads of each other, by reader
-    and slot; ``ways`` the direction, 1 or -1, in which cells follow each other along each of the
+    and slot; ``directions`` are those, 1 or -1, in which cells follow each other along each of the
     dimensions. ``pins``: the values of the dimensions that nodes of the rim lack.
     """
 
     dims: tuple[str, str]
     nodes: Mapping[str, Node]
     shifts: Mapping[tuple[str, int], Shift]
-    ways: Shift
+    directions: Shift
     reach: int
     pins: Mapping[str, Mapping[str, ix.Expr]]
 
@@ -99,19 +98,19 @@ def lattice(graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: 
         for slot, edge in enumerate(node.inputs)
         if edge.source in nodes
     }
-    first, second = (_way({s[k] for s in shifts.values()}) for k in (0, 1))
+    first, second = (_direction({s[k] for s in shifts.values()}) for k in (0, 1))
     if not all(any(s[k] for s in shifts.values()) for k in (0, 1)):
         raise StaysNested("its cycle is along one of them only")
     _check_own_cells(nodes, shifts)
     reach = max(abs(a) + abs(b) for a, b in shifts.values())
     return Lattice(
-        dims=dims, nodes=nodes, shifts=shifts, ways=(first, second), reach=reach, pins=pins
+        dims=dims, nodes=nodes, shifts=shifts, directions=(first, second), reach=reach, pins=pins
     )
 
 
 def _check_node(node: Node, dims: tuple[str, str], branches: set[str]) -> None:
     op = node.op
-    if isinstance(op, Cond | ExternCall | Until) or node.name in branches:
+    if isinstance(op, Cond | ExternCall) or node.name in branches:
         raise StaysNested(f"`{node.name}` is not to be computed at more points than its own")
     if not isinstance(op, Merge) and (not op.computed or not op.pure or op.checks):
         raise StaysNested(f"`{node.name}` is not to be computed at more points than its own")
@@ -130,7 +129,7 @@ def is_small(node: Node) -> bool:
     return sum(bytes_of(t, {}) for t in node.types) <= MODEL.point_bytes
 
 
-def _way(distances: set[int]) -> int:
+def _direction(distances: set[int]) -> int:
     """The direction in which cells follow each other, given how far back or ahead they read."""
     if min(distances) < 0 < max(distances):
         raise StaysNested("it reads on both sides along one of them")

@@ -93,12 +93,12 @@ class Skewing:
         """The beginning; declares the new dimensions."""
         row, other = cells.dims
         size, width = (ix.Sym(graph.universe.dim(d).bound) for d in cells.dims)
-        alike = cells.ways[0] == cells.ways[1]
+        alike = cells.directions[0] == cells.directions[1]
         count = ix.add(ix.sub(ix.add(size, width), ix.ONE), ix.Const(cells.reach))
         universe, dim = declared(graph, graph.universe, "diagonal", count, row)
         diagonals = Diagonals(
             dim=dim.name, row=row, other=other, size=count, other_size=width,
-            begin=cells.reach if cells.ways[0] == 1 else 0, step=1 if alike else -1,
+            begin=cells.reach if cells.directions[0] == 1 else 0, step=1 if alike else -1,
         )  # fmt: skip
         length = ix.sub(ix.add(size, count), ix.ONE)
         universe, line = declared(graph, universe, "line", length, "")
@@ -299,16 +299,15 @@ class Skewing:
         """A read of another tensor by rows; ``None`` if it would leave the tensor."""
         key = replace(edge, guard=ix.TRUE, span=None)
         if key not in self.laid_out:
-            ways = [self._of_earlier, self._recomputed, self._staged]
+            orders = [self._of_earlier, self._recomputed, self._staged]
             source = self.graph.nodes[edge.source]
-            own = [
-                e
-                for d, e in zip(source.domain.dims, edge.entries, strict=True)
-                if e != ix.Sym(d) or d in self.lattice.dims
-            ]
+            pairs = zip(source.domain.dims, edge.entries, strict=True)
+            own = [e for d, e in pairs if e != ix.Sym(d) or d in self.lattice.dims]
             if len(own) < 2 and not source.op.cheap:
-                ways = [self._of_earlier, self._staged, self._recomputed]
-            reads = (way(key) for way in ways)
+                orders = [self._of_earlier, self._staged, self._recomputed]
+            if source.domain == Domain(()):
+                orders = [lambda edge: edge]
+            reads = (read_by(key) for read_by in orders)
             self.laid_out[key] = next((r for r in reads if r is not None), None)
         read = self.laid_out[key]
         return None if read is None else replace(read, guard=edge.guard, span=edge.span)
@@ -334,11 +333,8 @@ class Skewing:
         later = shifts[0] + own.step * shifts[1] + theirs.begin - own.begin
         diagonal = ix.add(ix.Sym(own.dim), ix.Const(later))
         rows = self.graph.nodes[earlier.rows]
-        ends = [
-            f(ix.Sym(theirs.dim), rows.domain)
-            for f in (self.space.lower_bound, self.space.upper_bound)
-        ]
-        at[theirs.dim] = self._kept(diagonal, ends[0], ends[1], self._domain(self.lattice.dims))
+        first, last = self._ends(theirs.dim, rows.domain)
+        at[theirs.dim] = self._kept(diagonal, first, last, self._domain(self.lattice.dims))
         at[own.row] = self._inside(ix.add(ix.Sym(own.row), ix.Const(shifts[0])), own.row)
         return replace(edge, source=rows.name, entries=entries_at(rows.domain.dims, at))
 
@@ -417,12 +413,15 @@ class Skewing:
         clamped: list[ix.Entry] = []
         for dim, entry in zip(source.domain.dims, entries, strict=True):
             if isinstance(entry, ix.Expr):
-                at = ix.Sym(dim)
-                low = self.space.lower_bound(at, source.domain)
-                high = self.space.upper_bound(at, source.domain)
+                low, high = self._ends(dim, source.domain)
                 entry = self._kept(entry, low, high, domain)
             clamped.append(entry)
         return tuple(clamped)
+
+    def _ends(self, dim: str, domain: Domain) -> tuple[ix.Expr, ix.Expr]:
+        """The first and the last point of a domain along a dimension."""
+        at = ix.Sym(dim)
+        return self.space.lower_bound(at, domain), self.space.upper_bound(at, domain)
 
 
 def map_entry(entry: ix.Entry, change: Callable[[ix.Expr], ix.Expr]) -> ix.Entry:

@@ -43,34 +43,37 @@ class Wavefront(GraphPass):
     name: ClassVar[str] = "wavefront"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with a loop over diagonals for each lattice; with lengths that data decide,
-        as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph with a loop over diagonals for each lattice.
+
+        A graph with lengths that the data decide stays as it is.
+        """
+        cycles = [] if graph.universe.lengths else [*nested_cycles(graph)]
         earlier: dict[str, Skewed] = {}
-        for names, dims in [*nested_cycles(graph)]:
-            first = min(names, key=lambda n: (len(n.split(".")), [*graph.nodes].index(n)))
-            span, (i, j) = graph.nodes[first].span, dims
-            shown = f"`{first.split('.')[0]}`"
+        for names, (i, j) in cycles:
+            first = min(names, key=lambda n: (n.count("."), [*graph.nodes].index(n)))
+            shown, span = f"`{first.split('.')[0]}`", graph.nodes[first].span
             try:
                 _check_readers(graph, names)
-                cells = lattice(graph, names, dims, context.space.symbolic)
+                cells = lattice(graph, names, (i, j), context.space.symbolic)
                 skewing = Skewing.of(graph, cells, context, earlier)
-                graph = skewing.result()
-                context.declare(graph.universe)
-                earlier |= skewing.skewed()
+                graph = drop_dead(skewing.result())
             except StaysNested as reason:
-                context.declare(graph.universe)
-                message = f"{shown} is a loop over {i} within one over {j}: {reason}"
+                message = (
+                    f"{shown} stays a loop over {i} and one over {j}, point by point: {reason}"
+                )
                 context.remarks.add(self.name, message, span)
-                continue
-            message = f"{shown}: all points with one {i} + {j} are computed at once"
-            context.remarks.add(self.name, message, span)
-        return drop_dead(graph)
+            else:
+                earlier |= skewing.skewed()
+                sign = "+" if cells.directions[0] == cells.directions[1] else "-"
+                message = f"{shown}: all points with the same {i} {sign} {j} are computed at once"
+                context.remarks.add(self.name, message, span)
+            context.declare(graph.universe)
+        return graph
 
 
 def _check_readers(graph: Graph, names: Iterable[str]) -> None:
+    """Raise ``StaysNested`` if effects read a cycle."""
     uses = users(graph)
     for name in names:
         if any(isinstance(graph.nodes[u.reader].op, EffectOp) for u in uses[name]):
-            raise StaysNested("what is printed or saved of it should not wait for its end")
+            raise StaysNested("what is printed or saved of it should not wait for the last point")
