@@ -8,6 +8,9 @@ or, with words drawn at random, until the model says that it is done:
     tempoc compile examples/llama/sample.rt -o build/llama/sample
     python examples/llama/chat.py --out build/llama/sample --seed 1 --tokens 200 --chat "Hello"
 
+`--home` names another checkpoint of this kind of model: a folder with `config.json`, with which
+the program has been compiled (`--config`), `tokenizer.json`, and the weights in one or many files.
+
 Tokenizes the prompts, runs the compiled folder in a process of its own (it needs only jax and
 numpy), and prints the texts.
 """
@@ -15,6 +18,7 @@ numpy), and prints the texts.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -65,9 +69,16 @@ def as_question(text: str) -> str:
     return f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
 
 
-def until_end(ids: list[int]) -> list[int]:
+def end_markers(home: Path) -> list[int]:
+    """The ids that end a text, as the configuration beside the weights says."""
+    file = home / "config.json"
+    ids = json.loads(file.read_text()).get("eos_token_id") if file.is_file() else None
+    return ids if isinstance(ids, list) else [END if ids is None else ids]
+
+
+def until_end(ids: list[int], markers: list[int]) -> list[int]:
     """The ids before the first end marker."""
-    return ids[: ids.index(END)] if END in ids else ids
+    return ids[: next((k for k, i in enumerate(ids) if i in markers), len(ids))]
 
 
 def main() -> None:
@@ -79,19 +90,24 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="fetched files")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the compiled program [HOME/out]")
     options = parser.parse_args()
-    out, weights = options.out or options.home / "out", options.home / "model.safetensors"
-    for needed, maker in ((weights, "fetch.py makes it"), (out, "compile model.rt into it")):
+    out, vocabulary = options.out or options.home / "out", options.home / "tokenizer.json"
+    for needed, maker in ((vocabulary, "fetch.py makes it"), (out, "compile model.rt into it")):
         if not needed.exists():
             sys.exit(f"{needed} is missing: {maker}")
     words = tokenizer.load(options.home)
     texts = [as_question(text) if options.chat else text for text in options.prompts]
     prompts = [tokenizer.encode(words, text) for text in texts]
     try:
-        answers = decode(out, weights, prompts, options.tokens, options.seed)
+        answers = decode(out, options.home, prompts, options.tokens, options.seed)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)  # the program has said why
+    markers = end_markers(options.home)
     for text, answer in zip(options.prompts, answers, strict=True):
-        print(text + ("\n" if options.chat else "") + tokenizer.decode(words, until_end(answer)))
+        print(
+            text
+            + ("\n" if options.chat else "")
+            + tokenizer.decode(words, until_end(answer, markers))
+        )
 
 
 if __name__ == "__main__":

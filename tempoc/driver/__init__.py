@@ -2,6 +2,6 @@
 
 In: loaded sources and options. Out: every stage of one compilation, computed at most once.
 
-May import: base, diagnostics, autodiff, codegen, footprint, frontend, memory, offload, ops, passes,
-pipeline, poly, program, runtime, schedule, sdg, symbolic
+May import: base, diagnostics, autodiff, codegen, files, footprint, frontend, memory, offload, ops,
+passes, pipeline, poly, program, runtime, schedule, sdg, symbolic
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.limited import limited
 from tempoc.driver.options import Options
@@ -21,24 +22,36 @@ class Checked:
     """A program whose accesses are all proved to be inside their domains.
 
     `doubtful` are the strongly connected components of statements for which an order of execution
-    is not evident; `check_order.has_order` decides them.
+    is not evident; `check_order.has_order` decides them. `notes` are those of the configuration.
     """
 
     loaded: LoadedSources
+    options: Options
     graph: Graph
     space: Space
     statements: Statements
     doubtful: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
 
 
 def check_file(path: str, options: Options) -> Checked:
     """Check the program in a file. Raises `DiagnosticError`."""
     loaded = load_file(path, tolerant=True)
+    chosen = configured(options, loaded.main.tree)
+    options = chosen.options
     graph = elaborate(loaded, options.defines, options.limits)
     space = Space(graph.universe, limits=options.limits)
     parts = limited(options.limits, lambda: statements(graph, space))
     unordered = unproved_components(parts, graph.universe)
-    return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=unordered)
+    return Checked(
+        loaded=loaded,
+        options=options,
+        graph=graph,
+        space=space,
+        statements=parts,
+        doubtful=unordered,
+        notes=chosen.notes(),
+    )
 
 
 def python_functions(graph: Graph) -> tuple[str, ...]:

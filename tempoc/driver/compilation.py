@@ -13,6 +13,7 @@ from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
+from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
@@ -74,6 +75,7 @@ class Compilation:
         """Compute nothing: each stage runs when its property is read first."""
         self.loaded = loaded
         self.options = options
+        self.notes: tuple[str, ...] = ()
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
         self.shared = PassCache(options.limits)
@@ -85,7 +87,10 @@ class Compilation:
         if path != "-" and Path(path).is_dir():
             return cls.from_directory(path, verify_each=options.verify_each)
         started = time.perf_counter()
-        compilation = cls(load_file(path, tolerant=True), options)
+        loaded = load_file(path, tolerant=True)
+        chosen = configured(options, loaded.main.tree)
+        compilation = cls(loaded, chosen.options)
+        compilation.notes = chosen.notes()
         compilation.timings.append(("parse", time.perf_counter() - started))
         return compilation
 

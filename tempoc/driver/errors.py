@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 
 
 def missing_for_memory(names: Sequence[str]) -> Diagnostic:
@@ -25,3 +26,16 @@ def not_measured(externs: Sequence[str]) -> Diagnostic:
         help="run without --tune, or make them extern jax if they are pure",
         notes=("each measurement would call host functions again, with all that they do",),
     )
+
+
+no_configuration = ErrorRow("RT054", "{path} is no configuration: {reason}")
+nothing_configured = ErrorRow(
+    "RT054",
+    "the program takes nothing from {path}",
+    'name the entry behind a constant or a fixed bound: `const D = 64 from "hidden_size"`',
+)
+configured_value = ErrorRow(
+    "RT054",
+    "{entry} of {path} is neither a number nor a bool, a string or a list",
+    'name an entry of an object with a dot: "rope_scaling.factor"',
+)

@@ -25,6 +25,7 @@ class Options:
     bytes are tiled, at the bounds in `sizes`. `recompute`: rematerialize values that are live
     across the peak, the cheap ones or all; `None`: none. `verify_each`: verify every stage
     independently; `verify_values`: also evaluate the result of each pass at small bounds.
+    `config`: the file that gives constants with an entry their values (`configuration.py`).
     `precision`: that of matrix products. `away`: offloaded stores, with the distance from their
     uses at which they are loaded (`offload/rewrite.py`); `ahead`: those prefetched a step early.
     `apart`: inputs and outputs are one array per point, and no recurrence becomes a scan in a
@@ -37,6 +38,7 @@ class Options:
     passes: str | None = None
     tile: int | None = None
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    config: str | None = None
     verify_each: bool = False
     verify_values: bool = False
     regions: bool | None = None

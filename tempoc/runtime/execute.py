@@ -91,7 +91,7 @@ def open_inputs(options: RunOptions) -> Given:
     for path in options.params:
         tensors: Mapping[str, TensorSource] = {}
         with problems.catching():
-            tensors = files.open_bundle(path)
+            tensors = files.open_weights(path)
         twice = [n for n in tensors if n in params]
         problems.extend(errors.several_files(n, params[n].origin, path) for n in twice[:1])
         params |= tensors

@@ -18,7 +18,7 @@ class RunOption:
     """An option of the command line; without a ``metavar`` it is a flag.
 
     ``parse`` turns its text into a value, or ``None`` if that is not ``what`` it should be;
-    ``many``: it may be given several times. Those of ``DIR`` and ``FILE`` are names.
+    ``many``: it may be given several times. Those of ``DIR``, ``FILE`` and ``PATH`` are names.
     """
 
     help: str
@@ -48,7 +48,9 @@ class RunOptions:
         many=True,
     )
     params: tuple[str, ...] = _option(
-        "Weights by name: a .safetensors or .npz file.", "FILE", many=True
+        "Weights by name: a .safetensors or .npz file, or a folder of several, or their index.",
+        "PATH",
+        many=True,
     )
     cast_params: bool = _option("Cast weights, whatever is lost.")
     seed: int = _option(

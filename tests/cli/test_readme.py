@@ -29,7 +29,7 @@ GUIDES = (
 )  # fmt: skip
 FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
 LANGUAGES = {"", "sh", "console", "python", "rt"}
-OF_OTHERS = {"--help", "--version", "--bless", "--quick", "--tokens", "--out", "--chat"}
+OF_OTHERS = {"--help", "--version", "--bless", "--quick", "--tokens", "--out", "--chat", "--home"}
 """Options of pytest, of benchmarks and of scripts in `examples/`."""
 COLUMNS = 125
 

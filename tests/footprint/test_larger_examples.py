@@ -25,7 +25,7 @@ from tests.support.examples import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_runner")]
 
-LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "G": 2}
+LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "heads": 4}
 LEARNED = {"V": 7, "D": 8, "layers": 1, "heads": 2, "window": 3}
 CASES = {
     "characters/gru": ({"I": 3, "T": 5, "N": 9}, {"V": 7, "E": 3, "H": 4, "B": 2}),

@@ -317,3 +317,65 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         files.write_arrays(path, {"a": np.ones(2, np.complex128)})
     assert files.open_bundle(path)["a"].read().tolist() == [1, 1]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def shards(folder, index="model.safetensors.index.json", **places):
+    folder.mkdir(exist_ok=True)
+    for file, names in places.items():
+        arrays = {name: np.full(2, ord(name[0]), np.float32) for name in names}
+        files.write_arrays(folder / f"{file}.safetensors", arrays)
+    named = {n: f"{file}.safetensors" for file, names in places.items() for n in names}
+    if index:
+        (folder / index).write_text(json.dumps({"metadata": {}, "weight_map": named}))
+    return folder
+
+
+def weights(path):
+    return {name: source.read()[0] for name, source in files.open_weights(path).items()}
+
+
+def test_weights_in_several_files(tmp_path):
+    both = {"a": ord("a"), "b": ord("b"), "c": ord("c")}
+    folder = shards(tmp_path / "indexed", one=["a", "c"], two=["b"])
+    assert weights(folder) == both
+    assert weights(folder / "model.safetensors.index.json") == both
+    # The index decides: another file of the folder does not matter.
+    files.write_arrays(folder / "old.safetensors", {"a": np.zeros(2)})
+    assert weights(folder) == both
+    assert weights(shards(tmp_path / "plain", index="", one=["a", "c"], two=["b"])) == both
+    whole = shards(tmp_path / "whole", index="", model=["a"], consolidated=["a", "b"])
+    assert weights(whole) == {"a": ord("a")}
+    assert weights(whole / "consolidated.safetensors") == {"a": ord("a"), "b": ord("b")}
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [
+        (b"\xff", "it is not JSON"),
+        (b"[" * 100_000, "it is not JSON"),
+        (b"[]", "it is no index: it has no object weight_map"),
+        (b'{"weight_map": {"a": 3}}', "it puts a into 3, which is no file beside it"),
+        (b'{"weight_map": {"a": "../x.safetensors"}}', "no file beside it"),
+        (b'{"weight_map": {"a": ""}}', "no file beside it"),
+        (b'{"weight_map": {"z": "one.safetensors"}}', "one.safetensors holds z, which is not"),
+        (b'{"weight_map": {"z": "two.safetensors"}}', "there is no file"),
+        (b'{"weight_map": {"z": "two.bin"}}', "does not end in"),
+    ],
+)
+def test_damaged_indices(tmp_path, index, reason):
+    folder = shards(tmp_path / "x", index="", one=["a"])
+    (folder / "model.safetensors.index.json").write_bytes(index)
+    with pytest.raises(RunError, match=reason):
+        files.open_weights(folder)
+
+
+def test_folders_that_are_no_weights(tmp_path):
+    with pytest.raises(RunError, match=r"it holds no \.safetensors file"):
+        files.open_weights(tmp_path)
+    twice = shards(tmp_path / "twice", index="", one=["a"], two=["a"])
+    with pytest.raises(RunError, match=r"RT546.*a is in .*one.safetensors and in .*two"):
+        files.open_weights(twice)
+    shards(tmp_path / "two", index="a.safetensors.index.json", one=["a"])
+    two = shards(tmp_path / "two", index="b.safetensors.index.json", one=["a"])
+    with pytest.raises(RunError, match="name one of them"):
+        files.open_weights(two)

@@ -9,8 +9,13 @@ from pathlib import Path
 import click
 
 from tempoc.cli.options.compile_options import parse_defines, parse_limits
-from tempoc.cli.options.options import FileName, define_option, error_format_option, limit_option
-from tempoc.cli.reports.terminal import echo
+from tempoc.cli.options.options import (
+    FileName,
+    constant_options,
+    error_format_option,
+    limit_option,
+)
+from tempoc.cli.reports.terminal import echo, echo_notes
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.render import printed
 from tempoc.driver.check import Checked, check_file, python_functions
@@ -19,11 +24,15 @@ from tempoc.driver.options import Options
 
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, type=FileName(), metavar="FILE...")
-@define_option
+@constant_options
 @limit_option
 @error_format_option
 def command(
-    files: tuple[str, ...], defines: tuple[str, ...], limits: tuple[str, ...], error_format: str
+    files: tuple[str, ...],
+    defines: tuple[str, ...],
+    config: str | None,
+    limits: tuple[str, ...],
+    error_format: str,
 ) -> None:
     """Check programs without compiling them; `-` reads standard input.
 
@@ -31,7 +40,7 @@ def command(
     Python functions that a run would call are listed, not imported.
     """
     errors = Collector()
-    options = Options(defines=parse_defines(defines), limits=parse_limits(limits))
+    options = Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
     for file in files:
         with errors.catching():
             if Path(file).is_dir():
@@ -41,8 +50,9 @@ def command(
                 echo(f"{printed(file)}: {text}{_calls(functions)}", err=True)
                 continue
             checked = check_file(file, options)
+            echo_notes(checked.notes, error_format)
             if checked.doubtful:
-                _check_order(checked, options)
+                _check_order(checked)
             text = f"fine, {len(checked.graph.nodes)} operators"
             echo(f"{printed(file)}: {text}{_calls(python_functions(checked.graph))}", err=True)
     errors.raise_errors()
@@ -53,7 +63,7 @@ def _calls(functions: Sequence[str]) -> str:
     return f"; calls the Python functions {', '.join(functions)}" if functions else ""
 
 
-def _check_order(checked: Checked, options: Options) -> None:
+def _check_order(checked: Checked) -> None:
     """Refuse what `compile` refuses because there is no order of execution, in the same words."""
     from tempoc.driver.check_order import has_order
 
@@ -62,6 +72,6 @@ def _check_order(checked: Checked, options: Options) -> None:
     from tempoc.driver.compilation import Compilation
 
     # Passes may take the cycle away (what is multiplied by nothing), so they have the last word.
-    compilation = Compilation(checked.loaded, options)
+    compilation = Compilation(checked.loaded, checked.options)
     compilation.graph = checked.graph
     _ = compilation.ordered

@@ -7,7 +7,7 @@ import click
 from tempoc.cli.options.compile_options import About, compile_options, dump_options
 from tempoc.cli.options.options import FileName, declared, refuse
 from tempoc.cli.reports.dumps import echo_about, write_dumps
-from tempoc.cli.reports.terminal import waiting
+from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.program.nodes.variants import Variant
@@ -40,6 +40,7 @@ def command(
     if bounds and memory_budget is None:
         refuse("--bounds needs --memory-budget: a run with these bounds is to fit into it")
     compilation = Compilation.from_path(file, options)
+    echo_notes(compilation.notes, about.error_format)
     family: dict[Variant, Compilation] = {}
     if memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget

@@ -19,7 +19,7 @@ from tempoc.cli.reports.dumps import (
     stage_texts,
     write_dumps,
 )
-from tempoc.cli.reports.terminal import echo, waiting
+from tempoc.cli.reports.terminal import echo, echo_notes, waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import VIEWS
@@ -88,6 +88,7 @@ def command(
     elif variants:
         refuse("--variants is about directories that tempoc compile made")
     compilation = Compilation.from_path(file, options)
+    echo_notes(compilation.notes, about.error_format)
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
     reports = memory or cost or slow or copies
     _refuse_alone(memory, reports, bounds, solve, memory_budget)

@@ -9,7 +9,7 @@ import click
 
 from tempoc.cli.options import options
 from tempoc.cli.options.compile_options import parse_defines, parse_limits, refuse_if_compiled
-from tempoc.cli.reports.terminal import waiting
+from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
@@ -22,7 +22,7 @@ from tempoc.runtime.options import RunOptions, run_options
 @click.command("run")
 @click.argument("program", type=options.FileName())
 @options.declared(*options.RUN_DATA)
-@options.define_option
+@options.constant_options
 @options.limit_option
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
@@ -47,6 +47,7 @@ from tempoc.runtime.options import RunOptions, run_options
 def command(
     program: str,
     defines: tuple[str, ...],
+    config: str | None,
     limits: tuple[str, ...],
     verify: bool,
     checks: str,
@@ -68,8 +69,9 @@ def command(
         if tune:
             tune_run(request, is_recorded=True)
         return _run(request, None, again)
-    chosen = Options(defines=parse_defines(defines), limits=parse_limits(limits))
+    chosen = Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
     compilation = Compilation.from_path(program, chosen)
+    echo_notes(compilation.notes, error_format)
     if request.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 

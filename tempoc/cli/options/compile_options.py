@@ -14,8 +14,8 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.limits import LIMITS, TABLE, Limits, flag_name
 from tempoc.cli.options.options import (
     FileName,
+    constant_options,
     declared,
-    define_option,
     error_format_option,
     integer,
     limit_option,
@@ -71,7 +71,7 @@ def parse_limits(items: tuple[str, ...]) -> Limits:
 
 
 _COMPILE_OPTIONS = stack(
-    define_option,
+    constant_options,
     click.option(
         "-O",
         "level",
@@ -141,6 +141,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_options(
         *,
+        config: str | None,
         defines: tuple[str, ...],
         level: str,
         limits: tuple[str, ...],
@@ -166,6 +167,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             recompute=recompute,
             precision=precision or PRECISIONS[0],
             defines=parse_defines(defines),
+            config=config,
             limits=parse_limits(limits),
             verify_each=verify_each,
             verify_values=verify_each,
@@ -180,7 +182,7 @@ def refuse_if_compiled(path: str, *more: str) -> None:
     """A compiled program keeps the options with which it was compiled; `more` are such, too."""
     context = click.get_current_context()
     flags = {"defines": "-D", "level": "-O", "limits": "--limit"}
-    options = ("passes", "tile", "recompute", "regions", "bucket", *more)
+    options = ("config", "passes", "tile", "recompute", "regions", "bucket", *more)
     flags |= {name: f"--{name}" for name in options}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:

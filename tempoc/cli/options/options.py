@@ -69,7 +69,7 @@ def _declared(flag: str, option: RunOption, default: object) -> Callable[[F], F]
         return click.option(flag, is_flag=True, help=option.help)
     kind: Any = (
         FileName()
-        if option.metavar in ("DIR", "FILE")
+        if option.metavar in ("DIR", "FILE", "PATH")
         else Parsed(option.parse, option.what)
         if option.parse
         else None
@@ -87,13 +87,22 @@ RUN_DATA = (
     *("output_dir", "output", "extern_path"),
 )
 """The options of what is computed, from what, and where results go."""
-define_option = click.option(
-    "-D",
-    "defines",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Another value for a const or a fixed bound.",
+constant_options = stack(
+    click.option(
+        "-D",
+        "defines",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Another value for a const or a fixed bound.",
+    ),
+    click.option(
+        "--config",
+        type=FileName(),
+        metavar="FILE",
+        help='A JSON file with values of constants that name an entry: const D = 64 from "width".',
+    ),
 )
+"""The options that give constants other values."""
 limit_option = click.option(
     "--limit",
     "limits",

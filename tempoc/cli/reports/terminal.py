@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
@@ -144,6 +144,12 @@ def draw_python(text: str, stream: TextIO) -> None:
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print lines; characters that could steer a terminal are shown as escapes."""
     click.echo(lines_printed(text), err=err, nl=nl)
+
+
+def echo_notes(notes: Iterable[str], error_format: str) -> None:
+    """Print what is worth knowing about a command line, unless a tool reads what is printed."""
+    for note in notes if error_format == "text" else ():
+        echo(f"note: {note}", err=True)
 
 
 def as_it_is(text: str) -> None:

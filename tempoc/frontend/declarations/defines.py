@@ -1,4 +1,4 @@
-"""Values of `-D NAME=VALUE`: numbers, `true`, `false`, strings, lists of these."""
+"""Values of `-D NAME=VALUE`: numbers, `true`, `false`, strings, lists of these, dtypes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,39 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.errors import names as name_errors
-from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.build_expressions import NUMBER
 from tempoc.frontend.syntax.parse import MAX_DEPTH
+from tempoc.program.nodes.dtypes import ELEMENTS
+
+_DTYPES = {name: name for name in ast.DTYPES if name != "key"} | {
+    element: name for name, element in ELEMENTS.items() if name != "key"
+}
+"""The dtypes by their names, and by those of NumPy, which configurations have."""
 
 
 def parse_define(name: str, text: str, old: val.Value, span: Span) -> val.Value:
     """The value that replaces `old`, and is of the same kind. Raises `Failure`."""
     if isinstance(old, val.ConstantText):
         return val.ConstantText(_text(text))
+    if isinstance(old, val.Builtin):
+        dtype = _DTYPES.get(_text(text))
+        if dtype is None:
+            raise Failure(name_errors.define_kind(name, text, "a dtype", span))
+        return val.Builtin(dtype)
     if text.count("[") > MAX_DEPTH:
         raise Failure(syntax_errors.too_deep(span, MAX_DEPTH))
     try:
         value = _parsed(text)
     except OverflowError:
         raise Failure(syntax_errors.number_too_large(span)) from None
-    numbers = isinstance(value, val.ConstantNumber) and isinstance(old, val.ConstantNumber)
-    if numbers and _kind(value) == _kind(old):
-        return value
+    if (
+        isinstance(value, val.ConstantNumber)
+        and isinstance(old, val.ConstantNumber)
+        and _kind(value) == _kind(old)
+    ):
+        # A float stays one where it is replaced by `10000`.
+        return val.ConstantNumber(float(value.value)) if isinstance(old.value, float) else value
     if isinstance(value, val.Listing) and isinstance(old, val.Listing):
         return value
     raise Failure(name_errors.define_kind(name, text, _kind(old), span))

@@ -178,7 +178,7 @@ class Scopes:
         value = self.evaluate(scope, e)
         if isinstance(value, val.Index):
             value = val.lift(self.universe.settled(value.expr))
-        if not isinstance(value, val.Unknown) and not _is_constant(value):
+        if not isinstance(value, val.Unknown) and not (_is_constant(value) or val.is_dtype(value)):
             what = val.describe(value)
             self.errors.add(name_errors.const_value(e.span, name.name, what))
             value = val.BAD

@@ -124,6 +124,11 @@ class Builtin:
     name: str
 
 
+def is_dtype(value: Value) -> bool:
+    """Whether a value is the function that casts to a dtype, which stands for the dtype too."""
+    return isinstance(value, Builtin) and value.name in ast.DTYPES
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PythonFunction:
     """An `extern`: a Python function, with the scope that it was declared in."""

@@ -79,7 +79,8 @@ def bound_cycle(span: Span, names: tuple[str, ...]) -> Diagnostic:
 
 
 const_value = ErrorRow(
-    "RT028", "the constant `{name}` must be a compile-time number, bool, string or list, not {what}"
+    "RT028",
+    "the constant `{name}` must be a compile-time number, bool, string, list or dtype, not {what}",
 )
 const_cycle = ErrorRow("RT029", "the constant `{name}` is defined by itself")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
-from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.scope import Pending
@@ -36,7 +37,24 @@ def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> val.Value:
     shape = tuple(indices.extent(round.evaluate(frame, x), x.span) for x in e.extents)
     if e.dtype == "key":
         shape = (*shape, *KEY.shape)
-    return val.Typed(TensorType(DType(e.dtype), shape))
+    return val.Typed(TensorType(_dtype(round, frame, e), shape))
+
+
+def _dtype(round: Round, frame: Frame, e: ast.TensorTypeExpr) -> DType:
+    """The dtype that a type names itself, or by a constant. Raises `Failure`, `StillUnknown`."""
+    if e.dtype in ast.DTYPES:
+        return DType(e.dtype)
+    if frame.scope.find(e.dtype) is None:
+        return DType.F32  # The parser has reported it.
+    start = e.span.start
+    name = ast.Name(span=replace(e.span, end=start + len(e.dtype)), name=e.dtype)
+    value = round.evaluate(frame, name)
+    if isinstance(value, val.Unknown):
+        raise StillUnknown(value)
+    if not val.is_dtype(value):
+        raise Failure(type_errors.needs_kind(name.span, f"`{e.dtype}`", "a dtype", value))
+    assert isinstance(value, val.Builtin)
+    return DType(value.name)
 
 
 def assert_type(

@@ -49,9 +49,9 @@ def _declaration(node: ast.DimDecl | ast.ConstDecl | ast.Assume | ast.ImportDecl
         case ast.DimDecl():
             until = "" if node.until is None else f" until {node.until.name}"
             head = f"dim {node.name.name} < {node.bound.name}"
-            return concat(head, _default(node.default), until)
+            return concat(head, _default(node.default), _from(node.entry), until)
         case ast.ConstDecl():
-            return concat(f"const {node.name.name}", _default(node.value))
+            return concat(f"const {node.name.name}", _default(node.value), _from(node.entry))
         case ast.Assume():
             return concat("assume ", expression(node.condition))
         case ast.ImportDecl():
@@ -68,8 +68,7 @@ def _data(node: ast.InputDecl | ast.ParamDecl | ast.ExternDecl) -> Doc:
             parts: list[Doc] = [f"param {node.name.name}{_dims(node.dims)}"]
             if node.type is not None:
                 parts += [": ", type_doc(node.type)]
-            if node.template is not None:
-                parts.append(f" from {quoted(node.template.value)}")
+            parts.append(_from(node.template))
             parts.append(_default(node.default))
             return concat(*parts)
         case ast.ExternDecl():
@@ -124,6 +123,10 @@ def _parameter(param: ast.DefParam) -> Doc:
 
 def _default(value: ast.Expression | None) -> Doc:
     return "" if value is None else concat(" = ", expression(value))
+
+
+def _from(name: ast.String | None) -> str:
+    return "" if name is None else f" from {quoted(name.value)}"
 
 
 def _dims(dims: tuple[ast.Ident, ...]) -> str:

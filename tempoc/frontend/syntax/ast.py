@@ -234,7 +234,7 @@ Expression = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorTypeExpr(SyntaxNode):
-    """`f32` (no extents) or `f32[D, t+1]`; `dtype` is one of `DTYPES`."""
+    """`f32` (no extents) or `f32[D, t+1]`; `dtype` is one of `DTYPES`, or a constant that is."""
 
     dtype: str
     extents: tuple[Expression, ...] = ()
@@ -327,20 +327,22 @@ class Def(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimDecl(SyntaxNode):
-    """`dim name < bound = default until stop`."""
+    """`dim name < bound = default from "entry" until stop`; see `ConstDecl` for the entry."""
 
     name: Ident
     bound: Ident
     default: Expression | None = None
+    entry: String | None = None
     until: Ident | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstDecl(SyntaxNode):
-    """`const name = value`."""
+    """`const name = value from "entry"`: the entry of a configuration that replaces the value."""
 
     name: Ident
     value: Expression
+    entry: String | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ nevertheless, so that parsing continues.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast
@@ -69,6 +69,7 @@ class ExpressionActions:
         """Build nodes with spans in `source`; errors are added to `errors`."""
         self.source = source
         self.errors = errors
+        self.named_dtypes: list[ast.Ident] = []
 
     # Places
 
@@ -271,14 +272,19 @@ class ExpressionActions:
         """`f32[D]`."""
         dtype = str(c[0])
         if dtype not in ast.DTYPES:
-            close = get_close_matches(dtype, ast.DTYPES, 1)
-            self.errors.add(
-                syntax_errors.unknown_dtype(
-                    self.token_span(c[0]), dtype, ast.DTYPES, close[0] if close else None
-                )
-            )
-            dtype = "f32"
+            self.named_dtypes.append(ast.Ident(span=self.token_span(c[0]), name=dtype))
         return ast.TensorTypeExpr(span=self.span(c), dtype=dtype, extents=nodes(c))
+
+    def check_dtypes(self, constants: Collection[str]) -> None:
+        """Report names in front of extents that are neither dtypes nor constants of the file."""
+        for used in self.named_dtypes:
+            if used.name not in constants:
+                close = get_close_matches(used.name, ast.DTYPES, 1)
+                self.errors.add(
+                    syntax_errors.unknown_dtype(
+                        used.span, used.name, ast.DTYPES, close[0] if close else None
+                    )
+                )
 
     def record_type(self, c: list[Any]) -> ast.RecordType:
         """`{w: f32[D]}`."""

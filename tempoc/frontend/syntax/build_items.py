@@ -30,6 +30,7 @@ class ItemActions(ExpressionActions):
     def module(self, c: list[Any]) -> ast.Module:
         """A whole file."""
         items = tuple(item for item in c[1].items if not isinstance(item, Broken))
+        self.check_dtypes({item.name.name for item in items if isinstance(item, ast.ConstDecl)})
         return ast.Module(span=self.source.whole(), doc=_doc(c[0]), items=items)
 
     def module_doc(self, c: list[Any]) -> ListPart:
@@ -47,19 +48,25 @@ class ItemActions(ExpressionActions):
     # Declarations
 
     def dim(self, c: list[Any]) -> ast.DimDecl:
-        """`dim t < T = e until stop`."""
+        """`dim t < T = e from "entry" until stop`."""
         until = after(c, "until")
         return ast.DimDecl(
             span=self.span(c),
             name=self.ident(c[1]),
             bound=self.ident(c[3]),
             default=after(c, "="),
+            entry=self._entry(c),
             until=None if until is None else self.ident(until),
         )
 
     def const(self, c: list[Any]) -> ast.ConstDecl:
-        """`const D = e`."""
-        return ast.ConstDecl(span=self.span(c), name=self.ident(c[1]), value=c[3])
+        """`const D = e from "entry"`."""
+        name = self.ident(c[1])
+        return ast.ConstDecl(span=self.span(c), name=name, value=c[3], entry=self._entry(c))
+
+    def _entry(self, c: list[Any]) -> ast.String | None:
+        text = after(c, "from")
+        return None if text is None else self.string([text])
 
     def assume(self, c: list[Any]) -> ast.Assume:
         """`assume e`."""
@@ -92,13 +99,12 @@ class ItemActions(ExpressionActions):
 
     def param(self, c: list[Any]) -> ast.ParamDecl:
         """`param W[l]: f32 from "w" = e`."""
-        template = after(c, "from")
         node = ast.ParamDecl(
             span=self.span(c),
             name=self.ident(c[1]),
             dims=_dims(c),
             type=after(c, ":"),
-            template=None if template is None else self.string([template]),
+            template=self._entry(c),
             default=after(c, "="),
         )
         if node.type is None and node.default is None:

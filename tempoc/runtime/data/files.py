@@ -20,6 +20,7 @@ from tempoc.files.durable import make_folder, probe, replace_file
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.npy import open_npy, open_npz
 from tempoc.runtime.data.safetensors import open_data, write_safetensors
+from tempoc.runtime.data.shards import INDEX, files_of_folder, read_index
 from tempoc.runtime.data.source import DataFile, TensorSource
 from tempoc.runtime.messages import run as errors
 
@@ -34,6 +35,28 @@ _READERS: dict[str, Callable[[DataFile], dict[str, TensorSource]]] = {
 def open_bundle(path: str | Path) -> dict[str, TensorSource]:
     """All tensors of an ``.npz`` or ``.safetensors`` file by name. Raises ``RunError``."""
     return _opened(Path(path), BUNDLES)
+
+
+def open_weights(path: str | Path) -> dict[str, TensorSource]:
+    """All tensors of a file, of a folder of ``.safetensors`` files, or of an index of such files.
+
+    Raises ``RunError``, also if two files of a folder hold a tensor of one name.
+    """
+    path = Path(path)
+    if path.name.endswith(INDEX):
+        with _reading(path):
+            return read_index(path, open_bundle)
+    if not path.is_dir():
+        return open_bundle(path)
+    with _reading(path):
+        chosen = files_of_folder(path)
+    tensors: dict[str, TensorSource] = {}
+    for file in chosen:
+        for name, source in open_weights(file).items():
+            if name in tensors:
+                raise RunError(errors.several_files(name, tensors[name].origin, str(file)))
+            tensors[name] = source
+    return tensors
 
 
 def open_tensor(name: str, path: str | Path) -> TensorSource:

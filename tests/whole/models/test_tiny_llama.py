@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +17,21 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT
 
 SOURCE = str(ROOT / "examples" / "llama" / "model.rt")
-SIZES = {"D": 10, "F": 14, "V": 23, "H": 4, "KV": 2, "G": 3, "L": 2}
+SIZES = {"D": 10, "F": 14, "V": 23, "H": 4, "KV": 2, "heads": 6, "L": 2}
 BLOCK = "model.layers.{l}."
 
 
-def shapes(d: int, f: int, v: int, h: int, kv: int, g: int) -> dict[str, tuple[int, ...]]:
+def shapes(d: int, f: int, v: int, h: int, kv: int, heads: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the parameters by template."""
     return {
         "model.embed_tokens.weight": (v, d),
         "model.norm.weight": (d,),
+        "lm_head.weight": (v, d),
         BLOCK + "input_layernorm.weight": (d,),
-        BLOCK + "self_attn.q_proj.weight": (kv * g * h, d),
+        BLOCK + "self_attn.q_proj.weight": (heads * h, d),
         BLOCK + "self_attn.k_proj.weight": (kv * h, d),
         BLOCK + "self_attn.v_proj.weight": (kv * h, d),
-        BLOCK + "self_attn.o_proj.weight": (d, kv * g * h),
+        BLOCK + "self_attn.o_proj.weight": (d, heads * h),
         BLOCK + "post_attention_layernorm.weight": (d,),
         BLOCK + "mlp.gate_proj.weight": (f, d),
         BLOCK + "mlp.up_proj.weight": (f, d),
@@ -40,7 +42,7 @@ def shapes(d: int, f: int, v: int, h: int, kv: int, g: int) -> dict[str, tuple[i
 def weights(layers: int) -> dict[str, np.ndarray]:
     """Random parameters by template; those of layers are stacked."""
     random = np.random.default_rng(7)
-    sizes = (SIZES[name] for name in ("D", "F", "V", "H", "KV", "G"))
+    sizes = (SIZES[name] for name in ("D", "F", "V", "H", "KV", "heads"))
     return {
         name: random.standard_normal(((layers,) if "{l}" in name else ()) + shape, np.float32)
         for name, shape in shapes(*sizes).items()
@@ -86,6 +88,62 @@ def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> No
             assert row[:length].tolist() == prompt[: min(length, steps)].tolist()
 
 
+CONFIG = {
+    "hidden_size": 10, "intermediate_size": 14, "vocab_size": 23, "head_dim": 4,
+    "num_key_value_heads": 2, "num_attention_heads": 6, "num_hidden_layers": 2,
+    "tie_word_embeddings": False, "rms_norm_eps": 0.1, "rope_theta": 20,
+    "rope_scaling": {
+        "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 3.0,
+        "original_max_position_embeddings": 9, "rope_type": "llama3",
+    },
+}  # fmt: skip
+"""As a checkpoint says it; each entry changes the tokens."""
+
+
+def test_a_configuration_and_weights_in_several_files(tmp_path: Path) -> None:
+    stacked = weights(SIZES["L"])
+    inputs = {
+        "prompt": np.array([[3, 5, 7, 2], [4, 1, 0, 0]], np.int32),
+        "length": np.array([4, 2], np.int32),
+    }
+    np.savez(tmp_path / "inputs.npz", **inputs)
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    tensors = in_file(stacked)
+    save_file(dict(list(tensors.items())[::2]), shards / "model-1-of-2.safetensors")
+    save_file(dict(list(tensors.items())[1::2]), shards / "model-2-of-2.safetensors")
+    config = shards / "config.json"
+    config.write_text(json.dumps(CONFIG))
+    answers = []
+    for dtype in ("f32", "bf16"):
+        options = Options(level=0, config=str(config), defines={"dtype": dtype})
+        compilation = Compilation.from_path(SOURCE, options)
+        assert compilation.notes == ()
+        nodes = [n for n in compilation.graph.nodes.values() if isinstance(n.op, Param)]
+        assert {node.op.dtype.value for node in nodes} == {dtype}
+        params = {node.name: stacked[node.op.template] for node in nodes}
+        out = tmp_path / dtype
+        given = ["--config", str(config), "-D", f"dtype={dtype}"]
+        assert status(["compile", SOURCE, "-o", str(out), *given]) == 0
+        if dtype == "f32":
+            bounds = {"B": 2, "P": 4, "S": 2, "T": 9}
+            wanted = evaluate(compilation.graph, bounds, inputs, params, float64=True)["tok"]
+            answers.append(run(out, tmp_path, 9, params=shards))
+            np.testing.assert_array_equal(answers[0], wanted)
+        else:
+            found = run(out, tmp_path, 9, "--cast-params", params=shards)
+            np.testing.assert_array_equal(found[:, :2], wanted[:, :2])
+    # What the configuration says matters.
+    plain = Compilation.from_path(SOURCE, Options(level=0, defines=_defines()))
+    params = {
+        node.name: stacked[node.op.template]
+        for node in plain.graph.nodes.values()
+        if isinstance(node.op, Param)
+    }
+    other = evaluate(plain.graph, bounds, inputs, params, float64=True)["tok"]
+    assert not np.array_equal(other, wanted)
+
+
 def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
     source = str(ROOT / "examples" / "llama" / "sample.rt")
     defines = {name: str(value) for name, value in SIZES.items()} | {"heat": "6.0"}
@@ -118,9 +176,13 @@ def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
     assert len({*steps}) > 1
 
 
-def run(out: Path, folder: Path, steps: int, *more: str) -> np.ndarray:
+def _defines() -> dict[str, str]:
+    return {name: str(value) for name, value in SIZES.items()}
+
+
+def run(out: Path, folder: Path, steps: int, *more: str, params: Path | None = None) -> np.ndarray:
     command = ["run", str(out), "--bounds", f"T={steps},S=2", "--input", str(folder / "inputs.npz")]
-    command += ["--params", str(folder / "params.safetensors"), *more]
+    command += ["--params", str(params or folder / "params.safetensors"), *more]
     assert status([*command, "--output", str(folder / "results.npz")]) == 0
     with np.load(folder / "results.npz") as file:
         return np.array(file["tok"])

@@ -41,6 +41,22 @@ def rope(x: Any, theta: float = 100.0) -> Any:
     return jnp.concatenate([z.real, z.imag], -1)
 
 
+def stretched(x: Any) -> Any:
+    """Llama 3.1's frequencies, by wavelength and one after the other."""
+    half = x.shape[-1] // 2
+    speeds = []
+    for speed in 100.0 ** (-np.arange(half) / half):
+        turns = 60 * speed / (2 * np.pi)
+        part = (turns - 1.5) / (3.0 - 1.5)
+        between = (1 - part) * speed / 8 + part * speed
+        speeds.append(speed / 8 if turns < 1.5 else speed if turns > 3.0 else between)
+    angle = (jnp.arange(len(x))[:, None] * jnp.array(speeds)).reshape(
+        len(x), *(1,) * (x.ndim - 2), half
+    )
+    z = (x[..., :half] + 1j * x[..., half:]) * jnp.exp(1j * angle)
+    return jnp.concatenate([z.real, z.imag], -1)
+
+
 def group_norm(d: Data) -> Any:
     by_group = jnp.concatenate([d["x"], d["y"]], 1).reshape(-1, 3, 2, 2)
     normed = jax.nn.standardize(by_group, (1, 3), epsilon=1e-5).reshape(-1, 3, 4)
@@ -83,6 +99,7 @@ PLAIN: dict[str, Case] = {
         lambda d: jnp.concatenate([f(SLOWER) for f in (jnp.sin, jnp.cos)], 1),
     ),
     "rope": ("nn.rope(x, t, 100.0)", lambda d: rope(d["x"])),
+    "stretched": ("nn.rope(x, t, 100.0, 8.0, 1.5, 3.0, 60)", lambda d: stretched(d["x"])),
     "swiglu": (
         "nn.swiglu(x, w, 2.0 * w, w2)",
         lambda d: (jax.nn.silu(d["x"] @ d["w"].T) * (2 * d["x"] @ d["w"].T)) @ d["w2"].T,
