@@ -88,15 +88,18 @@ def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
 
 
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
-    """The pipeline without `scans`: within one kernel, no cell can be moved to the host."""
-    return tuple(s for s in steps if not isinstance(s, RecurrenceToScan))
+    """The pipeline without `scans` and `wavefront`.
+
+    Within one kernel, no cell can be moved to the host, and a row of a diagonal is one cell.
+    """
+    return tuple(s for s in steps if not isinstance(s, RecurrenceToScan | Wavefront))
 
 
 def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The pipeline with `walk`, which computes large points one after the other and accumulates
-    sums over them."""
+    sums over them, and without `wavefront`, whose rows take more memory than a table."""
     pipeline: list[Pass] = []
-    for step in steps:
+    for step in (s for s in steps if not isinstance(s, Wavefront)):
         pipeline += [Serialize()] if isinstance(step, Accumulate) else []
         pipeline.append(
             replace(step, piece=MODEL.point_bytes) if isinstance(step, Accumulate) else step

@@ -31,6 +31,7 @@ from tempoc.ops.control.effects import EffectOp
 from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.skewing import Skewed, Skewing
+from tempoc.pipeline.step import LoopRemark
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -66,7 +67,8 @@ class Wavefront(GraphPass):
                 earlier |= skewing.skewed()
                 sign = "+" if cells.directions[0] == cells.directions[1] else "-"
                 message = f"{shown}: all points with the same {i} {sign} {j} are computed at once"
-                context.remarks.add(self.name, message, span)
+                loop = LoopRemark(reason="diagonals", dim=skewing.diagonals.dim, nodes=names)
+                context.remarks.add(self.name, message, span, loop)
             context.declare(graph.universe)
         return graph
 
