@@ -211,9 +211,9 @@ class Skewing:
     def _inside(self, entry: ix.Expr, dim: str) -> ix.Expr:
         """An index kept within a dimension."""
         bound = ix.Sym(self.graph.universe.dim(dim).bound)
-        return self._kept(entry, ix.ZERO, ix.sub(bound, ix.ONE), Domain((dim,)))
+        return self._between(entry, ix.ZERO, ix.sub(bound, ix.ONE), Domain((dim,)))
 
-    def _kept(self, entry: ix.Expr, low: ix.Expr, high: ix.Expr, domain: Domain) -> ix.Expr:
+    def _between(self, entry: ix.Expr, low: ix.Expr, high: ix.Expr, domain: Domain) -> ix.Expr:
         """An index kept between two values."""
         below = not self.space.implies(domain, ix.compare(">=", entry, low))
         above = not self.space.implies(domain, ix.compare("<=", entry, high))
@@ -334,7 +334,7 @@ class Skewing:
         diagonal = ix.add(ix.Sym(own.dim), ix.Const(later))
         rows = self.graph.nodes[earlier.rows]
         first, last = self._ends(theirs.dim, rows.domain)
-        at[theirs.dim] = self._kept(diagonal, first, last, self._domain(self.lattice.dims))
+        at[theirs.dim] = self._between(diagonal, first, last, self._domain(self.lattice.dims))
         at[own.row] = self._inside(ix.add(ix.Sym(own.row), ix.Const(shifts[0])), own.row)
         return replace(edge, source=rows.name, entries=entries_at(rows.domain.dims, at))
 
@@ -414,7 +414,7 @@ class Skewing:
         for dim, entry in zip(source.domain.dims, entries, strict=True):
             if isinstance(entry, ix.Expr):
                 low, high = self._ends(dim, source.domain)
-                entry = self._kept(entry, low, high, domain)
+                entry = self._between(entry, low, high, domain)
             clamped.append(entry)
         return tuple(clamped)
 
