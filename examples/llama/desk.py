@@ -6,10 +6,15 @@ the words that it has chosen and takes the next token of each slot.
 
 from __future__ import annotations
 
+import runpy
+import signal
+import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 
 import numpy as np
@@ -17,6 +22,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
+STEPS = 1 << 30  # of the program's loop: a year and more
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +196,24 @@ DESK = Desk()
 """The desk of this process."""
 
 exchange = DESK.exchange
+
+
+def run_program(folder: Path, weights: Path, slots: int) -> int:
+    """Run compiled `serve.rt` in this process until the desk is closed; returns the exit status.
+
+    Needs only jax and numpy, as `python FOLDER` does. Ctrl-C closes the desk.
+    """
+    # The step under way is finished; the handler itself must not wait for the desk.
+    before = signal.signal(signal.SIGINT, lambda *_: threading.Thread(target=DESK.close).start())
+    here = str(Path(__file__).resolve().parent)
+    with tempfile.TemporaryDirectory() as nothing:
+        sys.argv = [str(folder), "--bounds", f"T={STEPS},B={slots}", "--params", str(weights)]
+        sys.argv += ["--extern-path", here, "--output-dir", nothing]
+        try:
+            runpy.run_path(str(folder), run_name="__main__")
+        except SystemExit as stop:
+            return stop.code if isinstance(stop.code, int) else 1
+        finally:
+            DESK.close()
+            signal.signal(signal.SIGINT, before)
+    return 0

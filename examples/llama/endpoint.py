@@ -207,7 +207,8 @@ class Choice:
         if cuts:
             until, self.reason = min(cuts), "stop"
         elif not final:
-            until = len(text.rstrip(UNFINISHED)) - self._begun(text)
+            certain = text.rstrip(UNFINISHED)
+            until = len(certain) - self._begun(certain)
         new = text[self.shown : until]
         self.shown = max(self.shown, until)
         return new

@@ -16,51 +16,23 @@ words out, and threads of the endpoint (`endpoint.py`) talk with clients.
 from __future__ import annotations
 
 import argparse
-import runpy
-import signal
 import sys
 import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chat
 import tokenizer
-from desk import DESK, Desk
+from desk import DESK, Desk, run_program
 from endpoint import Model, Server
-
-STEPS = 1 << 30  # of the loop: more than a year of work
-
-
-class Words:
-    """The tokenizer of a checkpoint as the endpoint uses it."""
-
-    def __init__(self, home: Path) -> None:
-        self._words = tokenizer.load(home)
-
-    def encode(self, text: str) -> list[int]:
-        return tokenizer.encode(self._words, text)
-
-    def decode(self, ids: list[int]) -> str:
-        return tokenizer.decode(self._words, ids)
 
 
 def as_dialogue(messages: list[tuple[str, str]]) -> str:
     """Messages, pairs of role and text, in the form that the model was trained on."""
     turns = (f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in messages)
     return "".join(turns) + "<|im_start|>assistant\n"
-
-
-def run_program(folder: Path, *arguments: str) -> int:
-    """Run a compiled folder here, as `python FOLDER` does in a process of its own."""
-    sys.argv = [str(folder), *arguments]
-    try:
-        runpy.run_path(str(folder), run_name="__main__")
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 1
-    return 0
 
 
 def listen(server: Server, desk: Desk, model: Callable[[int, int], Model]) -> None:
@@ -94,17 +66,14 @@ def main() -> None:
     model = partial(
         Model,
         options.name or options.home.resolve().name,
-        Words(options.home),
+        tokenizer.Words(options.home),
         frozenset(chat.end_markers(options.home)),
         as_dialogue,
     )
-    # The step under way is finished; the handler itself must not wait for the desk.
-    signal.signal(signal.SIGINT, lambda *_: threading.Thread(target=DESK.close).start())
     thread = threading.Thread(target=listen, args=(server, DESK, model))
     thread.start()
     try:
-        arguments = ("--bounds", f"T={STEPS},B={options.slots}", "--params", str(options.home))
-        status = run_program(out, *arguments, "--extern-path", str(HERE))
+        status = run_program(out, options.home, options.slots)
     finally:
         DESK.close()
         server.end()
