@@ -89,8 +89,21 @@ def write_along(
 
     The program in `out` is `serve.rt`, and all texts have a slot.
     """
+    problems: list[str] = []
 
     def write() -> None:
+        room, _ = DESK.limits() or (0, 0)
+        if room:
+            longest = max(len(request.prompt) + request.limit for request in requests)
+            if longest > room:
+                problems.append(f"{longest} tokens are more than {room}: compile with -D C=N")
+            else:
+                write_all()
+        DESK.close()
+
+    def write_all() -> None:
+        for request in requests:
+            DESK.submit(request)
         for text, request in zip(shown, requests, strict=True):
             print(text, end="", flush=True)
             choice = Choice(request, words, [])
@@ -100,14 +113,13 @@ def write_along(
                 new = choice.end(ended) if ended else choice.add(arrival.token)
                 print(new, end="", flush=True)
             print(flush=True)
-        DESK.close()
 
-    for request in requests:
-        DESK.submit(request)
     writer = threading.Thread(target=write)
     writer.start()
     status = run_program(out, home, len(requests))
     writer.join()
+    if problems:
+        sys.exit(problems[0])
     return status
 
 
@@ -151,15 +163,15 @@ def main() -> None:
     if is_serving(out):
         if not all(prompts) or options.tokens < 1:
             parser.error("a text needs a prompt, and --tokens at least 1")
+        ends = frozenset(markers)
         requests = [
-            Request(
-                prompt, options.tokens, Arrivals(), options.heat, 1.0, options.seed + k,
-                frozenset(markers),
-            )
+            Request(prompt, options.tokens, Arrivals(), options.heat, 1.0, options.seed + k, ends)
             for k, prompt in enumerate(prompts)
-        ]  # fmt: skip
+        ]
         shown = [text + "\n" * options.chat for text in options.prompts]
         sys.exit(write_along(out, options.home, shown, requests, tokenizer.Words(options.home)))
+    if options.heat:
+        parser.error("--heat is for serve.rt; sample.rt is compiled with -D heat=X")
     try:
         answers = decode(out, options.home, prompts, options.tokens, options.seed)
     except subprocess.CalledProcessError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -128,6 +130,56 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     server.end()
     thread.join(60)
     assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as `fetch.py` leaves it, and the compiled program in `serve`."""
+    tokenizers = pytest.importorskip("tokenizers")
+    folder = tmp_path_factory.mktemp("home")
+    letters = {letter: k for k, letter in enumerate(LETTERS)}
+    words = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=letters, merges=[]))
+    words.decoder = tokenizers.decoders.Fuse()
+    words.save(str(folder / "tokenizer.json"))
+    (folder / "config.json").write_text('{"eos_token_id": [40, 41]}')
+    save_file(in_file(weights(SIZES["L"])), folder / "model.safetensors")
+    options = [word for name, value in DEFINES.items() for word in ("-D", f"{name}={value}")]
+    out = str(folder / "serve")
+    assert status(["compile", str(LLAMA / "serve.rt"), "-o", out, "-D", "C=32", *options]) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_the_script_serves_until_it_is_interrupted(home: Path, alone: dict[str, str]) -> None:
+    command = [sys.executable, str(LLAMA / "serve.py"), "--home", str(home), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            words = process.stdout.readline().split()
+            assert words[:2] == ["home0", "is"]
+            address = words[-1].removeprefix("http://").removesuffix("/v1")
+            connection = http.client.HTTPConnection(address, timeout=60)
+            body = {"prompt": "dfhc", "max_tokens": 12, "temperature": 0}
+            connection.request("POST", "/v1/completions", json.dumps(body))
+            answer = json.loads(connection.getresponse().read())
+            assert answer["choices"][0]["text"] == alone["dfhc"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+            assert process.stdout.read() == ""
+        finally:
+            process.kill()
+
+
+@pytest.mark.slow
+def test_the_chat_reads_along(home: Path, alone: dict[str, str]) -> None:
+    script = [sys.executable, str(LLAMA / "chat.py"), "--home", str(home)]
+    script += ["--out", str(home / "serve"), "--tokens"]
+    done = subprocess.run([*script, "12", *PROMPTS], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == [prompt + alone[prompt] for prompt in PROMPTS]
+    assert done.returncode == 0
+    done = subprocess.run([*script, "31", *PROMPTS], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "37 tokens are more than 32: compile with -D C=N\n"
 
 
 @pytest.fixture(scope="module")
