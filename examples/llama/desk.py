@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
+from types import FrameType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +118,11 @@ class Desk:
             self._changed.wait_for(lambda: self._room or self._closed)
             return None if self._closed else (self._room, self._size)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the program has come to its first step."""
+        return self._room > 0
+
     def close(self) -> None:
         """Let the program end with its next step; tells all requests, now and later."""
         with self._changed:
@@ -203,8 +209,14 @@ def run_program(folder: Path, weights: Path, slots: int) -> int:
 
     Needs only jax and numpy, as `python FOLDER` does. Ctrl-C closes the desk.
     """
-    # The step under way is finished; the handler itself must not wait for the desk.
-    before = signal.signal(signal.SIGINT, lambda *_: threading.Thread(target=DESK.close).start())
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        if not DESK.has_begun:
+            raise KeyboardInterrupt
+        # The step under way is finished; the handler itself must not wait for the desk.
+        threading.Thread(target=DESK.close).start()
+
+    before = signal.signal(signal.SIGINT, interrupted)
     here = str(Path(__file__).resolve().parent)
     with tempfile.TemporaryDirectory() as nothing:
         sys.argv = [str(folder), "--bounds", f"T={STEPS},B={slots}", "--params", str(weights)]

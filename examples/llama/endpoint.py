@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from desk import Arrivals, Desk, Request
 
 LARGEST_BODY = 1 << 24
+MOST_ANSWERS = 128
 PATIENCE = 0.5  # seconds between two looks at whether a client is still there
 UNFINISHED = "\ufffd"  # how a character reads of which not all bytes have come
 
@@ -134,6 +135,8 @@ def prompts_of(body: Mapping[str, Any], vocabulary: Vocabulary) -> list[list[int
         given = [given]
     if not isinstance(given, list):
         raise Refusal("'prompt' must be a text, a list of token ids, or a list of these", "prompt")
+    if len(given) > MOST_ANSWERS:
+        raise Refusal(f"a request may ask for {MOST_ANSWERS} answers", "prompt")
     prompts = []
     for one in given:
         if isinstance(one, str):
@@ -230,7 +233,9 @@ def choices_of(body: Mapping[str, Any], model: Model, is_chat: bool) -> list[Cho
     else:
         prompts = prompts_of(body, model.vocabulary)
     heat, nucleus = number(body, "temperature", 1.0, 0.0, 2.0), number(body, "top_p", 1.0, 0.0, 1.0)
-    copies = number(body, "n", 1, 1, 128)
+    copies = number(body, "n", 1, 1, MOST_ANSWERS)
+    if len(prompts) * copies > MOST_ANSWERS:
+        raise Refusal(f"a request may ask for {MOST_ANSWERS} answers", "prompt")
     seed = number(body, "seed", None, -(1 << 63), (1 << 63) - 1)
     seed = int.from_bytes(os.urandom(8)) if seed is None else seed % (1 << 64)
     stops, arrivals = stops_of(body), Arrivals()
@@ -243,8 +248,6 @@ def choices_of(body: Mapping[str, Any], model: Model, is_chat: bool) -> list[Cho
             prompt, limit, arrivals, float(heat), float(nucleus), seed + len(choices), model.ends
         )
         choices.append(Choice(request, model.vocabulary, stops))
-    if not 0 < len(choices) <= 128:
-        raise Refusal("a request may ask for 1 to 128 answers", "prompt")
     return choices
 
 
@@ -356,6 +359,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
     timeout = 60  # seconds in which a client sends or takes something
+    disable_nagle_algorithm = True  # each token is sent at once
 
     def log_message(self, format: str, *args: object) -> None:
         """Requests are not logged."""

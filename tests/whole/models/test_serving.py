@@ -352,6 +352,8 @@ MESSAGE = {"role": "user", "content": "ab"}
         ("completions", {"prompt": ""}, 400, "prompt"),
         ("completions", {"prompt": []}, 400, "prompt"),
         ("completions", {"prompt": [23]}, 400, "prompt"),
+        ("completions", {"prompt": ["ab"] * 129}, 400, "prompt"),
+        ("completions", {"prompt": ["ab"] * 2, "n": 65}, 400, "prompt"),
         ("completions", {"prompt": [-1]}, 400, "prompt"),
         ("completions", {"prompt": "ab\ud800"}, 400, None),
         ("completions", {"prompt": "ab", "max_tokens": 0}, 400, "max_tokens"),
