@@ -52,3 +52,16 @@ def encode(tokenizer: Tokenizer, text: str) -> list[int]:
 def decode(tokenizer: Tokenizer, ids: list[int]) -> str:
     """The text of token ids, markers included."""
     return str(tokenizer.decode(ids, skip_special_tokens=False))
+
+
+class Words:
+    """The tokenizer of a checkpoint: text to token ids and back."""
+
+    def __init__(self, home: Path) -> None:
+        self._tokenizer = load(home)
+
+    def encode(self, text: str) -> list[int]:
+        return encode(self._tokenizer, text)
+
+    def decode(self, ids: list[int]) -> str:
+        return decode(self._tokenizer, ids)

@@ -29,7 +29,10 @@ GUIDES = (
 )  # fmt: skip
 FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
 LANGUAGES = {"", "sh", "console", "python", "rt"}
-OF_OTHERS = {"--help", "--version", "--bless", "--quick", "--tokens", "--out", "--chat", "--home"}
+OF_OTHERS = {
+    "--help", "--version", "--bless", "--quick",
+    "--tokens", "--out", "--chat", "--home", "--slots", "--port",
+}  # fmt: skip
 """Options of pytest, of benchmarks and of scripts in `examples/`."""
 COLUMNS = 125
 
