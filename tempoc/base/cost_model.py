@@ -72,6 +72,9 @@ class CostModel:
     """A cache line: what is read or written of memory at once."""
     point_bytes: int = 4096
     """With fewer bytes a point, the call of a kernel for each point costs more than they save."""
+    diagonal_cells: int = 8
+    """Tables with fewer rows or columns than this are not computed by anti-diagonals: a vector of
+    so few elements saves less than the cells beyond the rim of the table cost."""
     carried_elements: int = 16384
     """The most elements that are cheap to carry through a loop: of an accumulator, or of the states
     of a recurrence that becomes a scan."""

@@ -12,6 +12,7 @@ from tempoc.passes.domain.predicate import Predication
 from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
+from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
@@ -47,6 +48,7 @@ O2: tuple[Pass, ...] = (
     Lift(),
     RecurrenceToScan(),
     Canonicalize(),
+    Wavefront(),
     Vectorize(),
     Lift(),
     Tile(),
@@ -73,6 +75,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "vectorize": Vectorize,
     "lift": Lift,
     "scans": RecurrenceToScan,
+    "wavefront": Wavefront,
     "tile": Tile,
     "accumulate": Accumulate,
     "pin": PeelHead,
@@ -88,15 +91,18 @@ def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
 
 
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
-    """The pipeline without `scans`: within one kernel, no cell can be moved to the host."""
-    return tuple(s for s in steps if not isinstance(s, RecurrenceToScan))
+    """The pipeline without `scans` and `wavefront`.
+
+    Within one kernel, no cell can be moved to the host, and a row of a diagonal is one cell.
+    """
+    return tuple(s for s in steps if not isinstance(s, RecurrenceToScan | Wavefront))
 
 
 def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The pipeline with `walk`, which computes large points one after the other and accumulates
-    sums over them."""
+    sums over them, and without `wavefront`, whose rows take more memory than a table."""
     pipeline: list[Pass] = []
-    for step in steps:
+    for step in (s for s in steps if not isinstance(s, Wavefront)):
         pipeline += [Serialize()] if isinstance(step, Accumulate) else []
         pipeline.append(
             replace(step, piece=MODEL.point_bytes) if isinstance(step, Accumulate) else step

@@ -19,10 +19,10 @@ C = TypeVar("C", contravariant=True)
 LoopReason = Literal[
     "cycle", "ahead", "kept", "shown", "length", "holes", "outside", "partial",
     "python", "print", "nested print", "save", "own length", "again", "given",
-    "unrolled", "arrays", "tile", "range",
+    "unrolled", "arrays", "tile", "range", "diagonals",
 ]  # fmt: skip
-"""Why a dimension is a loop (first row), why a loop is one of the host (second), and what tiles
-and ranges are; ``driver/slow/findings.py`` has the sentences."""
+"""Why a dimension is a loop (first row), why a loop is one of the host (second), and what tiles,
+ranges and diagonals are; ``driver/slow/findings.py`` has the sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

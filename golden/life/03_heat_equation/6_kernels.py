@@ -24,11 +24,10 @@ def updated(array, part, start):
 def u_1(at, u, *, N):
     """03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1"""
     t = at[0]
-    def point(i):
-        u_t_i = u[t % 2, i]
-        u_1 = u_t_i + 0.2 * (u[t % 2, i-1] - 2.0 * u_t_i + u[t % 2, i+1])
+    def point(u_t_i, u_prev_t_i, u_next_t_i):
+        u_1 = u_t_i + 0.2 * (u_prev_t_i - 2.0 * u_t_i + u_next_t_i)
         return u_1
-    u_1_rows = jax.vmap(point)(jnp.arange(1, N-1, dtype=jnp.int32))
+    u_1_rows = jax.vmap(point)(u[(t) % (2)][1:N-1], u[(t) % (2)][:N-2], u[(t) % (2)][2:N])
     u2 = lax.dynamic_update_slice(u, u_1_rows[None, :], ((t+1) % (2), 1))
     return (u2,)
 

@@ -9,63 +9,108 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def d_2(at, left, right, d):
-    """09_edit_distance.rt:17: d[i, j] = minimum( d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1), minimum(d[i-1, j], d[i, j-1]) + 1, )"""
-    i, j = at[0], at[1]
-    d_add = d[i-1, j-1] + jnp.where(left[i-1] == right[j-1], jnp.int32(0), jnp.int32(1))
-    d_2 = jnp.minimum(d_add, jnp.minimum(d[i-1, j], d[i, j-1]) + 1)
-    d = lax.dynamic_update_slice(d, d_2[None, None], (i, j))
-    return (d,)
+def clamped(array, steps, axis):
+    """What stands some steps further along an axis: past its ends, what stands there."""
+    size = array.shape[axis]
+    count = min(max(steps, -steps), size)
+    if steps > 0:
+        end = lax.slice_in_dim(array, size - 1, size, axis=axis)
+        inside = lax.slice_in_dim(array, count, size, axis=axis)
+        return jnp.concatenate([inside, jnp.repeat(end, count, axis)], axis)
+    end = lax.slice_in_dim(array, 0, 1, axis=axis)
+    inside = lax.slice_in_dim(array, 0, size - count, axis=axis)
+    return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
 
 
-def d_0(at, d, *, I):
-    """09_edit_distance.rt:15: d[i, 0] = i"""
+def left_places(at, left, d_rows, *, I):
+    """09_edit_distance.rt:12: input left[m]: i32
+    09_edit_distance.rt:15: d[i, 0] = i
+    09_edit_distance.rt:16: d[0, j] = j
+    09_edit_distance.rt:17: d[i, j] = minimum( d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1), minimum(d[i-1, j], d[i, j-1]) + 1, )
+    """
     def point(i):
-        d_0 = jnp.int32(i)
-        return d_0
-    d_0_rows = jax.vmap(point)(jnp.arange(I, dtype=jnp.int32))
-    d2 = lax.dynamic_update_slice(d, d_0_rows[:, None], (0, 0))
-    return (d2,)
+        return (left[jnp.maximum(0, i-1)], jnp.int32(0), jnp.int32(0))
+    left_at_rows, d_rows_0_rows, d_rows_0_rows2 = jax.vmap(point)(jnp.arange(I, dtype=jnp.int32))
+    d_rows2 = lax.dynamic_update_slice(d_rows, d_rows_0_rows[None, :], ((0) % (2), 0))
+    d_rows2_2 = lax.dynamic_update_slice(d_rows2, d_rows_0_rows2[None, :], ((1) % (2), 0))
+    return left_at_rows, d_rows2_2
 
 
-def d_1(at, d, *, N, J):
-    """09_edit_distance.rt:16: d[0, j] = j"""
-    def point(j):
-        d_1 = jnp.int32(j)
-        return d_1
-    d_1_rows = jax.vmap(point)(jnp.arange(1, min(N+1, J), dtype=jnp.int32))
-    d2 = lax.dynamic_update_slice(d, d_1_rows[None, :], (0, 1))
-    return (d2,)
+def right_line(at, right, *, N, I, J, lines):
+    """09_edit_distance.rt:13: input right[n]: i32"""
+    def point(line):
+        return right[jnp.maximum(0, jnp.minimum(I+J-3-line, N-1))]
+    return (jax.vmap(point)(jnp.arange(lines, dtype=jnp.int32)),)
 
 
-def loop_i(at, d, left, right, *, steps=None, N):
-    """i from at[0] on, at[1] steps; the loop of d_2."""
+def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
+    """09_edit_distance.rt:15: d[i, 0] = i
+    09_edit_distance.rt:16: d[0, j] = j
+    09_edit_distance.rt:17: d[i, j] = minimum( d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1), minimum(d[i-1, j], d[i, j-1]) + 1, )
+    """
+    diagonal = at[0]
+    def point(
+        i, left_places, right_line_at_line, d_rows_prev2_at_diagonal_i, d_rows_prev_at_diagonal_i,
+        d_rows_prev_diagonal_i,
+    ):
+        where_skewed = jnp.where(left_places == right_line_at_line, jnp.int32(0), jnp.int32(1))
+        add2_skewed = jnp.minimum(d_rows_prev_at_diagonal_i, d_rows_prev_diagonal_i) + 1
+        d_2_skewed = jnp.minimum(d_rows_prev2_at_diagonal_i + where_skewed, add2_skewed)
+        d_1_skewed = jnp.int32(diagonal-2-i)
+        skewed_which = jnp.where(jnp.bool_((i == 0) & (diagonal-2-i != 0)), d_1_skewed, d_2_skewed)
+        d_skewed = jnp.where(jnp.bool_(diagonal-2-i == 0), jnp.int32(i), skewed_which)
+        return (d_skewed, d_skewed)
+    d_skewed_rows, d_skewed_rows2 = jax.vmap(point)(
+        jnp.arange(I, dtype=jnp.int32), left_places,
+        lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I),
+        clamped(d_rows[(diagonal-2) % (2)], -1, 0), clamped(d_rows[(diagonal-1) % (2)], -1, 0),
+        d_rows[(diagonal-1) % (2)],
+    )
+    d_skewed2_2 = lax.dynamic_update_slice(d_skewed2, d_skewed_rows[None, :], (diagonal, 0))
+    d_rows2 = lax.dynamic_update_slice(d_rows, d_skewed_rows2[None, :], ((diagonal) % (2), 0))
+    return d_skewed2_2, d_rows2
+
+
+def d(at, d_skewed, *, I, J):
+    """09_edit_distance.rt:15: d[i, 0] = i
+    09_edit_distance.rt:16: d[0, j] = j
+    09_edit_distance.rt:17: d[i, j] = minimum( d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1), minimum(d[i-1, j], d[i, j-1]) + 1, )
+    """
+    def point(i, j):
+        return d_skewed[i+j+2, i]
+    point = jax.vmap(point, in_axes=(None, 0))
+    d_skewed_at_rows = jax.vmap(point, in_axes=(0, None))(
+        jnp.arange(I, dtype=jnp.int32), jnp.arange(J, dtype=jnp.int32),
+    )
+    return (d_skewed_at_rows,)
+
+
+def loop_diagonal(at, d_skewed2, d_rows, left_places2, right_line2, *, steps=None, I, J):
+    """diagonal from at[0] on, at[1] steps; the loop of d_skewed."""
     count = at[1] if steps is None else steps
-    def step_i(i2, carry):
-        (d,) = carry
-        i = at[0] + i2
-        def step_j(j, carry):
-            (d,) = carry
-            (d,) = d_2((i, j), left, right, d)
-            return (d,)
-        (d,) = lax.fori_loop(1, N + 1, step_j, (d,))
-        return (d,)
-    (d,) = lax.fori_loop(0, count, step_i, (d,))
-    return (d,)
+    def step_diagonal(i, carry):
+        (d_skewed2, d_rows) = carry
+        diagonal = at[0] + i
+        d_skewed2, d_rows = d_skewed(
+            (diagonal,), left_places2, right_line2, d_rows, d_skewed2, I=I, J=J,
+        )
+        return (d_skewed2, d_rows)
+    (d_skewed2, d_rows) = lax.fori_loop(0, count, step_diagonal, (d_skewed2, d_rows))
+    return (d_skewed2, d_rows)
 
 
-def block(at, left, right, *, M, N, I, J):
-    """What stands between two tasks of the host: d_0, d_1, d_2."""
-    d = jnp.zeros((I, J), jnp.int32)
-    (d,) = d_0((), d, I=I)
-    (d,) = d_1((), d, N=N, J=J)
-    def step_i(i, carry):
-        (d,) = carry
-        def step_j(j, carry):
-            (d,) = carry
-            (d,) = d_2((i, j), left, right, d)
-            return (d,)
-        (d,) = lax.fori_loop(1, N + 1, step_j, (d,))
-        return (d,)
-    (d,) = lax.fori_loop(1, M + 1, step_i, (d,))
-    return (d,)
+def block(at, left, right, *, M, N, I, J, lines):
+    """What stands between two tasks of the host: left_places, right_line, d_skewed, ..."""
+    d_rows = jnp.zeros((2, I), jnp.int32)
+    d_skewed2 = jnp.zeros((M + N + 3, M + 1), jnp.int32)
+    left_places2, d_rows = left_places((), left, d_rows, I=I)
+    (right_line2,) = right_line((), right, N=N, I=I, J=J, lines=lines)
+    def step_diagonal(diagonal, carry):
+        (d_skewed2, d_rows) = carry
+        d_skewed2, d_rows = d_skewed(
+            (diagonal,), left_places2, right_line2, d_rows, d_skewed2, I=I, J=J,
+        )
+        return (d_skewed2, d_rows)
+    (d_skewed2, d_rows) = lax.fori_loop(2, M + N + 3, step_diagonal, (d_skewed2, d_rows))
+    (d2,) = d((), d_skewed2, I=I, J=J)
+    return (d_skewed2, d2)

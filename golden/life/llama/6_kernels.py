@@ -60,22 +60,22 @@ def tok_1(at, length, prompt, best_prev, tok):
     return (tok2,)
 
 
-def x_0_early(at, prompt, embed, tok, *, S, T):
+def x_0_early(at, embed, prompt, tok, *, S, T):
     """model.rt:44: tok[b, t] = prompt[b, t] when t < S
     model.rt:49: x[b, t, 0] = embed[tok[b, t]]
     """
-    def point(t, prompt):
-        prompt_t = prompt[t]
-        wrong = wrong_value(prompt_t, (prompt_t >= -49152) & (prompt_t < 49152))
+    def point(prompt_t_b_p):
+        wrong = wrong_value(prompt_t_b_p, (prompt_t_b_p >= -49152) & (prompt_t_b_p < 49152))
         x_0_early = jnp.take(
-            embed, jnp.where(prompt_t < 0, prompt_t + 49152, prompt_t), axis=0, mode="clip",
+            embed, jnp.where(prompt_t_b_p < 0, prompt_t_b_p + 49152, prompt_t_b_p), axis=0,
+            mode="clip",
         )
-        return (prompt_t, x_0_early, first_wrong(wrong))
-    point = jax.vmap(point, in_axes=(0, None))
-    prompt_t_rows, x_0_early_rows, fault = jax.vmap(point, in_axes=(None, 0))(
-        jnp.arange(min(S, T), dtype=jnp.int32), prompt,
+        return (prompt_t_b_p, x_0_early, first_wrong(wrong))
+    point = jax.vmap(point)
+    prompt_t_b_p_rows, x_0_early_rows, fault = jax.vmap(point)(
+        lax.dynamic_slice_in_dim(prompt, 0, min(S, T), axis=1)
     )
-    tok2 = updated(tok, prompt_t_rows, (0, 0))
+    tok2 = updated(tok, prompt_t_b_p_rows, (0, 0))
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return tok2, x_0_early_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
@@ -308,11 +308,11 @@ def first_fault(fault, kernel, code, point):
     return jnp.where(fault[1] != 0, fault, new)
 
 
-def block(at, prompt, embed, *, B, S, T):
+def block(at, embed, prompt, *, B, S, T):
     """What stands between two tasks of the host: x_0_early, q_rope_angle_power, q_rope_early."""
     fault = jnp.zeros(3, jnp.int32)
     tok = jnp.zeros((B, T), jnp.int32)
-    tok, x_early, code = x_0_early((), prompt, embed, tok, S=S, T=T)
+    tok, x_early, code = x_0_early((), embed, prompt, tok, S=S, T=T)
     fault = first_fault(fault, 1, code, ())
     (q_rope_angle_power2,) = q_rope_angle_power(())
     q_rope_cos_early, q_rope_sin_early = q_rope_early((), q_rope_angle_power2, S=S, T=T)

@@ -492,10 +492,10 @@ def drawn_logits_x_attention_q_rope_angle_power(at):
 
 def letter_0(at, prompt, letter, *, T, P):
     """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
-    def point(t):
-        letter_0 = jnp.broadcast_to(prompt[t], (3,))
+    def point(prompt_t_p):
+        letter_0 = jnp.broadcast_to(prompt_t_p, (3,))
         return letter_0
-    letter_0_rows = jax.vmap(point)(jnp.arange(min(P, T), dtype=jnp.int32))
+    letter_0_rows = jax.vmap(point)(lax.dynamic_slice_in_dim(prompt, 0, min(P, T)))
     letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
     return (letter2,)
 

@@ -159,13 +159,13 @@ def after(
 
 def letter_0(at, prompt, letter, *, B, T, P):
     """write.rt:24: letter[b, t] = prompt[t] when t < P"""
-    def point(b, t):
-        return prompt[t]
+    def point(b, prompt_t_p):
+        return prompt_t_p
     point = jax.vmap(point, in_axes=(None, 0))
-    prompt_t_rows = jax.vmap(point, in_axes=(0, None))(
-        jnp.arange(B, dtype=jnp.int32), jnp.arange(min(P, T), dtype=jnp.int32),
+    prompt_t_p_rows = jax.vmap(point, in_axes=(0, None))(
+        jnp.arange(B, dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T)),
     )
-    letter2 = updated(letter, jnp.moveaxis(prompt_t_rows, 0, 1), (0, 0))
+    letter2 = updated(letter, jnp.moveaxis(prompt_t_p_rows, 0, 1), (0, 0))
     return (letter2,)
 
 

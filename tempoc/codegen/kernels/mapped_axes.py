@@ -13,14 +13,17 @@ the array itself holds several points, as in ``x[t:T][:, t]``, these get a dimen
 Likewise a tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, becomes one alias for
 each distance, mapped over slices of the store that are shifted against each other. One that is
 read at ``x[max(t-1, 0)]`` is mapped over a copy that is moved by one, with its first element twice.
+One that is read at ``x[k-1, t-1]`` in a loop over ``k`` is mapped over that row, one that is read
+at ``x[t+k]`` over a part of it that begins at ``k``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from tempoc.codegen.kernels.distances import Clamped, TakenAxis, axis_parts, distance_along
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.text.naming import access_name
@@ -49,22 +52,13 @@ class Element:
     at: ix.Expr
 
 
-class Clamped(NamedTuple):
-    """A read at so many ``steps`` from the own point, but not beyond the first or last one."""
-
-    steps: int
-
-
-Distance = ix.Expr | Clamped
-"""How far from the own point an access is: a constant, or clamped."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise:
     """The statement of one point with its aliases, and the stages extended by them.
 
     ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements,
-    ``clamped`` the steps by which aliases are moved, by dimension.
+    ``clamped`` the steps by which aliases are moved, by dimension, ``parts`` what aliases take of
+    axes of their tensors.
     """
 
     single: Statement
@@ -72,6 +66,7 @@ class Pointwise:
     elements: Mapping[str, Element]
     origins: Mapping[str, str]
     clamped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[TakenAxis, ...]] = field(default_factory=dict)
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
@@ -85,47 +80,9 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
         for read in _at_distances(view.single, tensor, statement, stages):
             view = _with_shifted(view, read, statement)
+        for read, parts in _in_parts(view.single, tensor, statement, stages).items():
+            view = _with_part(view, read, parts, statement)
     return view
-
-
-def shift(access: Read | Write, dim: str, stages: Stages) -> ix.Expr | None:
-    """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
-    at = stages.entries(access)
-    entry = at.pop(dim)
-    if isinstance(entry, ix.Slice) or any(dim in symbols(e) for e in at.values()):
-        return None
-    distance = ix.sub(entry, ix.Sym(dim))
-    return distance if isinstance(distance, ix.Const) else None
-
-
-def _distance(
-    access: Read | Write, axis: KernelAxis, statement: Statement, stages: Stages
-) -> Distance | None:
-    """How far from the own point an access is along an axis; ``None`` if that varies."""
-    plain = shift(access, axis.dim, stages)
-    if plain is not None:
-        return plain
-    at = stages.entries(access)
-    entry, own, whole = at.pop(axis.dim), ix.Sym(axis.dim), axis.size
-    vector = next(v for v in statement.vector if v.dim == axis.dim)
-    if (vector.lower, vector.upper) != (ix.ZERO, whole) or axis.begin is not None or axis.grows:
-        return None
-    if whole != ix.Sym(stages.graph.universe.dim(axis.dim).bound):
-        return None
-    extents = stages.statements.tensors[access.tensor].type.shape
-    if any(axis.dim in symbols(e) for e in extents):  # they are those at the clamped point
-        return None
-    if not isinstance(entry, ix.IndexMax | ix.IndexMin):
-        return None
-    if any(axis.dim in symbols(e) for e in at.values()):
-        return None
-    steps = next((ix.sub(e, own) for e in entry.args if axis.dim in symbols(e)), None)
-    if not isinstance(steps, ix.Const):
-        return None
-    first, last = ix.ZERO, ix.sub(whole, ix.ONE)
-    moved = ix.add(own, steps)
-    limited = ix.minimum(moved, last) if steps.value > 0 else ix.maximum(moved, first)
-    return Clamped(steps.value) if entry == limited else None
 
 
 def _at_distances(
@@ -145,7 +102,7 @@ def _at_distances(
         return []
     accesses: list[Read | Write] = [*reads, *writes]
     distances = {
-        a: [_distance(access, a, statement, stages) for access in accesses] for a in store.axes
+        a: [distance_along(access, a, statement, stages) for access in accesses] for a in store.axes
     }
     if all(len({*ds}) == 1 and not isinstance(ds[0], Clamped) for ds in distances.values()):
         return []
@@ -159,7 +116,7 @@ def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointw
     store, at = stages.buffers[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
-    distances = {a.dim: _distance(read, a, statement, stages) for a in store.axes}
+    distances = {a.dim: distance_along(read, a, statement, stages) for a in store.axes}
     steps = {d: far.steps for d, far in distances.items() if isinstance(far, Clamped)}
     if not steps:
         return with_alias(before, read, name, store)
@@ -170,16 +127,76 @@ def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointw
     return replace(view, clamped={**view.clamped, alias: steps})
 
 
+def _in_parts(
+    single: Statement, tensor: str, statement: Statement, stages: Stages
+) -> dict[Read, tuple[TakenAxis, ...]]:
+    """The reads of a tensor that take parts of its array over which points can be mapped.
+
+    A row is taken out only where the points could not be mapped over the array with all rows: where
+    its own points are at several distances.
+    """
+    store = stages.buffers.get(tensor)
+    reads = [r for r in single.reads if r.tensor == tensor]
+    if store is None or any(r.forwarded for r in reads):
+        return {}
+    taken = {r: parts for r in reads if (parts := axis_parts(r, statement, stages))}
+    own = [a for a in store.axes if any(a.dim == v.dim for v in statement.vector)]
+    accesses: list[Read | Write] = [*reads, *(w for w in single.writes if w.tensor == tensor)]
+    apart = False
+    for axis in own:
+        distances = [distance_along(access, axis, statement, stages) for access in accesses]
+        apart = apart or len({*distances}) > 1 or any(isinstance(d, Clamped) for d in distances)
+    return {r: parts for r, parts in taken.items() if apart or any(p.dim for p in parts)}
+
+
+def _with_part(
+    before: Pointwise, read: Read, parts: tuple[TakenAxis, ...], statement: Statement
+) -> Pointwise:
+    """The statement with the reads like this one as reads of an alias of a part of the array."""
+    stages = before.stages
+    tensor, store = stages.statements.tensors[read.tensor], stages.buffers[read.tensor]
+    if any(stages.graph.universe.is_dim(s) for e in tensor.type.shape for s in symbols(e)):
+        return before
+    taken = {p.axis.dim: p for p in parts}
+    entries: dict[str, ix.Entry] = {}
+    steps: dict[str, int] = {}
+    axes: list[KernelAxis] = []
+    for dim, entry in stages.entries(read).items():
+        axis = next((a for a in store.axes if a.dim == dim), None)
+        part = taken.get(dim)
+        if part is None:
+            far = distance_along(read, axis, statement, stages) if axis is not None else None
+            if isinstance(far, Clamped):
+                steps[dim], entry = far.steps, ix.Sym(dim)
+            entries[dim] = entry
+        elif part.dim:
+            lower = next(v.lower for v in statement.vector if v.dim == part.dim)
+            entries[part.dim] = ix.sub(ix.Sym(part.dim), lower)
+    for axis in store.axes:
+        part = taken.get(axis.dim)
+        if part is None:
+            axes.append(axis)
+        elif part.dim:
+            axes.append(replace(axis, dim=part.dim, size=part.size, sure=()))
+    at = stages.entries(read)
+    name = f"{access_name(read.tensor, [*at], [*at.values()])}@{'_'.join(at)}"
+    cut = replace(store, axes=tuple(axes))
+    view = with_alias(before, read, name, cut, tuple(entries.values()), tuple(entries))
+    (alias,) = view.origins.keys() - before.origins.keys()
+    return replace(view, clamped={**view.clamped, alias: steps}, parts={**view.parts, alias: parts})
+
+
 def with_alias(
     before: Pointwise,
     read: Read,
     name: str,
     store: KernelBuffer,
     entries: tuple[ix.Entry, ...] | None = None,
+    dims: tuple[str, ...] | None = None,
 ) -> Pointwise:
     """The statement with all reads equal to ``read`` as reads of an alias with this store.
 
-    The alias is read at ``entries`` if they are given.
+    It is read at ``entries`` if they are given, and has the dimensions ``dims`` if those are.
     """
     stages = before.stages
     at = read.entries if entries is None else entries
@@ -187,8 +204,9 @@ def with_alias(
     while name in before.origins:
         name += "@"
     source = stages.graph.nodes[tensor.node]
+    domain = tensor.domain if dims is None else Domain(dims)
     nodes = dict(stages.graph.nodes)
-    nodes[name] = replace(source, name=name, types=(tensor.type,), inputs=())
+    nodes[name] = replace(source, name=name, domain=domain, types=(tensor.type,), inputs=())
     reads: list[Read] = []
     for r in before.single.reads:
         if (r.tensor, r.entries) == (read.tensor, read.entries):
@@ -199,7 +217,7 @@ def with_alias(
             nodes[r.member] = replace(nodes[r.member], inputs=tuple(inputs))
             r = replace(r, tensor=name, entries=at)
         reads.append(r)
-    alias = replace(tensor, name=name, node=name, out=0)
+    alias = replace(tensor, name=name, node=name, out=0, domain=domain)
     return _extended(before, reads, nodes, alias, replace(store, name=name), read.tensor)
 
 

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.mapped_axes import pointwise, shift
+from tempoc.codegen.kernels.distances import shift
+from tempoc.codegen.kernels.mapped_axes import pointwise
 from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import with_window
@@ -58,7 +59,7 @@ class VectorBody:
         if self.window is not None:
             view = with_window(view, statement, self.window)
         self.single, self.stages, self.elements = view.single, view.stages, view.elements
-        self.origins, self.clamped = view.origins, view.clamped
+        self.origins, self.clamped, self.parts = view.origins, view.clamped, view.parts
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
@@ -287,10 +288,38 @@ class VectorBody:
             cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
         while cuts and cuts[-1] == ":":
             cuts.pop()
-        name = self._kernel_argument(argument).name
+        name = self._part_of(argument)
         for dim, steps in self.clamped.get(argument.cell[0], {}).items():
             name = f"clamped({name}, {steps}, {home.place(dim, ())})"
         return f"{name}[{', '.join(cuts)}]" if cuts else name
+
+    def _part_of(self, argument: KernelArgument) -> str:
+        """What an alias takes of the array of its tensor; all of it, for others."""
+        name, alias = self._kernel_argument(argument).name, argument.cell[0]
+        parts = {p.axis.dim: p for p in self.parts.get(alias, ())}
+        if not parts:
+            return name
+        store = self.stages.buffers[self.origins[alias]]
+        index: list[str] = []
+        left: list[str] = []
+        for k in store.order:
+            axis = store.axes[k] if k < len(store.axes) else None
+            part = parts.get(axis.dim) if axis else None
+            if axis is None or part is None or part.dim:
+                index.append(":")
+                left.append(axis.dim if axis else "")
+                continue
+            slot = self.out.index(part.start)
+            index.append(f"({slot}) % ({self.out.static(axis.size)})" if axis.ring else slot)
+        while index and index[-1] == ":":
+            index.pop()
+        text = f"{name}[{', '.join(index)}]" if index else name
+        for dim, part in parts.items():
+            if part.dim:
+                start, size = self.out.index(part.start), self.out.static(part.size)
+                place = f", axis={left.index(dim)}" if left.index(dim) else ""
+                text = f"lax.dynamic_slice_in_dim({text}, {start}, {size}{place})"
+        return text
 
     def _range(self, axis: KernelAxis, shift: Expr) -> str:
         """The slots of an axis that the points access; ``:`` for all."""

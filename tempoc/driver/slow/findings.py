@@ -70,8 +70,8 @@ class LoopFindings:
             on_host = self.estimator.is_on_host(loop, (*around, loop))
             if on_host and not any(self.estimator.is_on_host(x, around) for x in around):
                 yield self.on_host(loop)
-            if (tile := self.tile(loop)) is not None:
-                yield tile
+            if (made := self.tile(loop) or self.diagonals(loop, inside)) is not None:
+                yield made
                 continue
             cycle = self.carried(loop, around, inside)
             if cycle is not None:
@@ -417,3 +417,9 @@ class LoopFindings:
             f"it takes {size_text(size)} as a whole",
             help=f"say how large bounds are ({facts}), and it is computed at once",
         )
+
+    def diagonals(self, loop: TreeLoop, inside: list[TimedKernel]) -> Finding | None:
+        """A loop that a pass made of the cells of a table."""
+        dims = {d for k in inside for d in dims_of(k, loop)}
+        parts = [r for r, x in self.remarks if x.reason == "diagonals" and x.dim in dims]
+        return Finding(why=f"{parts[0].message}, one diagonal after the other") if parts else None

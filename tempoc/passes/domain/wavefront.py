@@ -1,0 +1,81 @@
+"""Wavefronts: tables whose cells need their neighbours are computed by anti-diagonals.
+
+    %d.2 = add %d[i-1, j], %d[i, j-1] : [i, j | i >= 1 and j >= 1] f32
+    %d = merge %x when j == 0, %d.1 when i == 0 and j != 0, %d.2 when i != 0 and j != 0 : [i, j] f32
+    ->
+    %d.2.skewed = add %d.rows[w-1, max(i-1, 0)], %d.rows[w-1, i] : [w, i | w >= 1] f32
+    %d.skewed = where %d.when, %x, %d.which                       : [w, i | w >= 1] f32
+    %d.rows = merge %zero when w == 0, %d.skewed when w >= 1      : [w, i] f32
+    %d = copy %d.rows[i+j+1, i]                                   : [i, j] f32
+
+Cells of a lattice (``lattice.py``) with the same ``i + j`` do not need each other, so that with the
+new dimension ``w`` in place of ``j`` the loop over it computes all ``i`` at once: of I*J steps
+I+J are left (Wolfe, Loop skewing: The wavefront method revisited, 1986). Rows are whole, so that
+they are vectors of one length: what is computed beyond the rim of the table is not used. Equations
+of the rim are selected among (as in ``if_conversion.py``), and a few rows that nothing precedes
+are zeros. What cells read of other tensors is computed with them, if that is little work; else it
+is laid out beforehand in the order in which rows take it: ``x[j-1]`` as a reversed line of which
+each row takes a part, and tables in rows.
+
+The price is up to I*(I+J) cells in place of I*J. It runs late: what a scan can compute is one by
+then, and what is laid out beforehand is not forwarded to where it would be gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tempoc.ops.control.effects import EffectOp
+from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.skewing import Skewed, Skewing
+from tempoc.pipeline.step import LoopRemark
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.rewrite import drop_dead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wavefront(GraphPass):
+    """Computes tables by anti-diagonals."""
+
+    name: ClassVar[str] = "wavefront"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with a loop over diagonals for each lattice.
+
+        A graph with lengths that the data decide stays as it is.
+        """
+        cycles = [] if graph.universe.lengths else [*nested_cycles(graph)]
+        earlier: dict[str, Skewed] = {}
+        for names, (i, j) in cycles:
+            first = min(names, key=lambda n: (n.count("."), [*graph.nodes].index(n)))
+            shown, span = f"`{first.split('.')[0]}`", graph.nodes[first].span
+            try:
+                _check_readers(graph, names)
+                cells = lattice(graph, names, (i, j), context.space.symbolic)
+                skewing = Skewing.of(graph, cells, context, earlier)
+                graph = drop_dead(skewing.result())
+            except StaysNested as reason:
+                message = (
+                    f"{shown} stays a loop over {i} and one over {j}, point by point: {reason}"
+                )
+                context.remarks.add(self.name, message, span)
+            else:
+                earlier |= skewing.skewed()
+                sign = "+" if cells.directions[0] == cells.directions[1] else "-"
+                message = f"{shown}: all points with the same {i} {sign} {j} are computed at once"
+                loop = LoopRemark(reason="diagonals", dim=skewing.diagonals.dim, nodes=names)
+                context.remarks.add(self.name, message, span, loop)
+            context.declare(graph.universe)
+        return graph
+
+
+def _check_readers(graph: Graph, names: Iterable[str]) -> None:
+    """Raise ``StaysNested`` if effects read a cycle."""
+    uses = users(graph)
+    for name in names:
+        if any(isinstance(graph.nodes[u.reader].op, EffectOp) for u in uses[name]):
+            raise StaysNested("what is printed or saved of it should not wait for the last point")

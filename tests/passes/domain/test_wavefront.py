@@ -1,0 +1,179 @@
+"""Wavefronts: tables whose cells need their neighbours are computed by anti-diagonals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.passes.context import PassContext
+from tempoc.passes.domain.wavefront import Wavefront
+from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.evaluation.interpret import evaluate
+from tests.support.agreement import agree, data
+from tests.support.generators.graphs import Story, graph
+from tests.support.generators.lattices import lattice_program
+from tests.support.golden import Golden
+
+HEAD = """
+bound B
+bound I
+bound J
+dim b < B
+dim i < I
+dim j < J
+%x = input{dtype=f32} : [b, i] f32
+%y = input{dtype=f32} : [b, j] f32
+%c = input{dtype=f32} : [i, j] f32
+%bx = sin %x : [b, i | i >= 1] f32
+%by = sin %y : [b, j] f32
+%u = copy %x[0, i] : [i | i >= 1] f32
+%v = copy %y[0, j] : [j] f32
+"""
+INSIDE = "i != 0 and j != 0"
+BACK = "i != 0 and j < J-1"
+DONE = {
+    "edit distance, with equations of the rim": f"""%d.0 = index{{expr=j}} : [j] i32
+%d.1 = index{{expr=i}} : [i | i >= 1] i32
+%d.lt = lt %x[0, i-1], %y[0, j-1] : [i, j | {INSIDE}] bool
+%two = literal{{value=2, dtype=i32}} : [] i32
+%no = literal{{value=0, dtype=i32}} : [] i32
+%d.cost = where %d.lt, %two, %no : [i, j | {INSIDE}] i32
+%d.min = minimum %d[i-1, j], %d[i, j-1] : [i, j | {INSIDE}] i32
+%d.far = add %d[i-1, j-1], %d.cost : [i, j | {INSIDE}] i32
+%d.2 = minimum %d.min, %d.far : [i, j | {INSIDE}] i32
+%d = merge{{targets=((0, j), (i, 0), (i, j))}} %d.0 when i == 0, %d.1 when j == 0 and i != 0, \
+%d.2 when {INSIDE} : [i, j] i32
+output d = %d[I-1, J-1]
+""",
+    "rows that need their neighbours along the rim, in a batch, all of them read": f"""\
+%r.1 = add %r[b, i-1, 0], %x : [b, i | i >= 1] f32
+%r.2 = add %r[b, i-1, j], %r[b, i, j-1] : [b, i, j | {INSIDE}] f32
+%r.3 = mul %r.2, %c : [b, i, j | {INSIDE}] f32
+%r = merge{{targets=((b, 0, j), (b, i, 0), (b, i, j))}} %by when i == 0, \
+%r.1 when j == 0 and i != 0, %r.3 when {INSIDE} : [b, i, j] f32
+output r = %r[0:B, 0:I, 0:J]
+""",
+    "backwards along one dimension": f"""\
+%r.2 = add %r[i-1, j], %r[i, j+1] : [i, j | {BACK}] f32
+%r.3 = add %r.2, %c[i-1, j+1] : [i, j | {BACK}] f32
+%r = merge{{targets=((0, j), (i, J-1), (i, j))}} %v when i == 0, %u when i != 0 and j == J-1, \
+%r.3 when {BACK} : [i, j] f32
+output r = %r[0:I, 0]
+""",
+}
+LEFT = {
+    "one dimension at once": f"""\
+%r.2 = add %r[b, i-1, j-1], %y : [b, i, j | {INSIDE}] f32
+%r = merge{{targets=((b, 0, j), (b, i, 0), (b, i, j))}} %by when i == 0, \
+%bx when j == 0 and i != 0, %r.2 when {INSIDE} : [b, i, j] f32
+output r = %r[0:B, 0:I, 0:J]
+""",
+    "on both sides along one": f"""\
+%r.2 = add %r[i-1, j+1], %r[i, j-1] : [i, j | {INSIDE} and j < J-1] f32
+%r.3 = copy %c : [i, j | {INSIDE} and j == J-1] f32
+%r = merge{{targets=((0, j), (i, 0), (i, j), (i, j))}} %v when i == 0, %u when i != 0 and j == 0, \
+%r.2 when {INSIDE} and j < J-1, %r.3 when {INSIDE} and j == J-1 : [i, j] f32
+output r = %r[I-1, J-1]
+""",
+    "at a distance that varies": f"""\
+%r.2 = add %r[i//2, j], %r[i, j-1] : [i, j | {INSIDE} and i >= 2] f32
+%r.3 = copy %c : [i, j | {INSIDE} and i == 1] f32
+%r = merge{{targets=((0, j), (i, 0), (i, j), (i, j))}} %v when i == 0, %u when i != 0 and j == 0, \
+%r.2 when {INSIDE} and i >= 2, %r.3 when {INSIDE} and i == 1 : [i, j] f32
+output r = %r[I-1, J-1]
+""",
+}
+
+
+def test_wavefront(golden: Golden) -> None:
+    story = Story()
+    for name, text in (DONE | LEFT).items():
+        story.tell(name, HEAD + text, Vectorize(), Wavefront())
+    golden("passes/wavefront.txt", story.text)
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_each_step_computes_a_row_then(name: str) -> None:
+    before = graph(HEAD + DONE[name])
+    context = PassContext(Space(before.universe))
+    after = Vectorize().run(Wavefront().run(before, context), context)
+    assert any("at once" in r.message for r in context.remarks.entries if r.step == "wavefront")
+    for node in after.nodes.values():
+        loops = [d for d in node.domain.dims if d not in node.vector]
+        assert loops in ([], ["diagonal"]) or not node.op.computed, node.name
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_stays_as_it_is(name: str) -> None:
+    before = graph(HEAD + LEFT[name])
+    context = PassContext(Space(before.universe))
+    plain = Vectorize().run(before, context)
+    assert Wavefront().run(plain, context) is plain
+    assert context.space.universe == before.universe
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_generated(seed: int) -> None:
+    """Optimized graphs mean what the program means, at small, odd and unequal bounds."""
+    text = lattice_program(seed)
+    compiled = Compilation(load_source(Source("m.rt", text)), Options(level=2, verify_each=False))
+    for i, j in ((1, 1), (1, 3), (2, 3), (5, 2), (4, 7)):
+        bounds = {b.name: 2 for b in compiled.graph.universe.bounds} | {"I": i, "J": j}
+        inputs = data(compiled.graph, bounds, special=False)
+        wanted = evaluate(compiled.graph, bounds, inputs, {})
+        computed = evaluate(compiled.passes.graph, bounds, inputs, {})
+        for name, value in wanted.items():
+            close = {"rtol": 1e-4, "atol": 1e-4}
+            np.testing.assert_allclose(computed[name], value, **close, err_msg=f"{name}, {i}, {j}")
+
+
+def test_most_generated_programs_have_wavefronts() -> None:
+    programs = map(lattice_program, range(8))
+    compiled = (Compilation(load_source(Source("m.rt", p)), Options(level=2)) for p in programs)
+    done = [
+        any(r.step == "wavefront" and "at once" in r.message for r in c.remarks) for c in compiled
+    ]
+    assert sum(done) >= 3
+
+
+ALIGNED = """dim m < M
+dim n < N
+dim i < I = M + 1
+dim j < J = N + 1
+input left[m]: i32
+input right[n]: i32
+d[0, j] = 0 + j
+d[i, 0] = 0 + i
+d[i, j] = minimum(
+  minimum(d[i-1, j], d[i, j-1]) + 1,
+  d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1),
+)
+output d[I-1, J-1] as distance
+"""
+WARPED = """dim b < B
+dim m < M
+dim n < N
+input x[b, m]: f32[2]
+input y[b, n]: f32[2]
+cost = sum((x - y) ** 2)
+r[b, 0, 0] = cost[b, 0, 0]
+r[b, m, 0] = cost[b, m, 0] + r[b, m-1, 0]
+r[b, 0, n] = cost[b, 0, n] + r[b, 0, n-1]
+r[b, m, n] = cost - logsumexp(stack([-r[b, m-1, n], -r[b, m, n-1], -r[b, m-1, n-1]]))
+distance[b] = r[b, M-1, N-1]
+slope = grad(distance, x)
+output distance, slope
+"""
+
+
+def test_compiled() -> None:
+    agree(ALIGNED, *({"M": m, "N": n} for m, n in ((1, 1), (2, 3), (7, 4))))
+
+
+def test_compiled_with_gradient() -> None:
+    agree(WARPED, {"B": 2, "M": 3, "N": 5})
