@@ -146,7 +146,7 @@ def _in_parts(
     for axis in own:
         distances = [distance_along(access, axis, statement, stages) for access in accesses]
         apart = apart or len({*distances}) > 1 or any(isinstance(d, Clamped) for d in distances)
-    apart = apart or bool(own) and any(_moves(p, statement) for ps in taken.values() for p in ps)
+    apart = apart or (bool(own) and any(_moves(p, statement) for ps in taken.values() for p in ps))
     return {r: parts for r, parts in taken.items() if apart or any(p.dim for p in parts)}
 
 
