@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
 from tempoc.diagnostics.error_row import ErrorRow
+from tempoc.diagnostics.source import Span
 
 
 def missing_for_memory(names: Sequence[str]) -> Diagnostic:
@@ -34,8 +35,13 @@ nothing_configured = ErrorRow(
     "the program takes nothing from {path}",
     'name the entry behind a constant or a fixed bound: `const D = 64 from "hidden_size"`',
 )
-configured_value = ErrorRow(
-    "RT054",
-    "{entry} of {path} is neither a number nor a bool, a string or a list",
-    'name an entry of an object with a dot: "rope_scaling.factor"',
-)
+
+
+def configured_value(span: Span, entry: str, path: str) -> Diagnostic:
+    """An entry of a configuration is an object, or has one in it."""
+    return error(
+        "RT054",
+        f"{entry} of {path} is neither a number nor a bool, a string or a list",
+        span,
+        'name an entry of an object with a dot: "rope_scaling.factor"',
+    )

@@ -58,6 +58,13 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "r[i, j] = 0.0 when i == 0 or j == 0\n"
         "r[i, j] = abs(a - b) + min(stack([r[i-1, j], r[i, j-1]]))\n"
         "output r[I-1, J-1] as cost\n",
+        ("the loop over `diagonal`", "same i + j are computed at once", "nothing to change"),
+    ),
+    "large cells of a table": (
+        "dim i < I\ndim j < J\ninput a[i]: f32[2048]\ninput b[j]: f32[2048]\n"
+        "r[i, j] = zeros(2048) when i == 0 or j == 0\n"
+        "r[i, j] = abs(a - b) + minimum(r[i-1, j], r[i, j-1])\n"
+        "output r[I-1, J-1] as cost\n",
         ("the loops over `i` and `j`", "`r[i, j]` needs `r[i-1, j]` (line 6)", "same `i + j`"),
     ),
     "a matrix factored element by element": (

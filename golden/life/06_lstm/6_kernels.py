@@ -23,11 +23,11 @@ def matvec(matrix, vector, points):
 
 
 def g_gru_cell_r_split(at, forth_w, x, retour_w, retour_b, *, T):
-    """nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
+    """nn.rt:143: a = x @ cell.w.T + cell.b
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:154: a = x @ cell.w.T + h @ cell.u.T + cell.b
     """
     def point(x):
         a_add = matvec(retour_w, x, T) + retour_b
@@ -46,7 +46,7 @@ def after_rows(
     06_lstm.rt:18: hidden[t+1], memory[t+1] = h, c
     06_lstm.rt:21: after[T-1] = zeros([H])
     06_lstm.rt:22: after[t-1] = g[t]
-    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:148: return (1.0 - z) * n + z * h
     """
     hidden = jnp.full((5,), jnp.float32(0.0))
     def step(k, rows_0, rows_1, before_0, before_1):
@@ -87,15 +87,15 @@ def both(
     06_lstm.rt:22: after[t-1] = g[t]
     06_lstm.rt:23: g = nn.gru_cell(x, after, retour)
     06_lstm.rt:25: both = concat([h, g], 0)
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
-    nn.rt:144: keep = sigmoid(split(a, 4, -1)[1]) * c
-    nn.rt:145: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
-    nn.rt:146: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:148: return (1.0 - z) * n + z * h
+    nn.rt:154: a = x @ cell.w.T + h @ cell.u.T + cell.b
+    nn.rt:155: keep = sigmoid(split(a, 4, -1)[1]) * c
+    nn.rt:156: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
+    nn.rt:157: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
     """
     def point(hidden_rows_t, a_matmul, rows_out1_t, after_rows_t, r_split, split_out1, split_out2):
         a_add2 = a_matmul + matvec(forth_u, hidden_rows_t, T) + forth_b

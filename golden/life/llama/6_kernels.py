@@ -51,7 +51,7 @@ def updated(array, part, start):
 
 
 def tok_1(at, length, prompt, best_prev, tok):
-    """model.rt:45: tok[b, t] = where(t < length, prompt[b, t], best[b, t-1]) when t < P"""
+    """model.rt:54: tok[b, t] = where(t < length, prompt[b, t], best[b, t-1]) when t < P"""
     t = at[0]
     def point(length, prompt, best_prev):
         tok_1 = jnp.where(jnp.int32(t) < length, prompt[t], best_prev)
@@ -61,8 +61,8 @@ def tok_1(at, length, prompt, best_prev, tok):
 
 
 def x_0_early(at, embed, prompt, tok, *, S, T):
-    """model.rt:44: tok[b, t] = prompt[b, t] when t < S
-    model.rt:49: x[b, t, 0] = embed[tok[b, t]]
+    """model.rt:53: tok[b, t] = prompt[b, t] when t < S
+    model.rt:62: x[b, t, 0] = embed[tok[b, t]]
     """
     def point(prompt_t_b_p):
         wrong = wrong_value(prompt_t_b_p, (prompt_t_b_p >= -49152) & (prompt_t_b_p < 49152))
@@ -82,123 +82,135 @@ def x_0_early(at, embed, prompt, tok, *, S, T):
 
 
 def tok_2(at, best_prev, tok):
-    """model.rt:46: tok[b, t] = best[b, t-1]"""
+    """model.rt:55: tok[b, t] = best[b, t-1]"""
     t = at[0]
     tok2 = updated(tok, best_prev[:, None], (0, t))
     return (tok2,)
 
 
-def v_early(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v, *, B, S, T):
-    """model.rt:52: n = nn.rms_norm(x, attn_norm)
-    model.rt:53: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
-    model.rt:54: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
-    model.rt:55: v = reshape(wv @ n, [KV, H])
-    model.rt:57: reshape(q, [KV, G, H]),
+def v_early(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k_turned_rope_concat, v, *, B, S, T):
+    """model.rt:66: q = turned(reshape(wq @ n, [heads, H]))
+    model.rt:67: k = turned(reshape(wk @ n, [KV, H]))
+    model.rt:68: v = reshape(wv @ n, [KV, H])
+    model.rt:70: reshape(q, [KV, G, H]),
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:75: low = split(x, 2, -1)[0]
-    nn.rt:76: high = split(x, 2, -1)[1]
-    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:80: low = split(x, 2, -1)[0]
+    nn.rt:81: high = split(x, 2, -1)[1]
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
     def point(x, rope_cos, rope_sin):
-        n = x * lax.rsqrt(jnp.sum(x * x, axis=0, keepdims=True) / 576 + 1e-05) * attn_norm
-        q_reshape = jnp.reshape(matvec(wq, n, B*min(S, T)), (9, 64))
-        q_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
-        q_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
-        q_rope_sub = q_rope_low_split_0 * rope_cos - q_rope_low_split_1 * rope_sin
-        q_rope_add = q_rope_low_split_1 * rope_cos + q_rope_low_split_0 * rope_sin
-        q = jnp.concatenate([q_rope_sub, q_rope_add], axis=1)
-        k_reshape = jnp.reshape(matvec(wk, n, B*min(S, T)), (3, 64))
-        k_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
-        k_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
-        k_rope_sub = k_rope_low_split_0 * rope_cos - k_rope_low_split_1 * rope_sin
-        k_rope_add = k_rope_low_split_1 * rope_cos + k_rope_low_split_0 * rope_sin
-        k_early = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
-        v_early = jnp.reshape(matvec(wv, n, B*min(S, T)), (3, 64))
-        return (jnp.reshape(q, (3, 3, 64)), k_early, v_early)
+        rms_norm_mul2 = x * lax.rsqrt(jnp.sum(x * x, axis=0, keepdims=True) / 576 + 1e-05)
+        rms_norm_mul3 = rms_norm_mul2 * attn_norm
+        q_reshape = jnp.reshape(matvec(wq, rms_norm_mul3, B*min(S, T)), (9, 64))
+        q_turned_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
+        q_turned_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
+        q_turned_rope_mul2 = q_turned_rope_low_split_1 * rope_sin
+        q_turned_rope_sub = q_turned_rope_low_split_0 * rope_cos - q_turned_rope_mul2
+        q_turned_rope_mul4 = q_turned_rope_low_split_0 * rope_sin
+        q_turned_rope_add = q_turned_rope_low_split_1 * rope_cos + q_turned_rope_mul4
+        q_turned_rope_concat = jnp.concatenate([q_turned_rope_sub, q_turned_rope_add], axis=1)
+        k_reshape = jnp.reshape(matvec(wk, rms_norm_mul3, B*min(S, T)), (3, 64))
+        k_turned_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
+        k_turned_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
+        k_turned_rope_mul2 = k_turned_rope_low_split_1 * rope_sin
+        k_turned_rope_sub = k_turned_rope_low_split_0 * rope_cos - k_turned_rope_mul2
+        k_turned_rope_mul4 = k_turned_rope_low_split_0 * rope_sin
+        k_turned_rope_add = k_turned_rope_low_split_1 * rope_cos + k_turned_rope_mul4
+        k_turned_rope_concat_early = jnp.concatenate([k_turned_rope_sub, k_turned_rope_add], axis=1)
+        v_early = jnp.reshape(matvec(wv, rms_norm_mul3, B*min(S, T)), (3, 64))
+        return (jnp.reshape(q_turned_rope_concat, (3, 3, 64)), k_turned_rope_concat_early, v_early)
     point = jax.vmap(point)
-    a_reshape_rows, k_early_rows, v_early_rows = jax.vmap(point, in_axes=(0, None, None))(
-        x, rope_cos, rope_sin,
+    (
+        a_reshape_rows, k_turned_rope_concat_early_rows, v_early_rows,
+    ) = jax.vmap(point, in_axes=(0, None, None))(x, rope_cos, rope_sin)
+    k_turned_rope_concat2 = updated(
+        k_turned_rope_concat, jnp.moveaxis(k_turned_rope_concat_early_rows, 1, 3), (0, 0, 0, 0),
     )
-    k2 = updated(k, jnp.moveaxis(k_early_rows, 1, 3), (0, 0, 0, 0))
     v2 = updated(v, jnp.moveaxis(v_early_rows, 1, 2), (0, 0, 0, 0))
-    return a_reshape_rows, k2, v2
+    return a_reshape_rows, k_turned_rope_concat2, v2
 
 
-def v_late(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v, *, B):
-    """model.rt:52: n = nn.rms_norm(x, attn_norm)
-    model.rt:53: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
-    model.rt:54: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
-    model.rt:55: v = reshape(wv @ n, [KV, H])
-    model.rt:57: reshape(q, [KV, G, H]),
+def v_late(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k_turned_rope_concat, v, *, B):
+    """model.rt:66: q = turned(reshape(wq @ n, [heads, H]))
+    model.rt:67: k = turned(reshape(wk @ n, [KV, H]))
+    model.rt:68: v = reshape(wv @ n, [KV, H])
+    model.rt:70: reshape(q, [KV, G, H]),
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:75: low = split(x, 2, -1)[0]
-    nn.rt:76: high = split(x, 2, -1)[1]
-    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:80: low = split(x, 2, -1)[0]
+    nn.rt:81: high = split(x, 2, -1)[1]
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
     t = at[0]
     def point(x):
-        n = x * lax.rsqrt(jnp.sum(x * x, axis=0, keepdims=True) / 576 + 1e-05) * attn_norm
-        q_reshape = jnp.reshape(matvec(wq, n, B), (9, 64))
-        q_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
-        q_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
-        q_rope_sub = q_rope_low_split_0 * rope_cos - q_rope_low_split_1 * rope_sin
-        q_rope_add = q_rope_low_split_1 * rope_cos + q_rope_low_split_0 * rope_sin
-        q = jnp.concatenate([q_rope_sub, q_rope_add], axis=1)
-        k_reshape = jnp.reshape(matvec(wk, n, B), (3, 64))
-        k_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
-        k_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
-        k_rope_sub = k_rope_low_split_0 * rope_cos - k_rope_low_split_1 * rope_sin
-        k_rope_add = k_rope_low_split_1 * rope_cos + k_rope_low_split_0 * rope_sin
-        k_late = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
-        v_late = jnp.reshape(matvec(wv, n, B), (3, 64))
-        return (jnp.reshape(q, (3, 3, 64)), k_late, v_late)
-    a_reshape_rows, k_late_rows, v_late_rows = jax.vmap(point)(x)
-    k2 = updated(k, k_late_rows[:, :, :, None], (0, 0, 0, t))
+        rms_norm_mul2 = x * lax.rsqrt(jnp.sum(x * x, axis=0, keepdims=True) / 576 + 1e-05)
+        rms_norm_mul3 = rms_norm_mul2 * attn_norm
+        q_reshape = jnp.reshape(matvec(wq, rms_norm_mul3, B), (9, 64))
+        q_turned_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
+        q_turned_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
+        q_turned_rope_mul2 = q_turned_rope_low_split_1 * rope_sin
+        q_turned_rope_sub = q_turned_rope_low_split_0 * rope_cos - q_turned_rope_mul2
+        q_turned_rope_mul4 = q_turned_rope_low_split_0 * rope_sin
+        q_turned_rope_add = q_turned_rope_low_split_1 * rope_cos + q_turned_rope_mul4
+        q_turned_rope_concat = jnp.concatenate([q_turned_rope_sub, q_turned_rope_add], axis=1)
+        k_reshape = jnp.reshape(matvec(wk, rms_norm_mul3, B), (3, 64))
+        k_turned_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
+        k_turned_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
+        k_turned_rope_mul2 = k_turned_rope_low_split_1 * rope_sin
+        k_turned_rope_sub = k_turned_rope_low_split_0 * rope_cos - k_turned_rope_mul2
+        k_turned_rope_mul4 = k_turned_rope_low_split_0 * rope_sin
+        k_turned_rope_add = k_turned_rope_low_split_1 * rope_cos + k_turned_rope_mul4
+        k_turned_rope_concat_late = jnp.concatenate([k_turned_rope_sub, k_turned_rope_add], axis=1)
+        v_late = jnp.reshape(matvec(wv, rms_norm_mul3, B), (3, 64))
+        return (jnp.reshape(q_turned_rope_concat, (3, 3, 64)), k_turned_rope_concat_late, v_late)
+    a_reshape_rows, k_turned_rope_concat_late_rows, v_late_rows = jax.vmap(point)(x)
+    k_turned_rope_concat2 = updated(
+        k_turned_rope_concat, k_turned_rope_concat_late_rows[:, :, :, None], (0, 0, 0, t),
+    )
     v2 = updated(v, v_late_rows[:, :, None], (0, 0, t, 0))
-    return a_reshape_rows, k2, v2
+    return a_reshape_rows, k_turned_rope_concat2, v2
 
 
-def q_rope_angle_power(at):
-    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
-    angle_div = (-jnp.arange(32, dtype=jnp.int32)).astype(jnp.float32) / 32.0
-    return (jnp.power(jnp.float32(100000.0), angle_div),)
+def q_turned_rope_speed_power(at):
+    """nn.rt:78: speed = theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
+    speed_div = (-jnp.arange(32, dtype=jnp.int32)).astype(jnp.float32) / 32.0
+    return (jnp.power(jnp.float32(100000.0), speed_div),)
 
 
-def q_rope_early(at, angle_power, *, S, T):
-    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
-    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+def q_turned_rope_early(at, speed_power, *, S, T):
+    """nn.rt:79: angle = position * (speed if stretch == 1.0 else stretched(speed, stretch, slow, fast, length))
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
     def point(t):
-        angle_mul = jnp.int32(t).astype(jnp.float32) * angle_power
+        angle_mul = jnp.int32(t).astype(jnp.float32) * speed_power
         return (jnp.cos(angle_mul), jnp.sin(angle_mul))
     rope_cos_rows, rope_sin_rows = jax.vmap(point)(jnp.arange(min(S, T), dtype=jnp.int32))
     return rope_cos_rows, rope_sin_rows
 
 
-def q_rope_late(at, angle_power):
-    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
-    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+def q_turned_rope_late(at, speed_power):
+    """nn.rt:79: angle = position * (speed if stretch == 1.0 else stretched(speed, stretch, slow, fast, length))
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
     t = at[0]
-    angle_mul = jnp.int32(t).astype(jnp.float32) * angle_power
+    angle_mul = jnp.int32(t).astype(jnp.float32) * speed_power
     return jnp.cos(angle_mul), jnp.sin(angle_mul)
 
 
-def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L):
-    """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
-    model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
-    model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
+def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L):
+    """model.rt:69: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
+    model.rt:74: z = x + wo @ reshape(a, [KV * G * H])
+    model.rt:75: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:87: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
-    nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
+    nn.rt:98: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
     l = at[0]
     v_finite = jnp.all(jnp.isfinite(v))
-    def point(t, a_reshape, k, v, x):
-        k_slice = jnp.moveaxis(k[:, :, :min(S, T)], 2, 0)
-        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, k_slice) * 0.125
+    def point(t, a_reshape, rope_concat, v, x):
+        rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
+        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, rope_concat_slice) * 0.125
         valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
         e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
@@ -223,26 +235,26 @@ def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L)
         return (y, y)
     point = jax.vmap(point, in_axes=(0, 0, None, None, 0))
     y_rows, y_rows2 = jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
-        jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, k, v, x,
+        jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
     )
     x2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x, y_rows2, (0, 0, 0)), x)
     return y_rows, x2
 
 
-def y_late(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, L):
-    """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
-    model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
-    model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
+def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, L):
+    """model.rt:69: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
+    model.rt:74: z = x + wo @ reshape(a, [KV * G * H])
+    model.rt:75: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:87: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
-    nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
+    nn.rt:98: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
     t, l = at[0], at[1]
-    T_room = k.shape[3]
-    def point(a_reshape, k, v, x):
-        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(k, 2, 0)) * 0.125
+    T_room = rope_concat.shape[3]
+    def point(a_reshape, rope_concat, v, x):
+        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(rope_concat, 2, 0)) * 0.125
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
         e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
@@ -254,13 +266,13 @@ def y_late(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, L):
         swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B)) * matvec(up, rms_norm_mul3, B)
         y = z + matvec(down, swiglu_mul, B)
         return (y, y)
-    y_rows, y_rows2 = jax.vmap(point)(a_reshape, k, v, x)
+    y_rows, y_rows2 = jax.vmap(point)(a_reshape, rope_concat, v, x)
     x2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x, y_rows2, (0, 0)), x)
     return y_rows, x2
 
 
 def x_0_late(at, embed, tok):
-    """model.rt:49: x[b, t, 0] = embed[tok[b, t]]"""
+    """model.rt:62: x[b, t, 0] = embed[tok[b, t]]"""
     t = at[0]
     def point(tok):
         tok_t = tok[t]
@@ -273,8 +285,8 @@ def x_0_late(at, embed, tok):
 
 
 def best_early(at, y_at, norm, embed, *, B):
-    """model.rt:65: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
-    model.rt:66: best[b, t] = argmax(logits[b, t])
+    """model.rt:78: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
+    model.rt:79: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     t = at[0]
@@ -288,8 +300,8 @@ def best_early(at, y_at, norm, embed, *, B):
 
 
 def best_late(at, y_at, norm, embed, *, B):
-    """model.rt:65: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
-    model.rt:66: best[b, t] = argmax(logits[b, t])
+    """model.rt:78: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
+    model.rt:79: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     def point(y_at):
@@ -309,81 +321,95 @@ def first_fault(fault, kernel, code, point):
 
 
 def block(at, embed, prompt, *, B, S, T):
-    """What stands between two tasks of the host: x_0_early, q_rope_angle_power, q_rope_early."""
+    """What stands between two tasks of the host: x_0_early, q_turned_rope_speed_power, q_turned_rope_early."""
     fault = jnp.zeros(3, jnp.int32)
     tok = jnp.zeros((B, T), jnp.int32)
     tok, x_early, code = x_0_early((), embed, prompt, tok, S=S, T=T)
     fault = first_fault(fault, 1, code, ())
-    (q_rope_angle_power2,) = q_rope_angle_power(())
-    q_rope_cos_early, q_rope_sin_early = q_rope_early((), q_rope_angle_power2, S=S, T=T)
-    return (tok, x_early, q_rope_angle_power2, q_rope_cos_early, q_rope_sin_early, fault)
+    (q_turned_rope_speed_power2,) = q_turned_rope_speed_power(())
+    (
+        q_turned_rope_cos_early, q_turned_rope_sin_early,
+    ) = q_turned_rope_early((), q_turned_rope_speed_power2, S=S, T=T)
+    return (
+        tok, x_early, q_turned_rope_speed_power2, q_turned_rope_cos_early, q_turned_rope_sin_early,
+        fault,
+    )
 
 
 def block2(
-    at, k, v, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, wv, wo, mlp_norm,
-    gate, up, down, *, B, S, T, L,
+    at, k_turned_rope_concat, v, x_early, attn_norm, wq, q_turned_rope_cos_early,
+    q_turned_rope_sin_early, wk, wv, wo, mlp_norm, gate, up, down, *, B, S, T, L,
 ):
     """What stands between two tasks of the host: v_early, y_early."""
     l = at[0]
-    a_reshape_early, k, v = v_early(
-        (l,), x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, wv, k, v, B=B, S=S,
-        T=T,
+    a_reshape_early, k_turned_rope_concat, v = v_early(
+        (l,), x_early, attn_norm, wq, q_turned_rope_cos_early, q_turned_rope_sin_early, wk, wv,
+        k_turned_rope_concat, v, B=B, S=S, T=T,
     )
     y_early2, x_early = y_early(
-        (l,), a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, B=B, S=S, T=T, L=L,
+        (l,), a_reshape_early, k_turned_rope_concat, v, wo, x_early, mlp_norm, gate, up, down, B=B,
+        S=S, T=T, L=L,
     )
-    return (k, v, x_early, y_early2)
+    return (k_turned_rope_concat, v, x_early, y_early2)
 
 
-def block3(at, tok, length, prompt, best, q_rope_angle_power2, embed):
-    """What stands between two tasks of the host: tok_1, q_rope_late, x_0_late."""
+def block3(at, tok, length, prompt, best, q_turned_rope_speed_power2, embed):
+    """What stands between two tasks of the host: tok_1, q_turned_rope_late, x_0_late."""
     t = at[0]
     fault = jnp.zeros(4, jnp.int32)
     (tok,) = tok_1((t,), length, prompt, best, tok)
-    q_rope_cos_late, q_rope_sin_late = q_rope_late((t,), q_rope_angle_power2)
+    q_turned_rope_cos_late, q_turned_rope_sin_late = q_turned_rope_late(
+        (t,), q_turned_rope_speed_power2,
+    )
     x_late, code = x_0_late((t,), embed, tok)
     fault = first_fault(fault, 10, code, (t,))
-    return (tok, q_rope_cos_late, q_rope_sin_late, x_late, fault)
+    return (tok, q_turned_rope_cos_late, q_turned_rope_sin_late, x_late, fault)
 
 
 def block4(
-    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, wo, mlp_norm, gate,
-    up, down, *, B, L,
+    at, k_turned_rope_concat, v, x_late, attn_norm, wq, q_turned_rope_cos_late,
+    q_turned_rope_sin_late, wk, wv, wo, mlp_norm, gate, up, down, *, B, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
     l = at[1]
-    a_reshape_late, k, v = v_late(
-        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, k, v, B=B,
+    a_reshape_late, k_turned_rope_concat, v = v_late(
+        (t, l), x_late, attn_norm, wq, q_turned_rope_cos_late, q_turned_rope_sin_late, wk, wv,
+        k_turned_rope_concat, v, B=B,
     )
     y_late2, x_late = y_late(
-        (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
+        (t, l), a_reshape_late, k_turned_rope_concat, v, wo, x_late, mlp_norm, gate, up, down, B=B,
+        L=L,
     )
-    return (k, v, x_late, y_late2)
+    return (k_turned_rope_concat, v, x_late, y_late2)
 
 
-def block5(at, tok, best, q_rope_angle_power2, embed):
-    """What stands between two tasks of the host: tok_2, q_rope_late, x_0_late."""
+def block5(at, tok, best, q_turned_rope_speed_power2, embed):
+    """What stands between two tasks of the host: tok_2, q_turned_rope_late, x_0_late."""
     t = at[0]
     fault = jnp.zeros(4, jnp.int32)
     (tok,) = tok_2((t,), best, tok)
-    q_rope_cos_late, q_rope_sin_late = q_rope_late((t,), q_rope_angle_power2)
+    q_turned_rope_cos_late, q_turned_rope_sin_late = q_turned_rope_late(
+        (t,), q_turned_rope_speed_power2,
+    )
     x_late, code = x_0_late((t,), embed, tok)
     fault = first_fault(fault, 10, code, (t,))
-    return (tok, q_rope_cos_late, q_rope_sin_late, x_late, fault)
+    return (tok, q_turned_rope_cos_late, q_turned_rope_sin_late, x_late, fault)
 
 
 def block6(
-    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, wo, mlp_norm, gate,
-    up, down, *, B, L,
+    at, k_turned_rope_concat, v, x_late, attn_norm, wq, q_turned_rope_cos_late,
+    q_turned_rope_sin_late, wk, wv, wo, mlp_norm, gate, up, down, *, B, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
     l = at[1]
-    a_reshape_late, k, v = v_late(
-        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, k, v, B=B,
+    a_reshape_late, k_turned_rope_concat, v = v_late(
+        (t, l), x_late, attn_norm, wq, q_turned_rope_cos_late, q_turned_rope_sin_late, wk, wv,
+        k_turned_rope_concat, v, B=B,
     )
     y_late2, x_late = y_late(
-        (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
+        (t, l), a_reshape_late, k_turned_rope_concat, v, wo, x_late, mlp_norm, gate, up, down, B=B,
+        L=L,
     )
-    return (k, v, x_late, y_late2)
+    return (k_turned_rope_concat, v, x_late, y_late2)

@@ -115,7 +115,7 @@ def first_wrong(*wrong):
 
 def net_letters_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
+    nn.rt:292: return random.normal([tokens, width]) * sqrt(1.0 / width)
     """
     embedding_init_key = random_key(random_seed, 40866147)
     embedding_init_normal = random_normal(
@@ -126,7 +126,7 @@ def net_letters_default(at, random_seed):
 
 def net_blocks_0_attention_q_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 1443646537)
     glorot_uniform = random_uniform(
@@ -137,7 +137,7 @@ def net_blocks_0_attention_q_default(at, random_seed):
 
 def net_blocks_0_attention_k_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot2_key = random_key(random_seed, 688795455)
     glorot2_uniform = random_uniform(
@@ -148,7 +148,7 @@ def net_blocks_0_attention_k_default(at, random_seed):
 
 def net_blocks_0_attention_v_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot3_key = random_key(random_seed, 3215435955)
     glorot3_uniform = random_uniform(
@@ -159,7 +159,7 @@ def net_blocks_0_attention_v_default(at, random_seed):
 
 def net_blocks_0_attention_out_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot4_key = random_key(random_seed, 1731170759)
     glorot4_uniform = random_uniform(
@@ -170,7 +170,7 @@ def net_blocks_0_attention_out_default(at, random_seed):
 
 def net_blocks_0_mlp_0_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 3408260592)
     glorot_uniform = random_uniform(
@@ -181,7 +181,7 @@ def net_blocks_0_mlp_0_w_default(at, random_seed):
 
 def net_blocks_0_mlp_1_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 2961748675)
     glorot_uniform = random_uniform(
@@ -192,7 +192,7 @@ def net_blocks_0_mlp_1_w_default(at, random_seed):
 
 def net_blocks_1_attention_q_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 541127911)
     glorot_uniform = random_uniform(
@@ -203,7 +203,7 @@ def net_blocks_1_attention_q_default(at, random_seed):
 
 def net_blocks_1_attention_k_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot2_key = random_key(random_seed, 1830670459)
     glorot2_uniform = random_uniform(
@@ -214,7 +214,7 @@ def net_blocks_1_attention_k_default(at, random_seed):
 
 def net_blocks_1_attention_v_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot3_key = random_key(random_seed, 3739660007)
     glorot3_uniform = random_uniform(
@@ -225,7 +225,7 @@ def net_blocks_1_attention_v_default(at, random_seed):
 
 def net_blocks_1_attention_out_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot4_key = random_key(random_seed, 179971067)
     glorot4_uniform = random_uniform(
@@ -236,7 +236,7 @@ def net_blocks_1_attention_out_default(at, random_seed):
 
 def net_blocks_1_mlp_0_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 2528477057)
     glorot_uniform = random_uniform(
@@ -247,7 +247,7 @@ def net_blocks_1_mlp_0_w_default(at, random_seed):
 
 def net_blocks_1_mlp_1_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     glorot_key = random_key(random_seed, 28284977)
     glorot_uniform = random_uniform(
@@ -279,7 +279,7 @@ def net_blocks_0_mlp_0_b_default(at):
 
 def drawn_temperature_categorical(
     at, net_letters, letter, blocks_0_first_scale, blocks_0_first_bias, blocks_0_attention_q,
-    angle_power, blocks_0_attention_k, blocks_0_attention_v, attention_k_rope_concat,
+    speed_power, blocks_0_attention_k, blocks_0_attention_v, attention_k_rope_concat,
     attention_v_reshape, blocks_0_attention_out, blocks_0_second_scale, blocks_0_second_bias,
     blocks_0_mlp_0_w, blocks_0_mlp_0_b, blocks_0_mlp_1_w, blocks_0_mlp_1_b, blocks_1_first_scale,
     blocks_1_first_bias, blocks_1_attention_q, blocks_1_attention_k, blocks_1_attention_v,
@@ -293,12 +293,12 @@ def drawn_temperature_categorical(
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
     nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
     nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
-    nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
-    nn.rt:75: low = split(x, 2, -1)[0]
-    nn.rt:76: high = split(x, 2, -1)[1]
-    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
-    nn.rt:93: scores = einsum("hd,shd->hs", q, keys) / sqrt(f32(size(q, -1)))
-    nn.rt:94: return einsum("hs,she->he", softmax(scores), values)
+    nn.rt:79: angle = position * (speed if stretch == 1.0 else stretched(speed, stretch, slow, fast, length))
+    nn.rt:80: low = split(x, 2, -1)[0]
+    nn.rt:81: high = split(x, 2, -1)[1]
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:104: scores = einsum("hd,shd->hs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:105: return einsum("hs,she->he", softmax(scores), values)
     sampling.rt:10: return random.categorical(logits / heat)
     transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
     transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)
@@ -322,7 +322,7 @@ def drawn_temperature_categorical(
     seen_layer_norm_add2 = seen_layer_norm_mul2 * blocks_0_first_scale + blocks_0_first_bias
     attention_q_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_q)
     attention_q_reshape = jnp.reshape(attention_q_matmul, (12, 16))
-    angle_mul = jnp.int32(t).astype(jnp.float32) * angle_power
+    angle_mul = jnp.int32(t).astype(jnp.float32) * speed_power
     attention_q_rope_low_split_0 = lax.slice_in_dim(attention_q_reshape, 0, 8, axis=1)
     attention_q_rope_low_split_1 = lax.slice_in_dim(attention_q_reshape, 8, 16, axis=1)
     rope_cos = jnp.cos(angle_mul)
@@ -484,10 +484,10 @@ def drawn_temperature_categorical(
     )
 
 
-def drawn_logits_x_attention_q_rope_angle_power(at):
-    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
-    angle_div = (-jnp.arange(8, dtype=jnp.int32)).astype(jnp.float32) / 8.0
-    return (jnp.power(jnp.float32(10000.0), angle_div),)
+def drawn_logits_x_attention_q_rope_speed_power(at):
+    """nn.rt:78: speed = theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
+    speed_div = (-jnp.arange(8, dtype=jnp.int32)).astype(jnp.float32) / 8.0
+    return (jnp.power(jnp.float32(10000.0), speed_div),)
 
 
 def letter_0(at, prompt, letter, *, T, P):
@@ -525,7 +525,7 @@ def loop_t(
     at, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
     drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
     drawn_temperature_categorical2, net_letters, letter, net_blocks_0_first_scale,
-    net_blocks_0_first_bias, net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+    net_blocks_0_first_bias, net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
     net_blocks_0_attention_k, net_blocks_0_attention_v, net_blocks_0_attention_out,
     net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
     net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
@@ -550,7 +550,7 @@ def loop_t(
             drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
             net_blocks_0_attention_k, net_blocks_0_attention_v,
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
@@ -589,7 +589,7 @@ def loop_t2(
     at, letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
     drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
     drawn_temperature_categorical2, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
-    net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+    net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
     net_blocks_0_attention_k, net_blocks_0_attention_v, net_blocks_0_attention_out,
     net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
     net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
@@ -615,7 +615,7 @@ def loop_t2(
             drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
             net_blocks_0_attention_k, net_blocks_0_attention_v,
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
@@ -660,7 +660,7 @@ def block(
     net_blocks_1_second_scale, net_blocks_1_second_bias, net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b,
     net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, *, T, P,
 ):
-    """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_angle_power, letter_0, drawn_temperature_categorical, ..."""
+    """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_speed_power, letter_0, drawn_temperature_categorical, ..."""
     fault = jnp.zeros(4, jnp.int32)
     letter = jnp.zeros((T, 3), jnp.int32)
     drawn_logits_x_attention_k_rope_concat = jnp.zeros((12, 16, min(32, T)), jnp.float32)
@@ -668,7 +668,7 @@ def block(
     drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, 16, min(32, T)), jnp.float32)
     drawn_logits_x_attention2_v_reshape = jnp.zeros((12, min(32, T), 16), jnp.float32)
     drawn_temperature_categorical2 = jnp.zeros((3,), jnp.int32)
-    (drawn_logits_x_attention_q_rope_angle_power2,) = drawn_logits_x_attention_q_rope_angle_power(
+    (drawn_logits_x_attention_q_rope_speed_power2,) = drawn_logits_x_attention_q_rope_speed_power(
         ()
     )
     (letter,) = letter_0((), prompt, letter, T=T, P=P)
@@ -684,7 +684,7 @@ def block(
             drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
             net_blocks_0_attention_k, net_blocks_0_attention_v,
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
@@ -725,7 +725,7 @@ def block(
             drawn_temperature_categorical2, code,
         ) = drawn_temperature_categorical(
             (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
             net_blocks_0_attention_k, net_blocks_0_attention_v,
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,

@@ -120,12 +120,12 @@ def after(
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
     nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:143: a = x @ cell.w.T + cell.b
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:148: return (1.0 - z) * n + z * h
     sampling.rt:10: return random.categorical(logits / heat)
     """
     t = at[0]

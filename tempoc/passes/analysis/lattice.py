@@ -65,7 +65,9 @@ def nested_cycles(graph: Graph) -> Iterator[tuple[tuple[str, ...], tuple[str, st
         moving += [d for d in along if d not in moving and not all(d in dims for dims in lengths)]
         if len(moving) == 2:
             first, second = graph.universe.sorted(tuple(moving))
-            if any(_is_nested(graph.nodes[n], (first, second)) for n in part):
+            tables = [graph.nodes[n] for n in part if isinstance(graph.nodes[n].op, Merge)]
+            whole = all(d in t.domain.dims for t in tables for d in moving)
+            if whole and any(_is_nested(graph.nodes[n], (first, second)) for n in part):
                 yield part, (first, second)
 
 
