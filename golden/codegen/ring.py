@@ -20,7 +20,7 @@ def a(at, x, k, a, *, T, W):
     """
     t = at[0]
     x_t = x[t]
-    k = lax.dynamic_update_index_in_dim(k, jnp.tanh(x_t), t % min(T, W), 0)
+    k = lax.dynamic_update_index_in_dim(k, jnp.tanh(x_t), lax.rem(t, min(T, W)), 0)
     s = jnp.matmul(k, x_t)
     valid = jnp.arange(min(T, W), dtype=jnp.int32) < jnp.minimum(W, t+1)
     p_exp = jnp.exp(s - jnp.max(jnp.where(valid, s, -jnp.inf), axis=0))

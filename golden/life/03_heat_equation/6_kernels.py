@@ -24,31 +24,34 @@ def updated(array, part, start):
 def u_1(at, u, *, N):
     """03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1"""
     t = at[0]
-    def point(u_t_i, u_prev_t_i, u_next_t_i):
-        u_1 = u_t_i + 0.2 * (u_prev_t_i - 2.0 * u_t_i + u_next_t_i)
+    def point(u_t, u_prev_t, u_next_t):
+        u_1 = u_t + 0.2 * (u_prev_t - 2.0 * u_t + u_next_t)
         return u_1
-    u_1_rows = jax.vmap(point)(u[(t) % (2)][1:N-1], u[(t) % (2)][:N-2], u[(t) % (2)][2:N])
-    u2 = lax.dynamic_update_slice(u, u_1_rows[None, :], ((t+1) % (2), 1))
+    u_1_rows = jax.vmap(point)(
+        u[lax.rem(t, 2)][1:N-1], u[lax.rem(t, 2)][:N-2], u[lax.rem(t, 2)][2:N],
+    )
+    u2 = lax.dynamic_update_slice(u, u_1_rows[None, :], (lax.rem(t+1, 2), 1))
     return (u2,)
 
 
 def u_0(at, start, u):
     """03_heat_equation.rt:13: u[0, i] = start[i]"""
-    u2 = updated(u, start[None, :], ((0) % (2), 0))
+    u2 = updated(u, start[None, :], (0 % 2, 0))
     return (u2,)
 
 
 def u_2(at, u):
     """03_heat_equation.rt:15: u[t+1, i] = u[t, i]"""
     t, i = at[0], at[1]
-    u = lax.dynamic_update_slice(u, u[t % 2, i][None, None], ((t+1) % 2, i))
+    u = lax.dynamic_update_slice(u, u[lax.rem(t, 2), i][None, None], (lax.rem(t+1, 2), i))
     return (u,)
 
 
 def heat(at, u, heat, *, N):
     """03_heat_equation.rt:17: heat[t] = mean(u[t, 0:N])"""
     t = at[0]
-    heat = lax.dynamic_update_index_in_dim(heat, jnp.sum(u[t % 2], axis=0) / jnp.float32(N), t, 0)
+    heat_t = jnp.sum(u[lax.rem(t, 2)], axis=0) / jnp.float32(N)
+    heat = lax.dynamic_update_index_in_dim(heat, heat_t, t, 0)
     return (heat,)
 
 

@@ -31,8 +31,8 @@ def left_places(at, left, d_rows, *, I):
     def point(i):
         return (left[jnp.maximum(0, i-1)], jnp.int32(0), jnp.int32(0))
     left_at_rows, d_rows_0_rows, d_rows_0_rows2 = jax.vmap(point)(jnp.arange(I, dtype=jnp.int32))
-    d_rows2 = lax.dynamic_update_slice(d_rows, d_rows_0_rows[None, :], ((0) % (2), 0))
-    d_rows2_2 = lax.dynamic_update_slice(d_rows2, d_rows_0_rows2[None, :], ((1) % (2), 0))
+    d_rows2 = lax.dynamic_update_slice(d_rows, d_rows_0_rows[None, :], (0 % 2, 0))
+    d_rows2_2 = lax.dynamic_update_slice(d_rows2, d_rows_0_rows2[None, :], (1 % 2, 0))
     return left_at_rows, d_rows2_2
 
 
@@ -50,12 +50,12 @@ def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
     """
     diagonal = at[0]
     def point(
-        i, left_places, right_line_at_line, d_rows_prev2_at_diagonal_i, d_rows_prev_at_diagonal_i,
-        d_rows_prev_diagonal_i,
+        i, left_places, right_line_at_line, d_rows_prev2_at_diagonal, d_rows_prev_at_diagonal,
+        d_rows_prev_diagonal,
     ):
         where_skewed = jnp.where(left_places == right_line_at_line, jnp.int32(0), jnp.int32(1))
-        add2_skewed = jnp.minimum(d_rows_prev_at_diagonal_i, d_rows_prev_diagonal_i) + 1
-        d_2_skewed = jnp.minimum(d_rows_prev2_at_diagonal_i + where_skewed, add2_skewed)
+        add2_skewed = jnp.minimum(d_rows_prev_at_diagonal, d_rows_prev_diagonal) + 1
+        d_2_skewed = jnp.minimum(d_rows_prev2_at_diagonal + where_skewed, add2_skewed)
         d_1_skewed = jnp.int32(diagonal-2-i)
         skewed_which = jnp.where(jnp.bool_((i == 0) & (diagonal-2-i != 0)), d_1_skewed, d_2_skewed)
         d_skewed = jnp.where(jnp.bool_(diagonal-2-i == 0), jnp.int32(i), skewed_which)
@@ -63,11 +63,11 @@ def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
     d_skewed_rows, d_skewed_rows2 = jax.vmap(point)(
         jnp.arange(I, dtype=jnp.int32), left_places,
         lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I),
-        clamped(d_rows[(diagonal-2) % (2)], -1, 0), clamped(d_rows[(diagonal-1) % (2)], -1, 0),
-        d_rows[(diagonal-1) % (2)],
+        clamped(d_rows[lax.rem(diagonal-2, 2)], -1, 0),
+        clamped(d_rows[lax.rem(diagonal-1, 2)], -1, 0), d_rows[lax.rem(diagonal-1, 2)],
     )
     d_skewed2_2 = lax.dynamic_update_slice(d_skewed2, d_skewed_rows[None, :], (diagonal, 0))
-    d_rows2 = lax.dynamic_update_slice(d_rows, d_skewed_rows2[None, :], ((diagonal) % (2), 0))
+    d_rows2 = lax.dynamic_update_slice(d_rows, d_skewed_rows2[None, :], (lax.rem(diagonal, 2), 0))
     return d_skewed2_2, d_rows2
 
 

@@ -55,7 +55,7 @@ def enough(at, length, r_0, w, x, label, enough_mul2, matmul_matmul, loss, *, N,
     """
     i = at[0]
     def point(length, enough_mul2):
-        enough_add = w[i % 2] - length * r_0
+        enough_add = w[lax.rem(i, 2)] - length * r_0
         objective_matmul = matvec(x, enough_add, K)
         objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
         objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
@@ -74,7 +74,7 @@ def slope(at, x, w, label, d_mean_div, add_mul, loss, slope, *, N):
     13_lbfgs.rt:24: slope = grad(loss, w)
     """
     i = at[0]
-    w_i = w[i % 2]
+    w_i = w[lax.rem(i, 2)]
     objective_matmul = jnp.matmul(x, w_i)
     objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
     objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
@@ -83,7 +83,7 @@ def slope(at, x, w, label, d_mean_div, add_mul, loss, slope, *, N):
     slope_matmul = jnp.matmul(d_mean_div * jax.nn.sigmoid(objective_matmul) - add_mul, x)
     slope_i = d_matmul3_mul + d_matmul3_mul + slope_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    slope = lax.dynamic_update_index_in_dim(slope, slope_i, i % 2, 0)
+    slope = lax.dynamic_update_index_in_dim(slope, slope_i, lax.rem(i, 2), 0)
     return loss, slope, slope_i
 
 
@@ -106,7 +106,7 @@ def slope_add_mul(at, label, w, *, N):
 def enough_matmul_matmul(at, slope, r_0):
     """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
     i = at[0]
-    return (jnp.matmul(slope[i % 2], r_0),)
+    return (jnp.matmul(slope[lax.rem(i, 2)], r_0),)
 
 
 def size(at, enough, length, *, K):
@@ -119,26 +119,32 @@ def size(at, enough, length, *, K):
 def w_1(at, size, r_0, w):
     """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
     i = at[0]
-    w_1 = w[i % 2] - size * r_0
-    w = lax.dynamic_update_index_in_dim(w, w_1, (i+1) % 2, 0)
+    w_1 = w[lax.rem(i, 2)] - size * r_0
+    w = lax.dynamic_update_index_in_dim(w, w_1, lax.rem(i+1, 2), 0)
     return (w,)
 
 
 def moved(at, w, slope, moved_s, moved_y, *, I, J):
     """13_lbfgs.rt:27: moved[i] = {s: w - w[i-1], y: slope - slope[i-1]} when i >= 1"""
     i = at[0]
-    moved_s_i = w[i % 2] - w[(i-1) % 2]
-    moved_y_i = slope[i % 2] - slope[(i-1) % 2]
-    moved_s = lax.dynamic_update_index_in_dim(moved_s, moved_s_i, i % (max(1, min(I-1, J))), 0)
-    moved_y = lax.dynamic_update_index_in_dim(moved_y, moved_y_i, i % (max(1, min(I-1, J))), 0)
+    moved_s_i = w[lax.rem(i, 2)] - w[lax.rem(i-1, 2)]
+    moved_y_i = slope[lax.rem(i, 2)] - slope[lax.rem(i-1, 2)]
+    moved_s = lax.dynamic_update_index_in_dim(
+        moved_s, moved_s_i, lax.rem(i, max(1, min(I-1, J))), 0,
+    )
+    moved_y = lax.dynamic_update_index_in_dim(
+        moved_y, moved_y_i, lax.rem(i, max(1, min(I-1, J))), 0,
+    )
     return moved_s, moved_y
 
 
 def past_0(at, moved_s, moved_y, past_s, past_y, *, I, J):
     """13_lbfgs.rt:28: past[i, j] = moved[i-j] when j < i"""
     i, j = at[0], at[1]
-    past_s = lax.dynamic_update_index_in_dim(past_s, moved_s[(i-j) % (max(1, min(I-1, J)))], j, 0)
-    past_y = lax.dynamic_update_index_in_dim(past_y, moved_y[(i-j) % (max(1, min(I-1, J)))], j, 0)
+    moved_s_at = moved_s[lax.rem(i-j, max(1, min(I-1, J)))]
+    moved_y_at = moved_y[lax.rem(i-j, max(1, min(I-1, J)))]
+    past_s = lax.dynamic_update_index_in_dim(past_s, moved_s_at, j, 0)
+    past_y = lax.dynamic_update_index_in_dim(past_y, moved_y_at, j, 0)
     return past_s, past_y
 
 

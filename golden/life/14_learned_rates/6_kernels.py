@@ -213,13 +213,13 @@ def train_d_train_getitem_mul(at, *, N):
 
 def net_1(at, w_rows, rows_out1, rows_out2, rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, *, K):
     """14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)"""
-    net_0_w_rows_out1_next_k_rows = rows_out1[1:K]
-    net_0_w_rows_out2_next_k_rows = rows_out2[1:K]
-    net_0_w_rows_out3_next_k_rows = rows_out3[1:K]
+    rows_out1_next_k_rows = rows_out1[1:K]
+    rows_out2_next_k_rows = rows_out2[1:K]
+    rows_out3_next_k_rows = rows_out3[1:K]
     net_0_w2 = lax.dynamic_update_slice(net_0_w, w_rows[1:K], (1, 0, 0))
-    net_0_b2 = lax.dynamic_update_slice(net_0_b, net_0_w_rows_out1_next_k_rows, (1, 0))
-    net_1_w2 = lax.dynamic_update_slice(net_1_w, net_0_w_rows_out2_next_k_rows, (1, 0, 0))
-    net_1_b2 = lax.dynamic_update_slice(net_1_b, net_0_w_rows_out3_next_k_rows, (1, 0))
+    net_0_b2 = lax.dynamic_update_slice(net_0_b, rows_out1_next_k_rows, (1, 0))
+    net_1_w2 = lax.dynamic_update_slice(net_1_w, rows_out2_next_k_rows, (1, 0, 0))
+    net_1_b2 = lax.dynamic_update_slice(net_1_b, rows_out3_next_k_rows, (1, 0))
     return net_0_w2, net_0_b2, net_1_w2, net_1_b2
 
 

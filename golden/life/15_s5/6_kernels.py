@@ -355,11 +355,11 @@ def cost_d_x(
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    def point(d_re_rows_t, d_rows_out1_t, x_re_rows_prev_t, x_re_rows_out1_prev_t):
-        d_mul_mul = d_re_rows_t * x_re_rows_prev_t
-        d_mul2_mul = -d_re_rows_t * x_re_rows_out1_prev_t
-        d_mul3_mul = d_rows_out1_t * x_re_rows_out1_prev_t
-        d_mul4_mul = d_rows_out1_t * x_re_rows_prev_t
+    def point(d_re_rows_t, d_rows_out1_t, re_rows_prev_t, rows_out1_prev_t):
+        d_mul_mul = d_re_rows_t * re_rows_prev_t
+        d_mul2_mul = -d_re_rows_t * rows_out1_prev_t
+        d_mul3_mul = d_rows_out1_t * rows_out1_prev_t
+        d_mul4_mul = d_rows_out1_t * re_rows_prev_t
         return (d_re_rows_t, d_rows_out1_t, d_mul_mul, d_mul2_mul, d_mul3_mul, d_mul4_mul)
     (
         d_re_rows_t_rows, d_rows_out1_t_rows, d_mul_mul_rows, d_mul2_mul_rows, d_mul3_mul_rows,

@@ -50,13 +50,13 @@ def updated(array, part, start):
     return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
 
 
-def tok_1(at, length, prompt, best_prev, tok):
+def tok_1(at, length, best_prev, prompt, tok):
     """model.rt:54: tok[b, t] = where(t < length, prompt[b, t], best[b, t-1]) when t < P"""
     t = at[0]
-    def point(length, prompt, best_prev):
-        tok_1 = jnp.where(jnp.int32(t) < length, prompt[t], best_prev)
+    def point(length, prompt_t_p, best_prev):
+        tok_1 = jnp.where(jnp.int32(t) < length, prompt_t_p, best_prev)
         return tok_1
-    tok2 = updated(tok, jax.vmap(point)(length, prompt, best_prev)[:, None], (0, t))
+    tok2 = updated(tok, jax.vmap(point)(length, prompt[:, t], best_prev)[:, None], (0, t))
     return (tok2,)
 
 
@@ -64,18 +64,17 @@ def x_0_early(at, embed, prompt, tok, *, S, T):
     """model.rt:53: tok[b, t] = prompt[b, t] when t < S
     model.rt:62: x[b, t, 0] = embed[tok[b, t]]
     """
-    def point(prompt_t_b_p):
-        wrong = wrong_value(prompt_t_b_p, (prompt_t_b_p >= -49152) & (prompt_t_b_p < 49152))
+    def point(prompt_t_p):
+        wrong = wrong_value(prompt_t_p, (prompt_t_p >= -49152) & (prompt_t_p < 49152))
         x_0_early = jnp.take(
-            embed, jnp.where(prompt_t_b_p < 0, prompt_t_b_p + 49152, prompt_t_b_p), axis=0,
-            mode="clip",
+            embed, jnp.where(prompt_t_p < 0, prompt_t_p + 49152, prompt_t_p), axis=0, mode="clip",
         )
-        return (prompt_t_b_p, x_0_early, first_wrong(wrong))
+        return (prompt_t_p, x_0_early, first_wrong(wrong))
     point = jax.vmap(point)
-    prompt_t_b_p_rows, x_0_early_rows, fault = jax.vmap(point)(
+    prompt_t_p_rows, x_0_early_rows, fault = jax.vmap(point)(
         lax.dynamic_slice_in_dim(prompt, 0, min(S, T), axis=1)
     )
-    tok2 = updated(tok, prompt_t_b_p_rows, (0, 0))
+    tok2 = updated(tok, prompt_t_p_rows, (0, 0))
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return tok2, x_0_early_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
@@ -274,29 +273,27 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
 def x_0_late(at, embed, tok):
     """model.rt:62: x[b, t, 0] = embed[tok[b, t]]"""
     t = at[0]
-    def point(tok):
-        tok_t = tok[t]
+    def point(tok_t):
         x_0_late = jnp.take(embed, jnp.where(tok_t < 0, tok_t + 49152, tok_t), axis=0, mode="clip")
         return (x_0_late, first_wrong(wrong_value(tok_t, (tok_t >= -49152) & (tok_t < 49152))))
-    x_0_late_rows, fault = jax.vmap(point)(tok)
+    x_0_late_rows, fault = jax.vmap(point)(tok[:, t])
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return x_0_late_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
-def best_early(at, y_at, norm, embed, *, B):
+def best_early(at, norm, embed, y, *, B):
     """model.rt:78: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
     model.rt:79: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     t = at[0]
-    def point(y_at):
-        y_t = y_at[t]
-        rms_norm_mul2 = y_t * lax.rsqrt(jnp.sum(y_t * y_t, axis=0, keepdims=True) / 576 + 1e-05)
-        logits = matvec(embed, rms_norm_mul2 * norm, B)
+    def point(y_at_t_at):
+        rms_norm_add = jnp.sum(y_at_t_at * y_at_t_at, axis=0, keepdims=True) / 576 + 1e-05
+        logits = matvec(embed, y_at_t_at * lax.rsqrt(rms_norm_add) * norm, B)
         best_early = jnp.argmax(logits, axis=None).astype(jnp.int32)
         return best_early
-    return (jax.vmap(point)(y_at),)
+    return (jax.vmap(point)(y[:, t]),)
 
 
 def best_late(at, y_at, norm, embed, *, B):
@@ -353,11 +350,11 @@ def block2(
     return (k_turned_rope_concat, v, x_early, y_early2)
 
 
-def block3(at, tok, length, prompt, best, q_turned_rope_speed_power2, embed):
+def block3(at, tok, length, best, prompt, q_turned_rope_speed_power2, embed):
     """What stands between two tasks of the host: tok_1, q_turned_rope_late, x_0_late."""
     t = at[0]
     fault = jnp.zeros(4, jnp.int32)
-    (tok,) = tok_1((t,), length, prompt, best, tok)
+    (tok,) = tok_1((t,), length, best, prompt, tok)
     q_turned_rope_cos_late, q_turned_rope_sin_late = q_turned_rope_late(
         (t,), q_turned_rope_speed_power2,
     )

@@ -346,7 +346,7 @@ def drawn_temperature_categorical(
     attention_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_v)
     attention_v_reshape_t = jnp.reshape(attention_v_matmul, (12, 16))
     attention_k_rope_concat = lax.dynamic_update_index_in_dim(
-        attention_k_rope_concat, attention_k_rope_concat_t, t % min(32, T), 2,
+        attention_k_rope_concat, attention_k_rope_concat_t, lax.rem(t, min(32, T)), 2,
     )
     attention_k_rope_concat_slice = jnp.moveaxis(attention_k_rope_concat, 2, 0)
     attention_past_multi_head_attention_scores_einsum = jnp.einsum(
@@ -372,7 +372,7 @@ def drawn_temperature_categorical(
     )
     attention_past_multi_head_attention_softmax_div = attention_past_multi_head_attention_softmax_e_exp / attention_past_multi_head_attention_softmax_sum
     attention_v_reshape = lax.dynamic_update_index_in_dim(
-        attention_v_reshape, attention_v_reshape_t, t % min(32, T), 1,
+        attention_v_reshape, attention_v_reshape_t, lax.rem(t, min(32, T)), 1,
     )
     attention_v_reshape_slice = jnp.moveaxis(attention_v_reshape, 1, 0)
     attention_past_multi_head_attention_softmax_div_masked = jnp.where(
@@ -422,7 +422,7 @@ def drawn_temperature_categorical(
     attention2_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_v)
     attention2_v_reshape_t = jnp.reshape(attention2_v_matmul, (12, 16))
     attention2_k_rope_concat = lax.dynamic_update_index_in_dim(
-        attention2_k_rope_concat, attention2_k_rope_concat_t, t % min(32, T), 2,
+        attention2_k_rope_concat, attention2_k_rope_concat_t, lax.rem(t, min(32, T)), 2,
     )
     attention2_k_rope_concat_slice = jnp.moveaxis(attention2_k_rope_concat, 2, 0)
     attention2_past_multi_head_attention_scores_einsum = jnp.einsum(
@@ -447,7 +447,7 @@ def drawn_temperature_categorical(
     )
     attention2_past_multi_head_attention_softmax_div = attention2_past_multi_head_attention_softmax_e_exp / attention2_past_multi_head_attention_softmax_sum
     attention2_v_reshape = lax.dynamic_update_index_in_dim(
-        attention2_v_reshape, attention2_v_reshape_t, t % min(32, T), 1,
+        attention2_v_reshape, attention2_v_reshape_t, lax.rem(t, min(32, T)), 1,
     )
     attention2_v_reshape_slice = jnp.moveaxis(attention2_v_reshape, 1, 0)
     attention2_past_multi_head_attention_softmax_div_masked = jnp.where(

@@ -115,7 +115,7 @@ def updated(array, part, start):
 
 
 def after(
-    at, net_letters, letter, cell_w, cell_b, cell_u, state, cell_c, out_w, out_b, random_seed, *, B,
+    at, net_letters, cell_w, cell_b, cell_u, state, cell_c, out_w, out_b, random_seed, letter, *, B,
     T,
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
@@ -129,8 +129,7 @@ def after(
     sampling.rt:10: return random.categorical(logits / heat)
     """
     t = at[0]
-    def point(b, letter, state):
-        letter_t = letter[t]
+    def point(b, letter_t, state):
         wrong = wrong_value(letter_t, (letter_t >= -58) & (letter_t < 58))
         after_getitem = jnp.take(
             net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
@@ -150,7 +149,7 @@ def after(
         return (after, jnp.argmax(scores, axis=-1).astype(jnp.int32), first_wrong(wrong))
     (
         after_rows, temperature_categorical_rows, fault,
-    ) = jax.vmap(point, in_axes=(0, 1, 0))(jnp.arange(B, dtype=jnp.int32), letter, state)
+    ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter[t], state)
     state2 = jnp.where(t+1 < T, lax.dynamic_update_slice(state, after_rows, (0, 0)), state)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
@@ -213,8 +212,8 @@ def looped(lower, upper, step, carry, places):
 
 
 def loop_t(
-    at, state, drawn_temperature_categorical, net_letters, letter, net_cell_w, net_cell_b,
-    net_cell_u, net_cell_c, net_out_w, net_out_b, random_seed, *, steps=None, B, T,
+    at, state, drawn_temperature_categorical, net_letters, net_cell_w, net_cell_b, net_cell_u,
+    net_cell_c, net_out_w, net_out_b, random_seed, letter, *, steps=None, B, T,
 ):
     """t from at[0] on, at[1] steps; the loop of after."""
     fault = jnp.zeros(4, jnp.int32)
@@ -223,8 +222,8 @@ def loop_t(
         (state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
-            net_out_w, net_out_b, random_seed, B=B, T=T,
+            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
+            net_out_b, random_seed, letter, B=B, T=T,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
@@ -245,8 +244,8 @@ def loop_t2(
         t = at[0] + i
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
-            net_out_w, net_out_b, random_seed, B=B, T=T,
+            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
+            net_out_b, random_seed, letter, B=B, T=T,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
@@ -268,8 +267,8 @@ def block(
     def step_t(t, carry):
         (state, drawn_temperature_categorical, fault) = carry
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
-            net_out_w, net_out_b, random_seed, B=B, T=T,
+            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
+            net_out_b, random_seed, letter, B=B, T=T,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
@@ -279,8 +278,8 @@ def block(
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
-            net_out_w, net_out_b, random_seed, B=B, T=T,
+            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
+            net_out_b, random_seed, letter, B=B, T=T,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)

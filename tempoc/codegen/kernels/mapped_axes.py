@@ -132,8 +132,8 @@ def _in_parts(
 ) -> dict[Read, tuple[TakenAxis, ...]]:
     """The reads of a tensor that take parts of its array over which points can be mapped.
 
-    A row is taken out only where the points could not be mapped over the array with all rows: where
-    its own points are at several distances.
+    A row is taken out before points are mapped over it if they have several distances, or if its
+    slot is known only when the kernel runs: mapped, that would be a gather (as JAX batches slices).
     """
     store = stages.buffers.get(tensor)
     reads = [r for r in single.reads if r.tensor == tensor]
@@ -146,7 +146,13 @@ def _in_parts(
     for axis in own:
         distances = [distance_along(access, axis, statement, stages) for access in accesses]
         apart = apart or len({*distances}) > 1 or any(isinstance(d, Clamped) for d in distances)
+    apart = apart or (bool(own) and any(_moves(p, statement) for ps in taken.values() for p in ps))
     return {r: parts for r, parts in taken.items() if apart or any(p.dim for p in parts)}
+
+
+def _moves(part: TakenAxis, statement: Statement) -> bool:
+    """Whether another point of the loops around the kernel takes another part."""
+    return any(s in statement.domain.dims for s in symbols(part.start))
 
 
 def _with_part(
@@ -179,7 +185,7 @@ def _with_part(
         elif part.dim:
             axes.append(replace(axis, dim=part.dim, size=part.size, sure=()))
     at = stages.entries(read)
-    name = f"{access_name(read.tensor, [*at], [*at.values()])}@{'_'.join(at)}"
+    name = f"{access_name(read.tensor, [*at], [*at.values()])}@{'_'.join(taken)}"
     cut = replace(store, axes=tuple(axes))
     view = with_alias(before, read, name, cut, tuple(entries.values()), tuple(entries))
     (alias,) = view.origins.keys() - before.origins.keys()
@@ -232,8 +238,10 @@ def _extended(
     """The statement with these reads, and the stages with an alias of a tensor and its store."""
     name, stages = alias.name, before.stages
     tensors, buffers = stages.statements.tensors, stages.buffers
+    head = name.partition("@")[0]
     changed = replace(
         stages,
+        local={head: stages.local_name(origin) + head.removeprefix(origin), **stages.local},
         graph=replace(stages.graph, nodes=nodes),
         statements=replace(stages.statements, tensors={**tensors, name: alias}),
         buffers={**buffers, name: store},

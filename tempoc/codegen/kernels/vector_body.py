@@ -25,7 +25,7 @@ from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import with_window
 from tempoc.codegen.kernels.vmap_batches import axes_text, joined, point_bytes, vmapped
-from tempoc.codegen.stores.access import from_axis_order
+from tempoc.codegen.stores.access import KernelFrame, from_axis_order, slot
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.stores.slots import same_slots
@@ -62,6 +62,12 @@ class VectorBody:
         self.origins, self.clamped, self.parts = view.origins, view.clamped, view.parts
         self.out = out
         self.names = names
+        self.frame = KernelFrame(
+            out=out,
+            proves=lambda condition: stages.proves(statement, condition),
+            dims=(*statement.domain.dims, *stages.graph.universe.lengths, *stages.starts),
+            x64=stages.x64,
+        )
         self.vector = {v.dim: v for v in statement.vector}
         self.arguments: dict[KernelCell, KernelArgument] = {}
         self.shown: tuple[str, ...] = ()
@@ -309,8 +315,7 @@ class VectorBody:
                 index.append(":")
                 left.append(axis.dim if axis else "")
                 continue
-            slot = self.out.index(part.start)
-            index.append(f"({slot}) % ({self.out.static(axis.size)})" if axis.ring else slot)
+            index.append(slot(part.start, axis, self.frame))
         while index and index[-1] == ":":
             index.pop()
         text = f"{name}[{', '.join(index)}]" if index else name
@@ -392,9 +397,7 @@ class VectorBody:
             entry = self.stages.point(write)[axis.dim]
             if axis.dim not in self.vector:
                 moving = any(d in symbols(entry) for d in self.statement.domain.dims)
-                start = self.out.index(entry)
-                if axis.ring:
-                    start = f"({start}) % ({self.out.static(axis.size)})"
+                start = slot(entry, axis, self.frame)
                 return _RowStart(
                     start if moving else self._index_literal(start), whole=False, single=True
                 )

@@ -3,7 +3,7 @@
 The array of a store is ``[*axes, *spatial]``, or has one axis between the spatial ones; the result
 of a read is ``[*axes, *spatial]``. Along each axis a read takes
 
-- a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
+- a *point*: plain indexing, ``k[t]``, in a ring ``k[lax.rem(t, w)]``;
 - a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order does not matter;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
 - a *suffix*, ``k[t:T]``: the longest one, in which the valid elements come last;
@@ -103,8 +103,8 @@ def read(
     for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
         if axis.dim in rows or not isinstance(entry, ix.Slice):
-            place = rows.get(axis.dim) or frame.out.index(_point(entry))
-            index[number] = _in_ring(place, axis, frame)
+            place = rows.get(axis.dim)
+            index[number] = _in_ring(place, axis, frame) if place else slot(entry, axis, frame)
         else:
             whole = turned and axis.ring
             parts[number] = _AxisRead(axis.size) if whole else _slice(entry, axis, frame)
@@ -125,11 +125,6 @@ def read(
         gathered=any(part.gathered for part in taken),
         valid={k: part.valid for k, part in enumerate(taken) if part.valid},
     )
-
-
-def _point(entry: ix.Entry) -> ix.Expr:
-    assert isinstance(entry, ix.Expr)
-    return entry
 
 
 def to_axis_order(text: str, numbers: Sequence[int]) -> str:
@@ -164,9 +159,17 @@ def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def _slot(entry: ix.Expr, axis: KernelAxis, frame: KernelFrame) -> str:
+def slot(entry: ix.Entry, axis: KernelAxis, frame: KernelFrame) -> str:
     """The position of a point on an axis."""
-    return _in_ring(frame.out.index(entry), axis, frame)
+    assert isinstance(entry, ix.Expr)
+    text = frame.out.index(entry)
+    if not axis.ring or frame.is_static(entry):
+        return _in_ring(text, axis, frame)
+    if not frame.proves(ix.compare(">=", entry, ix.ZERO)):
+        return _in_ring(text, axis, frame)
+    # One operation; `%` is many, to round down.
+    size = frame.out.static(axis.size)
+    return f"lax.rem({text}, {f'jnp.int32({size})' if frame.x64 else size})"
 
 
 def _in_ring(text: str, axis: KernelAxis, frame: KernelFrame) -> str:
@@ -243,7 +246,7 @@ def write(
     frame: KernelFrame,
 ) -> str:
     """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
-    slots = [_slot(at[axis.dim], axis, frame) for axis in store.axes]
+    slots = [slot(at[axis.dim], axis, frame) for axis in store.axes]
     if len(slots) == 1:
         place = store.order.index(0)
         text = f"lax.dynamic_update_index_in_dim({array}, {row}, {slots[0]}, {place})"

@@ -1,0 +1,39 @@
+"""Rows of arrays that a loop reads, over all points of a dimension: slices, no gathers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.agreement import agree
+from tests.whole.device.test_buckets import emitted
+
+HEAD = """
+dim c < C
+dim t < T
+input x[c, t]: f32
+"""
+FILTER = (
+    "y[c, t] = x when t < 2\ny[c, t] = 0.5 * y[c, t-1] - 0.25 * y[c, t-2] + x[c, max(t-1, 0)] + x\n"
+)
+ROWS = {
+    "rings": (FILTER + "output y[0:C, T-1] as y\n", r"y\w*\[lax\.rem\(t-1, (jnp\.int32\()?2\)"),
+    "all steps": (FILTER + "output y\n", r"y\w*\[t-1\]"),
+    "clamped": (FILTER + "output y\n", r"x\[jnp\.maximum\(0, t-1\)\]"),
+    "backwards": (
+        "y[c, t] = 0.5 * y[c, t+1] + 0.25 * y[c, t+2] + x when t < T-2\ny[c, t] = x\noutput y\n",
+        r"y\w*\[t\+1\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_points_are_mapped_over_rows(name: str, dtype: str) -> None:
+    rest, spelled = ROWS[name]
+    text = HEAD.replace("f32", dtype) + rest
+    kernels = emitted(text, None).kernels
+    calls = re.findall(r"jax\.vmap\(point\b[^\n]*\n?[^\n]*", kernels)
+    assert any(re.search(spelled, call) for call in calls), kernels
+    agree(text, *({"C": c, "T": t} for c, t in ((1, 1), (2, 2), (3, 3), (2, 7))))
