@@ -19,7 +19,8 @@ import numpy as np
 from gguf import GGUFReader
 from numpy.typing import NDArray
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[k]) for k in (0, 1)]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import tokenizer
 import weights
 
