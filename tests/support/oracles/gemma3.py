@@ -68,7 +68,9 @@ def logits(tokens: list[int], weights: Mapping[str, Array], config: Mapping[str,
         x = x + norm(y, own["post_attention_layernorm.weight"], eps)
         y = norm(x, own["pre_feedforward_layernorm.weight"], eps)
         y = gelu(y @ own["mlp.gate_proj.weight"].T) * (y @ own["mlp.up_proj.weight"].T)
-        x = x + norm(y @ own["mlp.down_proj.weight"].T, own["post_feedforward_layernorm.weight"], eps)
+        x = x + norm(
+            y @ own["mlp.down_proj.weight"].T, own["post_feedforward_layernorm.weight"], eps
+        )
     return norm(x, weights["model.norm.weight"], eps) @ embed.T
 
 

@@ -15,6 +15,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.symbolic.text import show
 from tests.support.examples import ROOT
 from tests.support.oracles import gemma3
 
@@ -124,10 +125,27 @@ def test_each_entry_matters(entry: str, weights: dict[str, np.ndarray]) -> None:
 
 
 def test_windows_are_rings_and_the_rest_grows(home: Path) -> None:
-    """Two stores of four window layers with three slots; two of two full layers with T."""
-    plan = compilation(home, 2).memory
-    sizes = sorted(
-        (tuple((a.dim, str(a)) for a in store.axes)) for store in plan.stores.values() if store.axes
+    """Keys and values of 2 heads of 4 floats: 4 window layers of 3 slots, 2 full ones of T."""
+    stores = compilation(home, 2).plan.stores.values()
+    caches = {
+        store.name: (
+            [(axis.dim, show(axis.size), axis.ring, bool(axis.least)) for axis in store.axes],
+            [key.dim for key in store.keys],
+        )
+        for store in stores
+        if any(axis.dim == "t" for axis in store.axes) and store.name != "tok"
+    }
+    near, far = ("t", "min(3, T)", True, False), ("t", "T", False, True)
+    batch = ("b", "B", False, False)
+    assert sorted(caches.values(), key=str) == sorted(
+        [([batch, near], ["g", "j"])] * 2 + [([batch, far], ["g"])] * 2, key=str
     )
-    print(sizes)
-    raise NotImplementedError
+
+
+def test_the_memory_formula_says_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """64 bytes for keys and values of a position: 4 rings of 3 positions, 2 caches of T."""
+    config = ["--config", str(home / "config.json")]
+    assert status(["explain", SOURCE, *config, "--memory"]) == 0
+    peak = capsys.readouterr().out.splitlines()[0]
+    assert "256 bytes*B*min(3, T)" in peak
+    assert "132 bytes*B*T " in peak  # tokens as well
