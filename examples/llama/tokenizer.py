@@ -45,8 +45,8 @@ def load(home: Path) -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Token ids of a text, markers in it included."""
-    return list(tokenizer.encode(text, add_special_tokens=False).ids)
+    """Token ids of a text, markers in it included, behind the one that begins all texts if any."""
+    return list(tokenizer.encode(text).ids)
 
 
 def decode(tokenizer: Tokenizer, ids: list[int]) -> str:

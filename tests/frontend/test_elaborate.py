@@ -8,8 +8,9 @@ import pytest
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.types import DType
 from tempoc.sdg.text.text import show
+from tempoc.symbolic.expr import Const
 from tempoc.symbolic.text import show as shown
-from tests.support.elaborated import graph_of, value_of
+from tests.support.elaborated import errors_of, graph_of, value_of
 
 T = "dim t < T\ninput x[t]: f32\n"
 X = np.arange(4, dtype=np.float32)
@@ -184,6 +185,18 @@ def test_derived_bounds() -> None:
     text = "dim n < N = (T + 1) // 2\ny[n] = sum(x[2*n:min(2*n+2, T)])\noutput y\n"
     assert of_x(text)["y"] == [1, 5]
     assert value_of(T + text, {"T": 3}, {"x": X[:3]})["y"] == [1, 2]
+
+
+def test_a_bound_that_follows_from_known_ones_is_known() -> None:
+    text = "dim g < G = L // 6\ndim l < L = 18\ndim n < N = G * T\n" + (
+        "y[l] = l + len([k for k in range(G)])\nz[g] = y[6*g+5]\nu[n] = n\noutput z, u\n"
+    )
+    values = {b.name: b.value for b in graph_of(T + text).universe.bounds}
+    assert values["G"] == Const(3)
+    assert shown(values["N"]) == "3*T"
+    assert of_x(text)["z"] == [8, 14, 20]
+    assert of_x(text, defines={"L": "12"})["z"] == [7, 13]
+    assert errors_of(T + text.replace("18", "4"))[0].code == "RT025"
 
 
 def test_defines_override_constants() -> None:

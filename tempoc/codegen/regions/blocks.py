@@ -259,4 +259,5 @@ def _start(writer: RegionWriter, cells: prog.Cells) -> str:
     if not cells.places:
         return zeros
     slots = (writer.slots(prog.Cell(store=cells.store, key=key)) for key in cells.keys)
-    return "{" + ", ".join(f"{slot}: {zeros}" for slot in slots) + "}"
+    shown = "({})" if len(cells.places) > 1 else "{}"
+    return "{" + ", ".join(f"{shown.format(slot)}: {zeros}" for slot in slots) + "}"

@@ -46,6 +46,7 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     names = tuple(d.name for d in dims)
     _check_bounds(scopes, bounds, names)
     until = _endings(scopes, main)
+    _settle(scopes, bounds, until)
     assumptions: list[ix.Expr] = []
     spans: list[Span] = []
     for item in main.items:
@@ -66,6 +67,30 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
             scopes.errors.add(name_errors.false_assumption(span))
             return universe
     return replace(universe, assumptions=tuple(assumptions))
+
+
+def _settle(
+    scopes: Scopes, bounds: dict[str, tuple[ix.Expr | None, Span]], until: Mapping[str, str]
+) -> None:
+    """What is derived from bounds with a value has a value too: `L // 6`, with `L = 18`, is 3.
+
+    Left as it stands it would be a quotient in all questions to isl, which takes far longer.
+    """
+    universe = Universe(
+        bounds=tuple(Bound(name=n, value=v, until=until.get(n, "")) for n, (v, _) in bounds.items())
+    )
+    for name, (value, span) in list(bounds.items()):
+        if value is None or isinstance(value, ix.Const):
+            continue
+        settled = universe.settled(value)
+        bounds[name] = (settled, span)
+        if not isinstance(settled, ix.Const):
+            continue
+        if not 1 <= settled.value < LIMIT:
+            scopes.errors.add(name_errors.bound_size(span, name, settled.value))
+            bounds[name] = (None, span)
+        elif name not in until:
+            scopes.know(Bound(name=name, value=settled))
 
 
 def _endings(scopes: Scopes, main: ast.Module) -> dict[str, str]:
