@@ -84,6 +84,19 @@ class CostModel:
     peeled_points: int = 1024
     """The most points that are kept apart from a ring."""
 
+    unpacked_least: int = 1 << 16
+    """Values of fewer bytes are stored, even if they are made of packed params."""
+    unpacked_factor: int = 2
+    """How many times as large as the params that it is made of a value is at least that is not
+    stored but unpacked in each product. 2026-11-25: a matrix of 1536 x 576 and a vector take 532 us
+    with 32 bits stored and 346 with 8, unpacked anew."""
+    unpacked_work: int = 16
+    """The most operations for an element of it."""
+    unpacked_bytes: int = 4 << 20
+    """Larger values are unpacked by parts of this size. A matrix of 49152 x 576 and a vector take
+    11.1 ms with 32 bits stored; with 8 bits 99.6 at once and, in parts of 0.6, 1.2, 2.4, 4.7 and 9.4
+    MB: 19.1, 15.1, 13.1, 12.4 and 21.3."""
+
     # ---------------------------------------------------------------- tiles and batches
 
     tile_tensors: int = 8
