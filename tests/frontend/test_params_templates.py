@@ -1,6 +1,7 @@
 """Names of weights in files: what a template mentions is picked, the rest are leading axes."""
 
 import numpy as np
+import pytest
 
 from tempoc.codegen.program.signature import signature
 from tempoc.diagnostics.source import Source
@@ -31,3 +32,11 @@ def test_dimensions_that_a_template_leaves_out_are_leading_axes() -> None:
     assert dict(bindings.bounds) == {"T": 4, "B": 3}
     for name, want in (("v", v), ("u", u), ("w", w)):
         np.testing.assert_array_equal(found[name], want)
+
+
+@pytest.mark.parametrize(("big", "names"), [("true", ["wide"]), ("false", ["narrow"])])
+def test_what_no_equation_reads_need_not_be_given(big: str, names: list[str]) -> None:
+    text = f"const big = {big}\nparam wide: f32[2]\nparam narrow: f32[1]\n"
+    text += "y = wide if big else narrow\noutput y"
+    program = signature(Compilation(load_source(Source("m.rt", text)), Options()).graph)
+    assert [param.name for param in program.params] == names

@@ -18,13 +18,17 @@ from tempoc.frontend.domains.empty_slices import replace_empty_slices
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.control.control import Merge
+from tempoc.ops.tensor.source import Param
 from tempoc.poly.relations.run_lengths import moves_elsewhere
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
 def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
-    """Set the domain (`where`) of all needed nodes; returns these nodes in their order."""
+    """Set the domain (`where`) of all needed nodes; returns these nodes in their order.
+
+    A param that no equation reads is not needed, nor is its tensor in a file: `a if tied else b`.
+    """
     roots = [d for d in round.drafts if d.role == "root"]
     starts = [*roots, *(r.ref.draft for r in results)]
     demand = _PointDemand(round)
@@ -42,7 +46,9 @@ def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
     live = dict.fromkeys(roots)
     live.update(dict.fromkeys(d for d in demand.demanded if d.where != ix.FALSE))
     replace_empty_slices(round, live)
-    return [d for d in round.drafts if d in live]
+    sources = {wire.source for draft in live for wire in draft.inputs}
+    sources |= {result.ref.draft for result in results}
+    return [d for d in round.drafts if d in live and (d in sources or not isinstance(d.op, Param))]
 
 
 def _operands(draft: Draft) -> list[Draft]:
