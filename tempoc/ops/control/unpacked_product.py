@@ -7,20 +7,24 @@ There is no syntax for it; the pass ``unpack`` makes it of products whose operan
 that are stored in any case, element by element. For each step a device reads what is packed, a
 fourth here, and unpacks it again.
 
-XLA for CPUs fuses no elementwise operator into a product, but writes the unpacked matrix and reads
-it. In the caches that costs less than reading 32 bits an element from memory, beyond them more.
-Microseconds of one step, one vector, f32 from 8 bits (one core)::
+How it is spelled decides what XLA for CPUs does: a row times a transposed matrix is one kernel that
+reads what is packed; a matrix times a vector, and several rows, write the unpacked matrix and read
+it. So few vectors become a row each. For more of them a matrix of more than
+``MODEL.unpacked_bytes`` is unpacked by blocks of its rows. Milliseconds and megabytes in between,
+49152 x 576, jax 0.10.2, one core::
 
-    matrix             f32   at once   by blocks of 4 MiB
-    1536 x 576         532       346           (the same)
-    49152 x 576      11060     99590                12350
-
-So a matrix that is larger than ``MODEL.unpacked_bytes`` is unpacked by blocks of its rows.
+    stored             1 vector          4 vectors
+    f32                10.5      0       27.2      0
+    8 bits             94      113      130      113
+      as rows           3.6      0       14.4      0
+      in blocks        12.4      5       28.9      6
+    4 bits in u32
+      as rows           4.5      0       18        0
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
@@ -46,6 +50,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.definition.types import TensorType, Types
+from tempoc.ops.tensor.contraction import MatMul
 from tempoc.symbolic import expr as ix
 
 
@@ -80,34 +85,57 @@ class UnpackedProduct(Op):
         return (evaluate_steps(self.steps, args, at)[-1],)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """The steps as they are; with points, as a function that unpacks for one point at a time.
-
-        Where what is unpacked is large, the function computes some rows, and a loop calls it.
-        """
+        """The steps as they are; with points, as functions for few and for many of them."""
+        (result,) = results
         args = tuple(pads.with_own_padding(v, out) for v in args)
-        blocks = _Blocks.of(self, tuple(v.type for v in args), results[0])
+        blocks = _Blocks.of(self, tuple(v.type for v in args), result)
+        is_vector = self._takes_vector(args)
         if not out.mapped:
-            return (self._emit(args, results[0], blocks, out),)
+            return (self._few(args, out) if is_vector else self._many(args, result, blocks, out),)
 
-        def body(names: tuple[str, ...]) -> str:
-            inner = [replace(v, text=n, constant=None) for v, n in zip(args, names, strict=True)]
-            return self._emit(tuple(inner), results[0], blocks, out)
+        def written(hint: str, write: Callable[[EmittedValues], str]) -> str:
+            def body(names: tuple[str, ...]) -> str:
+                pairs = zip(args, names, strict=True)
+                return write(tuple(replace(v, text=n, constant=None) for v, n in pairs))
 
-        product = out.function("product", _hints(args), body)
+            return out.function(hint, _hints(args), body)
+
+        few = many = ""
+        if is_vector:
+            few = written("product", lambda values: self._few(values, out))
+        if not is_vector or blocks is not None:
+            many = written("products", lambda values: self._many(values, result, blocks, out))
         texts = [v.text for v in args]
         packed, given = tupled(texts[: self.packed]), tupled(texts[self.packed :])
-        return (f"unpacked({product}, {packed}, {given})",)
+        return (f"unpacked({few or many}, {many or few}, {packed}, {given})",)
 
-    def _emit(
+    def _takes_vector(self, args: EmittedValues) -> bool:
+        """Whether a matrix that is unpacked is multiplied by a vector."""
+        known = assumed_types(self.steps, [v.type for v in args])
+        product, taken, _ = self.steps[-1]
+        given = [self.packed <= k < len(args) for k in taken]
+        ranks = [known[k].ndim for k in taken]
+        return isinstance(product, MatMul) and given == [False, True] and ranks == [2, 1]
+
+    def _few(self, args: EmittedValues, out: Emitter) -> str:
+        """A matrix times a vector, as the vector times the transposed matrix."""
+        matrix = emit_steps(self.steps[:-1], args, out)[-1]
+        vector = args[self.steps[-1][1][1]]
+        dtype = self.steps[-1][2][0]
+        x, y = (pads.converted(v, dtype, out).text for v in (vector, matrix))
+        return f"jnp.matmul({pads.atom(x)}[None], {pads.atom(y)}.T)[0]"
+
+    def _many(
         self, args: EmittedValues, result: TensorType, blocks: _Blocks | None, out: Emitter
     ) -> str:
-        """The product of one point."""
+        """The product at once, or by blocks of what is large."""
         if blocks is None:
             return emit_steps(self.steps, args, out)[-1].text
         packed, given = args[: self.packed], args[self.packed :]
 
         def body(names: tuple[str, ...]) -> str:
-            inner = [blocks.part(v, n, k) for k, (v, n) in enumerate(zip(packed, names, strict=True))]
+            pairs = enumerate(zip(packed, names, strict=True))
+            inner = [blocks.part(v, name, k) for k, (v, name) in pairs]
             return emit_steps(blocks.steps, [*inner, *given], out)[-1].text
 
         block = out.function("block", _hints(packed), body)
@@ -119,10 +147,11 @@ class UnpackedProduct(Op):
 
 
 UNPACKED = '''\
-def unpacked(product, packed, given):
-    """product(*packed, *given), of which no two points unpack at the same time.
+def unpacked(product, products, packed, given):
+    """product(*packed, *given), of which no two points store what they unpack at the same time.
 
-    Points that share all packed arrays are one product. Those with arrays of their own take turns.
+    Few points that share all packed arrays are a product each, more of them make `products`. Those
+    with arrays of their own take turns.
     """
     count = len(packed)
 
@@ -132,14 +161,16 @@ def unpacked(product, packed, given):
 
     @call.def_vmap
     def points(size, mapped, *arrays):
-        if not any(mapped[:count]):
-            every = jax.vmap(product, tuple(0 if own else None for own in mapped))
-            return unpacked(every, arrays[:count], arrays[count:]), True
         point = lambda k: call(*(x[k] if own else x for x, own in zip(arrays, mapped)))
-        return lax.map(point, jnp.arange(size)), True
+        if any(mapped[:count]):
+            return lax.map(point, jnp.arange(size)), True
+        if 0 < size <= FEW:
+            return jnp.stack([point(k) for k in range(size)]), True
+        every = jax.vmap(products, tuple(0 if own else None for own in mapped))
+        return unpacked(every, every, arrays[:count], arrays[count:]), True
 
     return call(*packed, *given)
-'''
+'''.replace("FEW", str(MODEL.unpacked_vectors))
 
 IN_BLOCKS = '''\
 def in_blocks(product, rows, packed, axes, made, place):
