@@ -3,9 +3,9 @@
     w = f32(q) * scale            q: 8 bits an element, in a file; w: 32
     y[t] = w @ x[t]
 
-There is no syntax for it; the pass ``unpack`` makes it of products whose operand is made of params
-that are stored in any case, element by element. For each step a device reads what is packed, a
-fourth here, and unpacks it again.
+There is no syntax for it; the pass ``unpack`` makes it of products whose operand is made, element
+by element, of params and inputs, which are stored in any case. For each step a device reads what
+is packed, a fourth here, and unpacks it again.
 
 How it is spelled decides what XLA for CPUs does: a row times a transposed matrix is one kernel that
 reads what is packed; a matrix times a vector, and several rows, write the unpacked matrix and read
@@ -58,8 +58,8 @@ from tempoc.symbolic import expr as ix
 class UnpackedProduct(Op):
     """The steps, of which the last is the product; each of them has one result.
 
-    The first ``packed`` operands are those that unpacked values are made of. The others are operands
-    of the product alone.
+    The first ``packed`` operands are those that unpacked values are made of. The others are taken
+    by the product alone.
     """
 
     steps: tuple[OpStep, ...]
@@ -162,7 +162,7 @@ def unpacked(product, products, packed, given):
     @call.def_vmap
     def points(size, mapped, *arrays):
         point = lambda k: call(*(x[k] if own else x for x, own in zip(arrays, mapped)))
-        if any(mapped[:count]):
+        if True in mapped[:count]:
             return lax.map(point, jnp.arange(size)), True
         if 0 < size <= FEW:
             return jnp.stack([point(k) for k in range(size)]), True
@@ -249,7 +249,9 @@ class _Cut:
         self.axis_of: dict[int, int] = {}
         self.steps = list(op.steps)
 
-    def along(self, value: int, axis: int) -> tuple[tuple[int | None, ...], tuple[OpStep, ...]] | None:
+    def along(
+        self, value: int, axis: int
+    ) -> tuple[tuple[int | None, ...], tuple[OpStep, ...]] | None:
         """The axes of packed operands and the steps of a block, if all values can be cut."""
         if not self.follow(value, axis) or not self.is_consistent():
             return None

@@ -1,4 +1,4 @@
-"""Unpacking: products make what is made of packed params where they read it, and store none of it.
+"""Unpacking: products make what is made of packed tensors where they read it, and store none of it.
 
     %q = param{dtype=i8, ...}       : [l]    i8[576, 576]
     %w = cast{dtype=f32} %q         : [l]    f32[576, 576]
@@ -8,10 +8,10 @@
     %y = unpacked_product{steps=((cast{dtype=f32}, (0,), (f32,)), (matmul{}, (2, 1), (f32,)))}
          %q, %x                     : [t, l] f32[576]
 
-The value must be larger than these params by a factor, and be made by elementwise operators and
-moves alone, few for an element (``MODEL.unpacked_factor``, ``MODEL.unpacked_work``). It would be
-stored, for all points of a loop around the product if each step reads it again. Params are stored
-in any case. Unless all readers are such products the value is stored all the same, and stays.
+Packed are params and inputs, which are stored in any case. The value must be larger than these by
+a factor, and be made by elementwise operators and moves alone, few for an element
+(``MODEL.unpacked_factor``, ``MODEL.unpacked_work``). It would be stored, since several points of
+the product read it. Unless all readers are such products it is stored all the same, and stays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.tensor.source import Param
+from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_type, operand_types, users
@@ -40,17 +40,23 @@ from tempoc.symbolic.walk import symbols
 class Unpack(GraphPass):
     """Makes products that unpack what they read."""
 
+    least: int = field(
+        default=MODEL.unpacked_least, metadata={"help": "fewest bytes of a value that is unpacked"}
+    )
+
     name: ClassVar[str] = "unpack"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph in which products read packed params."""
+        """The graph in which products read what is packed."""
         readers = users(graph)
         outputs = {o.source for o in graph.outputs}
         before = graph
-        for name in _large_values(graph):
+        for name in _large_values(graph, self.least):
             uses = [graph.nodes[r] for r in dict.fromkeys(use.reader for use in readers[name])]
             products = [_unpacking(graph, reader, name) for reader in uses]
             made = {p.name: p for p in products if p is not None}
+            if not made:
+                continue
             if len(made) < len(products) or name in outputs:
                 why = "something else reads it, so that it is stored"
                 message = f"`{name}` is not unpacked in products: {why}"
@@ -58,16 +64,15 @@ class Unpack(GraphPass):
                 graph = replace(graph, nodes={**graph.nodes, **made})
                 where = ", ".join(f"`{p}`" for p in made)
                 message = f"`{name}` is never stored, but unpacked for each product: {where}"
-            if made:
-                context.remarks.add(self.name, message, graph.nodes[name].span)
+            context.remarks.add(self.name, message, before.nodes[name].span)
         return graph if graph is before else drop_dead(graph)
 
 
-def _large_values(graph: Graph) -> list[str]:
-    """The values that products may read and that are made of params, if any are packed."""
+def _large_values(graph: Graph, least: int) -> list[str]:
+    """The values that products may read, if they are made of packed tensors."""
     nodes = graph.nodes.values()
     made = [n for n in nodes if _is_step(n.op) and len(n.types) == 1]
-    return [n.name for n in made if _bytes(n.types[0]) >= MODEL.unpacked_least]
+    return [n.name for n in made if _bytes(n.types[0]) >= least]
 
 
 def _is_product(graph: Graph, node: Node) -> bool:
@@ -120,10 +125,10 @@ def _unpacking(graph: Graph, reader: Node, name: str) -> Node | None:
 
 @dataclass(slots=True)
 class _Chain:
-    """The steps by which a value is made of packed params, at the point of its reader.
+    """The steps by which a value is made of packed tensors, at the point of its reader.
 
-    Params are numbered from 0, the results of steps from -1 downward: how many operands there are
-    in all is not known yet.
+    Packed tensors are numbered from 0, the results of steps from -1 downward: how many operands
+    there are in all is not known yet.
     """
 
     graph: Graph
@@ -134,17 +139,21 @@ class _Chain:
     known: dict[Edge, int] = field(default_factory=dict)
 
     def value(self, edge: Edge) -> int | None:
-        """The number of what an edge reads; ``None`` if it is not made of params in this way."""
+        """The number of what an edge reads; ``None`` if it is not made of packed tensors."""
         node = self.graph.nodes[edge.source]
         if any(isinstance(x, ix.Slice) for x in edge.entries):
             return None
         edge = replace(edge, span=None)
-        if isinstance(node.op, Param):
+        if isinstance(node.op, Input | Param):
             return self.packed.setdefault(edge, len(self.packed))
         if edge in self.known:
             return self.known[edge]
         composed = compose_node(node, edge, self.graph.universe) if _is_step(node.op) else None
-        if composed is None or len(node.types) != 1 or constant_elements(node.types[0].shape) is None:
+        if (
+            composed is None
+            or len(node.types) != 1
+            or constant_elements(node.types[0].shape) is None
+        ):
             return None
         op, operands = composed
         taken = [self.value(e) for e in operands]
@@ -163,7 +172,12 @@ class _Chain:
         size = sum(_bytes(operand_type(self.graph, e)) for e in self.packed)
         work = sum(constant_elements(t.shape) or 0 for t in self.types)
         few = work <= MODEL.unpacked_work * (constant_elements(unpacked.shape) or 0)
-        return repeated and few and 0 < size * MODEL.unpacked_factor <= _bytes(unpacked)
+        return (
+            unpacked.ndim > 1
+            and repeated
+            and few
+            and 0 < size * MODEL.unpacked_factor <= _bytes(unpacked)
+        )
 
 
 def _bytes(type_: TensorType) -> int:

@@ -7,7 +7,15 @@ import keyword
 PREAMBLE = (
     *("at", "jax", "jnp", "lax"),
     *("complex_numbers", "first_fault", "first_wrong", "fourier_sums", "greatest_first"),
-    *("in_batches", "in_blocks", "in_windows", "integer_power", "linear_rows", "looped", "looped_while"),
+    *(
+        "in_batches",
+        "in_blocks",
+        "in_windows",
+        "integer_power",
+        "linear_rows",
+        "looped",
+        "looped_while",
+    ),
     *("matvec", "minus_log", "paired", "random_bits", "random_fold", "random_gumbel"),
     *("random_key", "random_normal", "random_normal64", "random_of_few"),
     *("random_uniform", "random_uniform64", "squeezed", "taken_if", "threefry"),
