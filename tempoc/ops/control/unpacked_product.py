@@ -88,7 +88,7 @@ class UnpackedProduct(Op):
         """The steps as they are; with points, as functions for few and for many of them."""
         (result,) = results
         args = tuple(pads.with_own_padding(v, out) for v in args)
-        blocks = _Blocks.of(self, tuple(v.type for v in args), result)
+        blocks = _RowBlocks.of(self, tuple(v.type for v in args), result)
         is_vector = self._takes_vector(args)
         if not out.mapped:
             return (self._few(args, out) if is_vector else self._many(args, result, blocks, out),)
@@ -126,7 +126,7 @@ class UnpackedProduct(Op):
         return f"jnp.matmul({pads.atom(x)}[None], {pads.atom(y)}.T)[0]"
 
     def _many(
-        self, args: EmittedValues, result: TensorType, blocks: _Blocks | None, out: Emitter
+        self, args: EmittedValues, result: TensorType, blocks: _RowBlocks | None, out: Emitter
     ) -> str:
         """The product at once, or by blocks of what is large."""
         if blocks is None:
@@ -193,7 +193,7 @@ def in_blocks(product, rows, packed, axes, made, place):
 
 
 @dataclass(frozen=True, slots=True)
-class _Blocks:
+class _RowBlocks:
     """How a product is computed by blocks: ``rows`` of the axis ``place`` of its result.
 
     ``axes`` has the axis of each packed operand that is cut, ``None`` for those needed in full;
@@ -206,7 +206,7 @@ class _Blocks:
     steps: tuple[OpStep, ...]
 
     @classmethod
-    def of(cls, op: UnpackedProduct, args: Types, result: TensorType) -> _Blocks | None:
+    def of(cls, op: UnpackedProduct, args: Types, result: TensorType) -> _RowBlocks | None:
         """The blocks; ``None`` if what is unpacked is small, or none of its axes can be cut."""
         known = assumed_types(op.steps, args)
         product, taken, _ = op.steps[-1]
@@ -223,7 +223,7 @@ class _Blocks:
             if isinstance(extent, ix.Const) and whole and whole > MODEL.unpacked_bytes:
                 rows = max(1, MODEL.unpacked_bytes * extent.value // whole)
                 part = AxisPart(ix.ZERO, ix.Const(rows))
-                parts = _Cut(op, known, part).along(*cut[0])
+                parts = _RowCut(op, known, part).along(*cut[0])
                 if parts is not None:
                     return cls(rows, place, *parts)
         return None
@@ -238,7 +238,7 @@ class _Blocks:
         return EmittedValue(name, replace(v.type, shape=shape), shape)
 
 
-class _Cut:
+class _RowCut:
     """Follows an axis of an unpacked value to the packed ones."""
 
     def __init__(self, op: UnpackedProduct, known: Sequence[TensorType], part: AxisPart) -> None:

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.diagnostics.source import Span
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.control.unpacked_product import UnpackedProduct
 from tempoc.ops.definition.dtype_text import numpy_dtype
@@ -102,7 +101,7 @@ def _unpacking(graph: Graph, reader: Node, name: str) -> Node | None:
     slots = [k for k, e in enumerate(reader.inputs) if e.source == name]
     if len(slots) != 1 or not _is_product(graph, reader):
         return None
-    chain = _Chain(graph)
+    chain = _UnpackingSteps(graph)
     unpacked = chain.value(reader.inputs[slots[0]])
     if unpacked is None or not chain.pays(reader, graph.nodes[name].types[0]):
         return None
@@ -110,6 +109,7 @@ def _unpacking(graph: Graph, reader: Node, name: str) -> Node | None:
     count = len(chain.packed) + len(others)
     places = iter(range(len(chain.packed), count))
     taken = [unpacked if k in slots else next(places) for k in range(len(reader.inputs))]
+    spans = dict.fromkeys(s for n in (reader, *chain.nodes) for s in n.spans)
     last = (reader.op, tuple(taken), tuple(t.dtype for t in reader.types))
     steps = tuple(
         (op, tuple(k if k >= 0 else count + ~k for k in taken), dtypes)
@@ -119,12 +119,12 @@ def _unpacking(graph: Graph, reader: Node, name: str) -> Node | None:
         reader,
         op=UnpackedProduct(steps=steps, packed=len(chain.packed)),
         inputs=(*chain.packed, *others),
-        spans=tuple(dict.fromkeys((*reader.spans, *chain.spans))),
+        spans=tuple(spans),
     )
 
 
 @dataclass(slots=True)
-class _Chain:
+class _UnpackingSteps:
     """The steps by which a value is made of packed tensors, at the point of its reader.
 
     Packed tensors are numbered from 0, the results of steps from -1 downward: how many operands
@@ -135,7 +135,7 @@ class _Chain:
     packed: dict[Edge, int] = field(default_factory=dict)
     steps: list[OpStep] = field(default_factory=list)
     types: list[TensorType] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
     known: dict[Edge, int] = field(default_factory=dict)
 
     def value(self, edge: Edge) -> int | None:
@@ -161,7 +161,7 @@ class _Chain:
             return None
         self.steps.append((op, tuple(k for k in taken if k is not None), (node.types[0].dtype,)))
         self.types.append(node.types[0])
-        self.spans += node.spans
+        self.nodes.append(node)
         self.known[edge] = ~(len(self.steps) - 1)
         return self.known[edge]
 
