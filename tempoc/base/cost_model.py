@@ -87,6 +87,21 @@ class CostModel:
     peeled_points: int = 1024
     """The most points that are kept apart from a ring."""
 
+    unpacked_least: int = 1 << 16
+    """Values of fewer bytes are stored, even if they are made of packed params."""
+    unpacked_factor: int = 2
+    """How many times as large as the params that it is made of a value is at least that is not
+    stored but unpacked in each product: measured in `ops/control/unpacked_product.py`."""
+    unpacked_work: int = 16
+    """The most operations for an element of it."""
+    unpacked_vectors: int = 8
+    """So many vectors are multiplied one after the other, for each of which a matrix is unpacked:
+    3.6 ms for one of 49152 x 576 with 8 bits, 29 for all at once in blocks."""
+    unpacked_bytes: int = 4 << 20
+    """For more vectors larger values are unpacked by parts of this size. A matrix of 49152 x 576
+    and a vector take 99.6 ms at once, and in parts of 0.6, 1.2, 2.4, 4.7 and 9.4 MB 19.1, 15.1,
+    13.1, 12.4 and 21.3."""
+
     # ---------------------------------------------------------------- tiles and batches
 
     tile_tensors: int = 8

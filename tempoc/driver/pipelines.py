@@ -20,6 +20,7 @@ from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
+from tempoc.passes.memory.unpack import Unpack
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.tiling.tile import Tile
@@ -39,6 +40,7 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+    Unpack(),
     Predication(),
     Lockstep(),
     Retime(),
@@ -67,6 +69,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "distribute": Distribute,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
+    "unpack": Unpack,
     "predicate": Predication,
     "lockstep": Lockstep,
     "retime": Retime,

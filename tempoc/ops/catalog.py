@@ -40,7 +40,7 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            ScatterMax and ScatterMin likewise
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
-           and ConvTranspose of x, w
+           and ConvTranspose of x, w; UnpackedProduct(steps, packed: int), for passes
 linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
@@ -61,6 +61,7 @@ from tempoc.ops.control.effects import Print, Save
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.fold import Fold
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.control.unpacked_product import UnpackedProduct
 from tempoc.ops.control.until import Until
 from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
@@ -182,7 +183,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # indexing
     SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Pick,
     # contraction, convolution
-    MatMul, Einsum, Conv, ConvTranspose,
+    MatMul, Einsum, UnpackedProduct, Conv, ConvTranspose,
     # linear algebra
     Cholesky, Det, LogDet, Solve, TriangularSolve,
     # Fourier transforms

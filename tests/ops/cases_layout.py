@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tempoc.frontend.expressions.numpy_indexing import IndexEntry, SliceRange, spatial_index
+from tempoc.ops.control.unpacked_product import UnpackedProduct
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import (
@@ -19,8 +20,10 @@ from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
+from tempoc.ops.tensor.arithmetic import FloorDivide, Multiply, Remainder
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv, ConvTranspose
+from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import (
     BroadcastTo,
@@ -32,6 +35,7 @@ from tempoc.ops.tensor.movement import (
     Widen,
 )  # fmt: skip
 from tempoc.ops.tensor.reshape import Reshape, resolved
+from tempoc.ops.tensor.source import Literal
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.parse import parse
@@ -233,6 +237,36 @@ LINEAR = [
     Case(TriangularSolve(lower=True), (Arg(F, (2, 2), values=[[1, float("nan")], [2, 0]]),
                                        Arg(F, (2,), values=[1, 5]))),
 ]  # fmt: skip
+_I8, _U8 = DType.I8, DType.U8
+_CAST = (Cast(dtype=F), (0,), (F,))
+_SCALED = (_CAST, (Multiply(), (3, 1), (F,)), (MatMul(), (4, 2), (F,)))
+_HALVES = (
+    (Literal(value=16, dtype=_U8), (), (_U8,)),
+    (Remainder(), (0, 2), (_U8,)),
+    (FloorDivide(), (0, 2), (_U8,)),
+    (Stack(axis=2), (3, 4), (_U8,)),
+    (Reshape(shape=shape(3, 4)), (5,), (_U8,)),
+    (Cast(dtype=F), (6,), (F,)),
+    (MatMul(), (7, 1), (F,)),
+)
+_BYTES = Arg(_I8, (3, 4), low=-128, high=127)
+_PACKED = (
+    (1, (_CAST, (MatMul(), (2, 1), (F,))), (_BYTES, Arg(F, (4,)))),
+    (1, (_CAST, (MatMul(), (2, 1), (F,))), (_BYTES, Arg(F, (4, 2)))),
+    (1, (_CAST, (MatMul(), (1, 2), (F,))), (_BYTES, Arg(F, (3,)))),
+    (1, (_CAST, (Einsum(spec="ij,bj->bi"), (2, 1), (F,))), (_BYTES, Arg(F, (2, 4)))),
+    (2, _SCALED, (_BYTES, Arg(F, (3, 1)), Arg(F, (4,)))),
+    (1, _HALVES, (Arg(_U8, (3, 2), high=255), Arg(F, (4,)))),
+    # Larger than a block: 1031 is a prime.
+    (1, (_CAST, (MatMul(), (2, 1), (F,))), (Arg(_I8, (1031, 1024)), Arg(F, (1024,)))),
+    (1, (_CAST, (MatMul(), (1, 2), (F,))), (Arg(_I8, (1024, 1031)), Arg(F, (1024,)))),
+    (2, _SCALED, (Arg(_I8, (1031, 1024)), Arg(F, (1031, 1)), Arg(F, (1024, 1)))),
+)
+UNPACKED = [
+    Case(UnpackedProduct(steps=steps, packed=n), args, rtol=1e-4, atol=1e-3)
+    for n, steps, args in _PACKED
+]
+
 FOURIER = [
     *(Case(op, (Arg(d, s),), rtol=1e-4, atol=1e-4) for op in (Fft(), Ifft())
       for d, s in ((F, (5, 2)), (F, (3, 4, 2)), (Z, (1, 2)), (H, (4, 2)), (F, ("t + 1", 2)),

@@ -20,7 +20,7 @@ CASES = [
     *cases.SOURCE, *cases.ELEMENTWISE, *cases.ARITHMETIC, *cases.CONTROL, *cases.REDUCTION,
     *cases.SEARCH, *cases.SCAN, *cases_layout.MOVEMENT, *cases_layout.JOINING,
     *cases_layout.RESHAPE, *cases_layout.INDEXING, *cases_layout.CONTRACTION,
-    *cases_layout.LINEAR, *cases_layout.FOURIER, *cases_random.RANDOM,
+    *cases_layout.UNPACKED, *cases_layout.LINEAR, *cases_layout.FOURIER, *cases_random.RANDOM,
 ]  # fmt: skip
 
 

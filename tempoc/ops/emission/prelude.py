@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS
+from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.search import GREATEST_FIRST
 from tempoc.ops.linear import fourier
@@ -17,6 +18,8 @@ HELPERS = {
     "linear_rows": LINEAR_ROWS,
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
+    "in_blocks": IN_BLOCKS,
+    "unpacked": UNPACKED,
     "integer_power": binary.INTEGER_POWER,
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,

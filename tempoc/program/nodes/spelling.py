@@ -7,11 +7,11 @@ import keyword
 PREAMBLE = (
     *("at", "jax", "jnp", "lax"),
     *("complex_numbers", "first_fault", "first_wrong", "fourier_sums", "greatest_first"),
-    *("in_batches", "in_windows", "integer_power", "linear_rows", "looped", "looped_while"),
-    *("matvec", "minus_log", "paired", "random_bits", "random_fold", "random_gumbel"),
-    *("random_key", "random_normal", "random_normal64", "random_of_few"),
+    *("in_batches", "in_blocks", "in_windows", "integer_power", "linear_rows", "looped"),
+    *("looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),
+    *("random_gumbel", "random_key", "random_normal", "random_normal64", "random_of_few"),
     *("random_uniform", "random_uniform64", "selected_if", "squeezed", "taken_if", "threefry"),
-    *("transposed_matmul", "updated", "with_row", "wrong_value"),
+    *("transposed_matmul", "unpacked", "updated", "with_row", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
