@@ -11,15 +11,15 @@ How it is spelled decides what XLA for CPUs does: a row times a transposed matri
 reads what is packed; a matrix times a vector, and several rows, write the unpacked matrix and read
 it. So few vectors become a row each. For more of them a matrix of more than
 ``MODEL.unpacked_bytes`` is unpacked by blocks of its rows. Milliseconds and megabytes in between,
-49152 x 576, jax 0.10.2, one core::
+49152 x 576, jax 0.10.2, one core (a few rows take as long as each of them alone)::
 
     stored             1 vector          4 vectors
     f32                10.5      0       27.2      0
     8 bits             94      113      130      113
-      as rows           3.6      0       14.4      0
+      as rows           3.6      0        -
       in blocks        12.4      5       28.9      6
     4 bits in u32
-      as rows           4.5      0       18        0
+      as rows           4.5      0        -
 """
 
 from __future__ import annotations
