@@ -292,5 +292,5 @@ def root(name: str, names: Mapping[str, str]) -> str:
 def memory(compilation: Compilation, bounds: Bounds) -> int:
     """The bytes of all stores for these bounds."""
     plan = compilation.plan
-    sizes = all_bounds(compilation.graph, bounds)
+    sizes = all_bounds(compilation.optimized, bounds)
     return value_of(add(*(bytes_of(s, plan.extents) for s in plan.stores.values())), sizes)

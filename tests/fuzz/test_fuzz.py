@@ -99,6 +99,14 @@ def test_compiled_programs_agree() -> None:
     assert failed == []
 
 
+def is_refused(original: Original) -> bool:
+    try:
+        _ = original.compilation(original.text).graph
+    except DiagnosticError:
+        return True
+    return False
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_changes_that_mean_nothing(change: str) -> None:
@@ -109,8 +117,12 @@ def test_changes_that_mean_nothing(change: str) -> None:
         if changed is None or made.special:
             continue
         original = Original(made.text, Options(), made.bounds[1])
+        if is_refused(original):
+            continue
+        # In nested steps the order of equations may decide between a slot and a ring of two.
+        same_memory = change in SAME_MEMORY and "nested steps" not in made.features
         try:
-            original.check(changed, same_memory=change in SAME_MEMORY)
+            original.check(changed, same_memory=same_memory)
         except DiagnosticError as error:
             # Bounds that the program fixes leave no point to one half of an equation; a name has
             # a type of its own where literals in its place had none.
