@@ -15,7 +15,7 @@ import numpy as np
 HERE = Path(__file__).parent
 WHOLE = "g = rl.discounted_sum(r[t = t:T], 0.99)"
 FEW = "g = rl.discounted_sum(r[t = t:min(t+5, T)], 0.99)"
-SIZES = {"L": 2, "D": 64, "F": 128, "V": 97, "H": 64, "KV": 2, "G": 2}
+SIZES = {"L": 2, "D": 64, "F": 128, "V": 97, "H": 64, "KV": 2, "heads": 4}
 WINDOWS = {"causal": 0, "window": 256}
 
 
@@ -35,10 +35,10 @@ def weights() -> dict[str, np.ndarray]:
     for layer in (f"model.layers.{n}." for n in range(s["L"])):
         shapes |= {
             f"{layer}input_layernorm": width,
-            f"{layer}self_attn.q_proj": (s["KV"] * s["G"] * s["H"], *width),
+            f"{layer}self_attn.q_proj": (s["heads"] * s["H"], *width),
             f"{layer}self_attn.k_proj": (s["KV"] * s["H"], *width),
             f"{layer}self_attn.v_proj": (s["KV"] * s["H"], *width),
-            f"{layer}self_attn.o_proj": (*width, s["KV"] * s["G"] * s["H"]),
+            f"{layer}self_attn.o_proj": (*width, s["heads"] * s["H"]),
             f"{layer}post_attention_layernorm": width,
             f"{layer}mlp.gate_proj": (s["F"], *width),
             f"{layer}mlp.up_proj": (s["F"], *width),
