@@ -37,3 +37,8 @@ def test_points_are_mapped_over_rows(name: str, dtype: str) -> None:
     calls = re.findall(r"jax\.vmap\(point\b[^\n]*\n?[^\n]*", kernels)
     assert any(re.search(spelled, call) for call in calls), kernels
     agree(text, *({"C": c, "T": t} for c, t in ((1, 1), (2, 2), (3, 3), (2, 7))))
+
+
+def test_an_element_that_all_points_read_is_no_row() -> None:
+    text = "dim b < B\ndim t < T\ninput x[b, t]: f32[3]\nc = x[b, 0] - x[0, T-1]\noutput c\n"
+    agree(text, *({"B": b, "T": t} for b, t in ((1, 1), (3, 2))))

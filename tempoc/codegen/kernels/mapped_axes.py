@@ -147,7 +147,14 @@ def _in_parts(
         distances = [distance_along(access, axis, statement, stages) for access in accesses]
         apart = apart or len({*distances}) > 1 or any(isinstance(d, Clamped) for d in distances)
     apart = apart or (bool(own) and any(_moves(p, statement) for ps in taken.values() for p in ps))
-    return {r: parts for r, parts in taken.items() if apart or any(p.dim for p in parts)}
+    chosen: dict[Read, tuple[TakenAxis, ...]] = {}
+    for read, parts in taken.items():
+        gone = {p.axis.dim for p in parts}
+        # What no axis is left of is no row: all points read the same element.
+        is_row = apart and any(a.dim not in gone for a in own)
+        if is_row or any(p.dim for p in parts):
+            chosen[read] = parts
+    return chosen
 
 
 def _moves(part: TakenAxis, statement: Statement) -> bool:
