@@ -39,15 +39,16 @@ def configured(options: Options, main: ast.Module) -> Configured:
     A `-D` of the same name goes first. An entry that is missing, or `null`, leaves the value of the
     program. Raises `DiagnosticError` if the file cannot be read, or an entry is no constant.
     """
-    named = {name: entry for name, entry in _entries(main) if name not in options.defines}
     if options.config is None:
         return Configured(options=options, absent={})
-    config = _read(options.config)
-    if not any(True for _ in _entries(main)):
+    config, entries = _read(options.config), _entries(main)
+    if not entries:
         raise DiagnosticError(errors.nothing_configured(options.config))
     problems = Collector()
     defines, absent = dict(options.defines), {}
-    for name, entry in named.items():
+    for name, entry in entries:
+        if name in options.defines:
+            continue
         value = _entry(config, entry.value)
         if value is _ABSENT or value is None:
             absent[name] = entry.value

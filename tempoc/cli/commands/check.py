@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tempoc.cli.options.compile_options import parse_defines, parse_limits
+from tempoc.cli.options.compile_options import with_constants
 from tempoc.cli.options.options import (
     FileName,
     constant_options,
@@ -19,7 +19,6 @@ from tempoc.cli.reports.terminal import echo, echo_notes
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.render import printed
 from tempoc.driver.check import Checked, check_file, python_functions
-from tempoc.driver.options import Options
 
 
 @click.command("check")
@@ -40,7 +39,7 @@ def command(
     Python functions that a run would call are listed, not imported.
     """
     errors = Collector()
-    options = Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
+    options = with_constants(defines, config, limits)
     for file in files:
         with errors.catching():
             if Path(file).is_dir():

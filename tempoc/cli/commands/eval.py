@@ -6,11 +6,10 @@ import click
 
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
-from tempoc.cli.options.compile_options import parse_defines, parse_limits
+from tempoc.cli.options.compile_options import with_constants
 from tempoc.cli.reports.terminal import echo_notes
 from tempoc.cli.reports.verify import failing_checks, report_passed
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
 from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
 from tempoc.runtime.options import run_options
@@ -38,7 +37,7 @@ def command(
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
     request = run_options(file, given, options.refuse)
     looked_for = parse_checks(checks)
-    chosen = Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
+    chosen = with_constants(defines, config, limits)
     compilation = Compilation.from_path(file, chosen)
     echo_notes(compilation.notes, error_format)
     graph = compilation.graph

@@ -9,12 +9,11 @@ import click
 
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
-from tempoc.cli.options.compile_options import parse_defines, parse_limits, refuse_if_compiled
+from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
 from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
 
@@ -63,7 +62,7 @@ def command(
         if tune:
             tune_run(request, is_recorded=True)
         return _run(request, None, again)
-    chosen = Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
+    chosen = with_constants(defines, config, limits)
     compilation = Compilation.from_path(program, chosen)
     echo_notes(compilation.notes, error_format)
     if request.memory_budget is not None:

@@ -51,6 +51,13 @@ def parse_defines(items: tuple[str, ...]) -> dict[str, str]:
     return defines
 
 
+def with_constants(
+    defines: tuple[str, ...], config: str | None, limits: tuple[str, ...]
+) -> Options:
+    """The options of a command that gives constants and limits other values, and no more."""
+    return Options(defines=parse_defines(defines), config=config, limits=parse_limits(limits))
+
+
 def parse_limits(items: tuple[str, ...]) -> Limits:
     """`--limit NAME=VALUE`: the limits of the compilation."""
     known = {flag_name(name): name for name in TABLE}
