@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 STEPS = 1 << 30  # of the program's loop: a year and more
+# Seconds between two looks at a pending Ctrl-C: one that comes just before a wait does not end it.
+PATIENCE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ class Desk:
             ]
             self._seat()
             while not (self._closed or any(self._slots)):
-                self._changed.wait()
+                self._changed.wait(PATIENCE)
                 self._seat()
             return _as_arrays([None] * len(words) if self._closed else self._slots, self._closed)
 
