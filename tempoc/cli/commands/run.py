@@ -65,11 +65,10 @@ def command(
     chosen = with_constants(defines, config, limits)
     compilation = Compilation.from_path(program, chosen)
     echo_notes(compilation.notes, error_format)
-    if request.memory_budget is not None:
-        from tempoc.cli.reports.memory import within_budget_of_run
+    from tempoc.cli.reports.memory import within_budget_of_run
 
-        with waiting(f"compiling {program}", compilation.progress):
-            compilation = within_budget_of_run(compilation, request, request.memory_budget)
+    with waiting(f"compiling {program}", compilation.progress):
+        compilation = within_budget_of_run(compilation, request, request.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         with waiting(f"compiling {program}", compilation.progress):
