@@ -24,7 +24,7 @@ from tempoc.runtime.data.bounds import bound_values, resolve
 from tempoc.runtime.device import available
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
-from tempoc.runtime.forecast.budget import largest_bound, most_bytes
+from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.messages.units import INTEGER
@@ -102,8 +102,6 @@ def within_budget_of_run(
         return compilation
     program = compilation.emitted.program
     bindings = bind(program, open_inputs(request))
-    if budget is None and most_bytes(program, bindings.bounds) <= memory // 2:
-        return compilation
     fit = fit_device if budget is None else fit_budget
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
     return _announce_fit(
