@@ -39,6 +39,10 @@ class Cut:
         """The condition that a point along the dimension is the boundary point of a side."""
         return ix.compare("==", ix.Sym(self.dim), self.boundary(side))
 
+    def is_from(self, first: ix.Expr) -> ix.Expr:
+        """The condition that a point along the dimension is not before ``first``."""
+        return ix.compare(">=", ix.Sym(self.dim), first)
+
     def touches(self, side: CutSide, entry: ix.Entry) -> ix.Expr:
         """The condition that an access reads something of a side."""
         if not isinstance(entry, ix.Slice):
@@ -54,6 +58,11 @@ class Cut:
         if side == "early":
             return ix.compare(">=", low, ix.sub(self.at, ix.ONE))
         return ix.compare("<=", high, ix.add(self.at, ix.ONE))
+
+
+def first_of(entry: ix.Entry) -> ix.Expr:
+    """The first point of an access."""
+    return entry.lo if isinstance(entry, ix.Slice) else entry
 
 
 def part_of(domain: Domain, cut: Cut, side: CutSide, space: Space) -> Domain:

@@ -5,15 +5,15 @@
 
 A read of points on one side becomes a read of that part. If a read *crosses* the cut, the tensor
 becomes a merge of both parts, under the old name: one tensor with two writers. If crossing reads
-need only the boundary point of a side (``y[t-1]``), a copy of that point is merged with the other
-part, so that neither buffer grows. Each part keeps only the points that are read (its *level*): all
-of them, only the boundary point, or none. Levels are a fixpoint over cycles, from the readers that
-are not split.
+need only the boundary point of a side (``y[t-1]``), or only the last points before the cut
+(``y[t-3:t+1]``), a copy of these is merged with the other part, so that neither buffer grows. Each
+part keeps only the points that are read (its *level*): all of them, those near the cut, only the
+boundary point, or none. Levels are a fixpoint over cycles, from the readers that are not split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from tempoc.passes.domain.cut_point import (
     Cut,
     CutSide,
     NodePart,
+    first_of,
     other_side,
     part_of,
 )
@@ -32,9 +33,10 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, tensor_name
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import substitute, symbols
 
 OutputPort = tuple[str, int]
-_NOTHING, _BOUNDARY, _ALL = 0, 1, 2
+_NOTHING, _BOUNDARY, _NEAR, _ALL = 0, 1, 2, 3
 
 
 class SplitResult(NamedTuple):
@@ -42,6 +44,13 @@ class SplitResult(NamedTuple):
 
     graph: Graph
     names: Mapping[NodePart, str]
+
+
+class _Fringe(NamedTuple):
+    """The points of a side next to the cut: the boundary point, or those near the cut."""
+
+    side: CutSide
+    level: int
 
 
 def split_nodes(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> SplitResult:
@@ -64,7 +73,8 @@ class _IndexSetSplit:
     """The state of one split: parts with the points that are needed, and their names.
 
     ``crossing`` are the outputs with crossing reads, each with the side of which these need only
-    the boundary point, if there is one; ``copies`` are the names of the copies of that point.
+    the points next to the cut, if there is one; ``copies`` are the names of the copies of these
+    points. ``near`` is the first early point that windows of late points read, if that is known.
     ``levels`` memoizes what an access needs of a side.
     """
 
@@ -73,7 +83,8 @@ class _IndexSetSplit:
     space: Space
     parts: dict[NodePart, Domain]
     names: dict[NodePart, str]
-    crossing: dict[OutputPort, CutSide | None]
+    crossing: dict[OutputPort, _Fringe | None]
+    near: ix.Expr | None
     copies: dict[OutputPort, str]
     levels: dict[tuple[Domain, CutSide, ix.Entry], int]
 
@@ -91,14 +102,15 @@ class _IndexSetSplit:
             parts=dict(parts),
             names=names,
             crossing={},
+            near=_first_near(graph, cut, {part.node for part in parts}),
             copies={},
             levels={},
         )
         division._propagate_demand()
         division._find_crossing_reads()
-        for (name, out), side in division.crossing.items():
-            if side is not None:
-                end = "last" if side == "early" else "first"
+        for (name, out), fringe in division.crossing.items():
+            if fringe is not None:
+                end = "last" if fringe.side == "early" else "first"
                 division.copies[name, out] = used_names.fresh(f"{tensor_name(name, out)}.{end}")
         return division
 
@@ -134,9 +146,14 @@ class _IndexSetSplit:
 
     def _at_level(self, part: NodePart, level: int) -> Domain:
         domain = self.parts[part]
-        if level == _ALL:
-            return domain
-        return self.space.restrict(domain, self.cut.is_boundary(part.side))
+        return domain if level == _ALL else self._fringe(domain, _Fringe(part.side, level))
+
+    def _fringe(self, domain: Domain, fringe: _Fringe) -> Domain:
+        """The points of a part next to the cut."""
+        if fringe.level == _NEAR:
+            assert self.near is not None
+            return self.space.restrict(domain, self.cut.is_from(self.near))
+        return self.space.restrict(domain, self.cut.is_boundary(fringe.side))
 
     def _find_crossing_reads(self) -> None:
         """Find the outputs with crossing reads, and how much of each side these need."""
@@ -148,14 +165,16 @@ class _IndexSetSplit:
                 for part, level in needs.items():
                     levels[part.side] = max(levels[part.side], level)
         for output, levels in crossing.items():
-            adjacent = (
-                s for s in SIDES if levels[s] == _BOUNDARY and self._is_long(NodePart(output[0], s))
-            )
+            fringes = (_Fringe(side, levels[side]) for side in SIDES)
+            adjacent = (f for f in fringes if self._is_shorter(NodePart(output[0], f.side), f))
             self.crossing[output] = next(adjacent, None)
 
-    def _is_long(self, part: NodePart) -> bool:
-        """Whether a part has more than the boundary point."""
-        return not self.space.implies(self.parts[part], self.cut.is_boundary(part.side))
+    def _is_shorter(self, part: NodePart, fringe: _Fringe) -> bool:
+        """Whether a part has more than the points next to the cut."""
+        if fringe.level not in (_BOUNDARY, _NEAR):
+            return False
+        domain = self.parts[part]
+        return not self.space.contains(self._fringe(domain, fringe), domain)
 
     def _plain_reads(self) -> Iterator[tuple[Domain, Edge]]:
         """All reads except those of merges, whose branches are split with their operands."""
@@ -194,11 +213,16 @@ class _IndexSetSplit:
             if self.space.is_empty(touched):
                 self.levels[key] = _NOTHING
             else:
-                boundary_only = self.space.implies(
-                    touched, self.cut.reads_only_boundary(side, entry)
-                )
-                self.levels[key] = _BOUNDARY if boundary_only else _ALL
+                self.levels[key] = self._level_of_touched(touched, side, entry)
         return self.levels[key]
+
+    def _level_of_touched(self, touched: Domain, side: CutSide, entry: ix.Entry) -> int:
+        if self.space.implies(touched, self.cut.reads_only_boundary(side, entry)):
+            return _BOUNDARY
+        if side == "late" or self.near is None:
+            return _ALL
+        is_near = ix.compare(">=", first_of(entry), self.near)
+        return _NEAR if self.space.implies(touched, is_near) else _ALL
 
     # ------------------------------------------------------------ the result
 
@@ -228,28 +252,28 @@ class _IndexSetSplit:
 
     def _separate_sides(self, merge: Node) -> tuple[CutSide, ...]:
         """The side of a merge with crossing reads that still needs a merge of its own."""
-        side = self.crossing[merge.name, 0]
-        return () if side is None else (side,)
+        fringe = self.crossing[merge.name, 0]
+        return () if fringe is None else (fringe.side,)
 
     def _crossing_part(self, node: Node, out: int, side: CutSide) -> Domain:
         """The points that a part contributes to the tensor of crossing reads."""
         domain = self.parts[NodePart(node.name, side)]
-        if self.crossing[node.name, out] != side:
+        fringe = self.crossing[node.name, out]
+        if fringe is None or fringe.side != side:
             return domain
-        return self.space.restrict(domain, self.cut.is_boundary(side))
+        return self._fringe(domain, fringe)
 
     def _crossing_domain(self, node: Node, out: int) -> Domain:
         """The points of the tensor of crossing reads."""
         return self.space.union(*(self._crossing_part(node, out, side) for side in SIDES))
 
     def _copy(self, node: Node, out: int) -> Iterator[Node]:
-        """The copy of the boundary point, if crossing reads need no more of that side."""
-        side = self.crossing[node.name, out]
-        if side is not None:
-            domain = self._crossing_part(node, out, side)
-            edge = Edge(
-                source=self.names[NodePart(node.name, side)], out=out, entries=identity(domain)
-            )
+        """The copy of the points next to the cut, if crossing reads need no more of that side."""
+        fringe = self.crossing[node.name, out]
+        if fringe is not None:
+            domain = self._crossing_part(node, out, fringe.side)
+            source = self.names[NodePart(node.name, fringe.side)]
+            edge = Edge(source=source, out=out, entries=identity(domain))
             yield Node(
                 name=self.copies[node.name, out],
                 op=Copy(),
@@ -272,8 +296,8 @@ class _IndexSetSplit:
         )
 
     def _crossing_branch(self, node: Node, out: int, side: CutSide, domain: Domain) -> Edge:
-        """The branch of a part, or of the copy of its boundary point."""
-        copied = self.crossing[node.name, out] == side
+        """The branch of a part, or of the copy of its points next to the cut."""
+        copied = self._is_copied(node.name, out, side)
         return Edge(
             source=self.copies[node.name, out] if copied else self.names[NodePart(node.name, side)],
             out=0 if copied else out,
@@ -281,12 +305,18 @@ class _IndexSetSplit:
             guard=self.space.simplify(self.cut.on(side), domain),
         )
 
+    def _is_copied(self, name: str, out: int, side: CutSide) -> bool:
+        """Whether crossing reads take points of this side from a copy."""
+        fringe = self.crossing[name, out]
+        return fringe is not None and fringe.side == side
+
     def _crossing_merge(self, node: Node) -> Node:
         """A merge with crossing reads; a copy replaces the branches of a side if that is enough."""
         domain = self._crossing_domain(node, 0)
-        side = self.crossing[node.name, 0]
-        if side is None:
+        fringe = self.crossing[node.name, 0]
+        if fringe is None:
             return self._rewrite(node, domain)
+        side = fringe.side
         remaining = self._rewrite(node, self.parts[NodePart(node.name, other_side(side))])
         assert isinstance(remaining.op, Merge)
         guard = self.cut.on(other_side(side))
@@ -334,7 +364,7 @@ class _IndexSetSplit:
         At its own point it reads the part directly: both may then be in the same kernel.
         """
         node = self.graph.nodes[part.node]
-        if self.crossing[part.node, edge.out] == part.side:
+        if self._is_copied(part.node, edge.out, part.side):
             return False
         return isinstance(node.op, Merge) or edge.entries != identity(node.domain)
 
@@ -355,6 +385,21 @@ class _IndexSetSplit:
         entry = self._entry(edge)
         assert isinstance(entry, ix.Expr), "a branch reads points"
         return entry
+
+
+def _first_near(graph: Graph, cut: Cut, names: Collection[str]) -> ix.Expr | None:
+    """The first point that the first late point reads of windows that move along with it."""
+    starts: dict[ix.Expr, None] = {}
+    dims = {dim.name for dim in graph.universe.dims}
+    for node in graph.nodes.values():
+        for edge in node.inputs:
+            if cut.dim in node.domain.dims and edge.source in names:
+                source = graph.nodes[edge.source]
+                first = first_of(edge.entries[source.domain.dims.index(cut.dim)])
+                if cut.dim in symbols(first) and first != ix.Sym(cut.dim):
+                    start = substitute(first, {cut.dim: cut.at})
+                    starts |= {start: None} if dims.isdisjoint(symbols(start)) else {}
+    return ix.minimum(*starts) if starts else None
 
 
 def _reads(node: Node, domain: Domain) -> Iterator[tuple[Domain, Edge]]:

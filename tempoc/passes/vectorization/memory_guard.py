@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
-from tempoc.ops.control.control import Merge
+from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.passes.analysis.expansion import sums_products
 from tempoc.passes.analysis.full_extent import full_extent_nodes
@@ -35,14 +35,18 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     """Those of the candidates that may be vectorized along a dimension.
 
     Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
+    So are copies of a constant number of points, with which the windows of a loop begin: one by one
+    they fit into its ring.
     """
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
     large = [n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes]
     full_extent = full_extent_nodes(graph, dim, late=large) | repeatedly_read(graph, dim, space)
     limit = _size(graph, dim, full_extent, space)
-    single_point = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
-    full_extent |= single_point
-    candidates = [s for s in candidates if s not in single_point]
+    few_points = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
+    copies = (n for n in along if isinstance(n.op, Copy))
+    few_points |= {n.name for n in copies if space.has_few_points(n.domain, dim)}
+    full_extent |= few_points
+    candidates = [s for s in candidates if s not in few_points]
     boundary = _LoopBoundary(graph, dim, full_extent)
     accepted = {*candidates}
     while growing := {s for s, _ in boundary.growing(accepted)}:

@@ -313,6 +313,22 @@ class Space:
             domain, ix.compare("==", ix.Sym(dim), self.lower_bound(ix.Sym(dim), domain))
         )
 
+    def has_few_points(self, domain: Domain, dim: str) -> bool:
+        """Whether the number of points along a dimension has a limit whatever the bounds are."""
+        if dim not in symbols(domain.where):
+            return False
+        return self.known.once(("few", domain, dim), lambda: self._has_few_points(domain, dim))
+
+    def _has_few_points(self, domain: Domain, dim: str) -> bool:
+        points = self.symbolic.set(domain)
+        gaps = isl.Map.from_domain_and_range(points, points).deltas()
+        for k, other in enumerate(domain.dims):
+            if other != dim:
+                gaps = gaps.fix_val(D.set, k, 0)
+        gaps = gaps.project_out(D.param, 0, gaps.dim(D.param))
+        at = domain.dims.index(dim)
+        return bool(gaps.is_empty() or gaps.dim_max_val(at).is_int())
+
     def _limit(self, e: ix.Expr, domain: Domain, *, greatest: bool) -> ix.Expr:
         dims = [n for n in symbols(e) if self.universe.is_dim(n)]
         if not dims:

@@ -100,6 +100,11 @@ assume P <= Q
 %y = mul %a, %b : [t] f32[3]
 output y = %y[0:T]
 """,
+    "windows begin with the last points before the cut": f"""{PROMPT}%a = tanh %x : [t] f32[3]
+%s = sum{{axes=(0,)}} %a[max(0, t-2):t+1] : [t] f32[3]
+%y = sin %s : [t] f32[3]
+output y = %y[0:T]
+""",
     "layers stay a loop within": f"""bound L = 3
 dim l < L
 {PROMPT}%u.0 = copy %x : [t] f32[3]
