@@ -28,7 +28,9 @@ run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model
 	$(BIN)/python -m tempoc compile examples/llama/model.rt -o build/llama/out
 	$(BIN)/python examples/llama/chat.py --tokens $(TOKENS) "$(PROMPT)"
 
-test: lint types pytest ## everything: lint, types, all tests (CONSTRAINTS=tests/constraints/current.txt: with these versions)
+# Types are checked, in one process, while the tests run in two; the environment is made before.
+test: $(STAMPS)/test build/llama/model.safetensors ## everything: lint, types, all tests (CONSTRAINTS=tests/constraints/current.txt: with these versions)
+	$(MAKE) --no-print-directory -j 2 lint types pytest
 
 pytest: $(STAMPS)/test build/llama/model.safetensors
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=30

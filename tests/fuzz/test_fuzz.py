@@ -61,12 +61,12 @@ def test_programs_cover_the_language() -> None:
 
 def test_most_programs_are_accepted() -> None:
     refused: Counter[str] = Counter()
-    for number in range(60):
+    for number in range(36):
         try:
             graph_of(program(SEED, number).text)
         except DiagnosticError as error:
             refused[error.diagnostics[0].code] += 1
-    assert refused.total() < 9, refused
+    assert refused.total() < 6, refused
 
 
 def test_programs_are_the_same_in_another_process() -> None:
@@ -81,10 +81,10 @@ def test_programs_are_the_same_in_another_process() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 60, 20))
+@pytest.mark.parametrize("start", range(0, 36, 12))
 def test_passes_keep_what_programs_mean(start: int) -> None:
     failed = []
-    for number in range(start, start + 20):
+    for number in range(start, start + 12):
         verdict = case_of(SEED, number, tier=0, minutes=0).verdict
         failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
     assert failed == []
@@ -111,7 +111,7 @@ def is_refused(original: Original) -> bool:
 @pytest.mark.parametrize("change", CHANGES)
 def test_changes_that_mean_nothing(change: str) -> None:
     done = 0
-    for number in range(200, 224):
+    for number in range(200, 214):
         made = program(SEED, number)
         changed = CHANGES[change](made.text, Random(number))
         if changed is None or made.special:
@@ -169,8 +169,8 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch)
     plan = Plan(options=Options(), bounds=({"T": 3},))
     for number in range(400):
         made = program(SEED, number)
-        if "cos(" not in made.text:
-            continue
+        if "cos(" not in made.text or len(made.text.splitlines()) > 20:
+            continue  # larger ones are reduced in the same way, for longer
         verdict = examine(made.text, Plan(options=plan.options, bounds=made.bounds))
         if verdict.failed and verdict.kind == "differs: passes":
             text, smaller = reduced(made.text, verdict, 20.0)

@@ -133,11 +133,13 @@ def read(path: Path) -> File:
     return File(path=path, text=path.read_text(encoding="utf-8"))
 
 
+@cache
 def rooms() -> tuple[str, ...]:
     """The packages of `tempoc`, sorted."""
     return tuple(sorted({path.parent.name for path in PACKAGE.glob("*/*.py")}))
 
 
+@cache
 def files_of(room: str) -> tuple[File, ...]:
     """The files of a package of `tempoc`; those beside the packages for an empty name."""
     return tuple(file for file in files() if file.room == room)

@@ -175,8 +175,12 @@ def emitted(case: Case) -> Kernel:
 
 
 def points(case: Case) -> list[dict[str, int]]:
-    """The points at which a case is tried; one is enough where nothing varies."""
-    spread = [{"T": T, "t": t} for T, t in product(BOUNDS, range(max(BOUNDS)))]
+    """The points at which a case is tried; one is enough where nothing varies.
+
+    Where valid elements come last, padding is in front of them; with the least bound hardly any is.
+    """
+    bounds = BOUNDS[1:] if case.last else BOUNDS
+    spread = [{"T": T, "t": t} for T, t in product(bounds, range(max(BOUNDS)))]
     found = [p for p in spread if case.least <= p["t"] < p["T"]]
     return found if case.symbols else found[:1]
 

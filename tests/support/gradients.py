@@ -20,8 +20,10 @@ from tests.support.elaborated import graph_of
 
 Arrays = dict[str, np.ndarray]
 STEP = 1e-6
-EACH = 24
-"""Arrays of so many elements are tried element by element."""
+EACH = 8
+"""Arrays of so many elements are tried element by element: of larger ones any wrong element shows
+along a way on which all change.
+"""
 
 
 def data(graph: Graph, bounds: dict[str, int], seed: int = 0) -> Arrays:

@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tempoc.ops.control.control import Merge
@@ -104,18 +104,18 @@ class _GraphChecker:
         universe = self.graph.universe
         known = dims == (universe.sorted(dims) if given else universe.ordered(dims))
         self.require(known, name, f"has unordered or unknown dimensions {list(dims)}")
-        self.only(symbols(node.domain.where), dims, name, "condition of the domain")
+        self.only(node.domain.where, dims, name, "condition of the domain")
         self.condition(node.domain.where, name)
         merged = given or isinstance(node.op, Merge)
         for e in (node.domain.where, *(() if merged else node_expressions(node))):
-            has_lengths = universe.has_lengths(e, dims)
-            self.require(has_lengths, name, f"`{show_expr(e)}` varies with more")
+            if not universe.has_lengths(e, dims):
+                raise VerifyError(name, f"`{show_expr(e)}` varies with more", self.after)
         for type_ in node.types:
             for extent in type_.shape:
-                self.only(symbols(extent), dims, name, f"extent `{show_expr(extent)}`")
+                self.only(extent, dims, name, "extent `{}`")
         if not isinstance(node.op, Merge):  # whose targets are in the coordinates of its sources
             for e in expressions(node.op):
-                self.only(symbols(e), dims, name, f"attribute `{show_expr(e)}`")
+                self.only(e, dims, name, "attribute `{}`")
         for slot, edge in enumerate(node.inputs):
             self.edge(edge, dims, f"{name}, operand {slot}")
             guarded = isinstance(node.op, Merge) or edge.guard == ix.TRUE
@@ -133,23 +133,28 @@ class _GraphChecker:
         message = f"has {counts[0]} entries for {counts[1]} dimensions of {edge.source}"
         self.require(counts[0] == counts[1], where, message)
         for entry in edge.entries:
-            self.only(symbols(entry), dims, where, f"entry `{show_expr(entry)}`")
-            self.require(is_affine(entry), where, f"entry `{show_expr(entry)}` is not affine")
+            self.only(entry, dims, where, "entry `{}`")
+            if not is_affine(entry):
+                raise VerifyError(where, f"entry `{show_expr(entry)}` is not affine", self.after)
             for part in (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry,):
                 self.require(not is_condition(part), where, "has a condition for an entry")
-        self.only(symbols(edge.guard), dims, where, "guard")
+        self.only(edge.guard, dims, where, "guard")
         self.condition(edge.guard, where)
 
     def condition(self, e: ix.Expr, where: str) -> None:
         """Conditions are boolean and affine."""
-        good = is_condition(e) and is_affine(e)
-        self.require(good, where, f"`{show_expr(e)}` is no affine condition")
+        if not (is_condition(e) and is_affine(e)):
+            raise VerifyError(where, f"`{show_expr(e)}` is no affine condition", self.after)
 
-    def only(self, names: Iterable[str], dims: Sequence[str], where: str, what: str) -> None:
-        """Names are bounds, or among these dimensions."""
-        bounds = [b.name for b in self.graph.universe.bounds]
-        for name in names:
-            self.require(name in dims or name in bounds, where, f"{what} uses `{name}`")
+    def only(self, e: ix.Entry, dims: Sequence[str], where: str, what: str) -> None:
+        """The names in an expression are bounds, or among these dimensions.
+
+        ``what`` the expression is may have a place for its text, which is made only for an error:
+        graphs have thousands of expressions and are checked after each pass.
+        """
+        for name in symbols(e):
+            if name not in dims and all(name != b.name for b in self.graph.universe.bounds):
+                raise VerifyError(where, f"{what.format(show_expr(e))} uses `{name}`", self.after)
 
     # ------------------------------------------------------------ reads and types
 
@@ -179,8 +184,9 @@ class _GraphChecker:
             raise VerifyError(node.name, error.message, self.after) from None
         for condition in node.op.within(operands):
             inside = not is_affine(condition) or facts.holds(condition)
-            why = f"leaves an axis where `{show_expr(condition)}` does not hold"
-            self.require(inside, node.name, why)
+            if not inside:
+                why = f"leaves an axis where `{show_expr(condition)}` does not hold"
+                raise VerifyError(node.name, why, self.after)
         same = len(inferred) == len(node.types) and all(
             _fits(a, b, facts) for a, b in zip(inferred, node.types, strict=True)
         )
@@ -195,8 +201,9 @@ class _GraphChecker:
         for edge, type_ in zip(node.inputs, operand_types(self.graph, node), strict=True):
             where = ix.conjunction(node.domain.where, edge.guard)
             facts = DomainFacts(self.space, Domain(node.domain.dims, where))
-            why = f"branch {edge.source} is {show_type(type_)}, not {show_type(node.types[0])}"
-            self.require(_fits(type_, node.types[0], facts), node.name, why)
+            if not _fits(type_, node.types[0], facts):
+                why = f"branch {edge.source} is {show_type(type_)}, not {show_type(node.types[0])}"
+                raise VerifyError(node.name, why, self.after)
 
     # ------------------------------------------------------------ merges
 
@@ -209,7 +216,7 @@ class _GraphChecker:
             self.require(is_computed(source), where, f"branch {edge.source} is not computed")
             self.require(len(target) == len(node.domain.dims), where, "has a target of other rank")
             for entry in target:
-                self.only(symbols(entry), source.domain.dims, where, "target")
+                self.only(entry, source.domain.dims, where, "target")
             points = all(isinstance(e, ix.Expr) for e in edge.entries)
             self.require(points, where, "has a slice for a branch")
         self.covers(node)
@@ -224,20 +231,24 @@ class _GraphChecker:
         branch_domain = Domain(node.domain.dims, ix.conjunction(node.domain.where, edge.guard))
         for dim, written in zip(identity(node.domain), target, strict=True):
             inverts = self.space.equal(substitute(written, at), dim, branch_domain)
-            message = f"target {show_expr(written)} of {edge.source} is not what the branch reads"
-            self.require(inverts, node.name, message)
+            if not inverts:
+                message = (
+                    f"target {show_expr(written)} of {edge.source} is not what the branch reads"
+                )
+                raise VerifyError(node.name, message, self.after)
 
     def covers(self, node: Node) -> None:
         """Guards are disjoint and cover the domain."""
         guards = [e.guard for e in node.inputs]
         covered = self.space.implies(node.domain, ix.disjunction(*guards))
-        self.require(
-            covered, node.name, f"has no branch at some points of {show_domain(node.domain)}"
-        )
+        if not covered:
+            message = f"has no branch at some points of {show_domain(node.domain)}"
+            raise VerifyError(node.name, message, self.after)
         for k, guard in enumerate(guards):
             others = ix.disjunction(*guards[:k])
-            apart = k == 0 or self.space.disjoint(guard, others, node.domain)
-            self.require(apart, node.name, f"guard {show_expr(guard)} overlaps earlier ones")
+            if k and not self.space.disjoint(guard, others, node.domain):
+                message = f"guard {show_expr(guard)} overlaps earlier ones"
+                raise VerifyError(node.name, message, self.after)
 
     # ------------------------------------------------------------ lengths, outputs, groups
 

@@ -25,45 +25,54 @@ Array = np.ndarray[Any, Any]
 
 
 class Model:
-    """One text, position by position, with the keys and values of all layers so far."""
+    """One text, a few positions at a time, with the keys and values of all layers so far."""
 
     def __init__(self, weights: dict[str, Array]) -> None:
         self.weights = weights
         self.layers = 1 + max(int(n.split(".")[2]) for n in weights if n.startswith("model.layers"))
-        self.cache: list[list[tuple[Array, Array]]] = [[] for _ in range(self.layers)]
+        self.keys = [np.zeros((0, KV, HEAD), np.float32)] * self.layers
+        self.values = list(self.keys)
 
     def times(self, name: str, x: Array) -> Array:
-        return (self.weights[f"{name}.weight"] @ x) * self.weights[f"{name}.weight_scale"]
+        return (x @ self.weights[f"{name}.weight"].T) * self.weights[f"{name}.weight_scale"]
 
     def normed(self, name: str, x: Array) -> Array:
-        mean = np.mean(x * x, keepdims=True, dtype=np.float32)
+        mean = np.mean(x * x, -1, keepdims=True, dtype=np.float32)
         return x / np.sqrt(mean + np.float32(1e-5)) * self.weights[f"{name}.weight"]
 
-    def turned(self, x: Array, position: int) -> Array:
-        angle = np.float32(position * 100000.0 ** (-np.arange(HEAD // 2) / (HEAD // 2)))
+    def turned(self, x: Array, positions: Array) -> Array:
+        rates = 100000.0 ** (-np.arange(HEAD // 2) / (HEAD // 2))
+        angle = (positions[:, None, None] * rates).astype(np.float32)
         low, high = np.split(x, 2, -1)
         sin, cos = np.sin(angle), np.cos(angle)
         return np.concatenate([low * cos - high * sin, high * cos + low * sin], -1)
 
-    def best(self, token: int, position: int) -> int:
-        """The most likely token after this one."""
+    def best(self, tokens: list[int]) -> int:
+        """The most likely token after these, which follow those of earlier calls."""
         table = "model.embed_tokens"
-        x = self.weights[f"{table}.weight"][token] * self.weights[f"{table}.weight_scale"][token]
+        scale = self.weights[f"{table}.weight_scale"][tokens, None]
+        x = self.weights[f"{table}.weight"][tokens] * scale
+        positions = len(self.keys[0]) + np.arange(len(tokens))
         for number in range(self.layers):
-            x = self.layer(number, x, position)
-        return int(np.argmax(self.times(table, self.normed("model.norm", x))))
+            x = self.layer(number, x, positions)
+        return int(np.argmax(self.times(table, self.normed("model.norm", x[-1]))))
 
-    def layer(self, number: int, x: Array, position: int) -> Array:
+    def layer(self, number: int, x: Array, positions: Array) -> Array:
         at = f"model.layers.{number}."
         n = self.normed(f"{at}input_layernorm", x)
-        q, k, v = (self.times(f"{at}self_attn.{name}_proj", n).reshape(-1, HEAD) for name in "qkv")
-        self.cache[number].append((self.turned(k, position), v))
-        keys, values = (np.stack(part) for part in zip(*self.cache[number], strict=True))
-        grouped = self.turned(q, position).reshape(KV, HEADS // KV, HEAD)
-        scores = np.einsum("kgd,skd->kgs", grouped, keys) / np.float32(HEAD**0.5)
+        q, k, v = (
+            self.times(f"{at}self_attn.{name}_proj", n).reshape(len(x), -1, HEAD) for name in "qkv"
+        )
+        keys = np.concatenate([self.keys[number], self.turned(k, positions)])
+        values = np.concatenate([self.values[number], v])
+        self.keys[number], self.values[number] = keys, values
+        grouped = self.turned(q, positions).reshape(len(x), KV, HEADS // KV, HEAD)
+        scores = np.einsum("nkgd,skd->nkgs", grouped, keys) / np.float32(HEAD**0.5)
+        later = np.arange(len(keys)) > positions[:, None]
+        scores = np.where(later[:, None, None], np.float32(-np.inf), scores)
         likely = np.exp(scores - scores.max(-1, keepdims=True))
         likely /= likely.sum(-1, keepdims=True)
-        mixed = np.einsum("kgs,skd->kgd", likely, values).reshape(-1)
+        mixed = np.einsum("nkgs,skd->nkgd", likely, values).reshape(len(x), -1)
         z = x + self.times(f"{at}self_attn.o_proj", mixed)
         m = self.normed(f"{at}post_attention_layernorm", z)
         gate, up = (self.times(f"{at}mlp.{name}_proj", m) for name in ("gate", "up"))
@@ -72,12 +81,11 @@ class Model:
 
 def decoded(weights: dict[str, Array], prompt: list[int], count: int) -> list[int]:
     """So many tokens after a prompt."""
-    model, ids = Model(weights), [*prompt]
-    for position in range(len(prompt) + count - 1):
-        best = model.best(ids[position], position)
-        if position >= len(prompt) - 1:
-            ids.append(best)
-    return ids[len(prompt) :]
+    model = Model(weights)
+    ids = [model.best(prompt)]
+    while len(ids) < count:
+        ids.append(model.best(ids[-1:]))
+    return ids
 
 
 @pytest.fixture(scope="module")
