@@ -51,13 +51,16 @@ def _unknown(scope: Scope, item: ast.Def | ast.Equation) -> Iterator[Diagnostic]
 
 
 def _bound_names(item: ast.Def | ast.Equation) -> Iterator[str]:
-    """The names bound by a function: parameters, targets, extents of `as`."""
+    """The names bound by a function: parameters and their extents, targets, extents of `as`."""
     worklist: list[ast.SyntaxNode] = [item]
     while worklist:
         node = worklist.pop()
         worklist += children(node)
         match node:
-            case ast.DefParam(name=name) | ast.EquationTarget(name=name):
+            case ast.DefParam(name=name, type=type):
+                yield name.name
+                yield from () if type is None else _extents(type)
+            case ast.EquationTarget(name=name):
                 yield name.name
             case ast.AsType(type=type):
                 yield from _extents(type)

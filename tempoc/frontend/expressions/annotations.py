@@ -63,7 +63,7 @@ def assert_type(
     """`value as type`: like `check`, but new names are bound to its extents."""
     if isinstance(value, val.Unknown):
         early = round.partial and is_open(value)
-        fixed = early and not any(_is_new(frame, n) for n in _names(e))
+        fixed = early and not any(_is_new(frame, x.name) for x in extents(e))
         return declared_only(round, frame, e, span) if fixed else value
     _bind(round, frame, value, e, span)
     return check(round, frame, value, type_tree(round, frame, e), span)
@@ -74,13 +74,13 @@ def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> va
     return stand_ins(round, frame, type_tree(round, frame, e), (), span)
 
 
-def _names(e: ast.TypeExpr) -> Iterator[str]:
-    """The names that are extents of a type."""
+def extents(e: ast.TypeExpr) -> Iterator[ast.Name]:
+    """The names that are extents of a type by themselves."""
     if isinstance(e, ast.RecordType):
         for f in e.fields:
-            yield from _names(f.type)
+            yield from extents(f.type)
         return
-    yield from (x.name for x in e.extents if isinstance(x, ast.Name))
+    yield from (x for x in e.extents if isinstance(x, ast.Name))
 
 
 def _is_new(frame: Frame, name: str) -> bool:
