@@ -35,6 +35,7 @@ from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, InferredTensor, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.equations import equations
+from tempoc.frontend.equations.cast_names import check_agreement
 from tempoc.frontend.equations.merge_branches import cause, finish
 from tempoc.frontend.equations.targets import make_plan
 from tempoc.frontend.errors import types as type_errors
@@ -205,6 +206,7 @@ def _round(program: SourceProgram, round: Round) -> list[OutputRead]:
     results = elaborate_outputs(round, top, program.loaded.main.tree)
     elaborate_effects(round, top, program.loaded.main.tree)
     elaborate_lengths(round, top, program.loaded.main.tree)
+    check_agreement(round)
     return results
 
 

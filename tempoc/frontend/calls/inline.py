@@ -15,7 +15,7 @@ from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.scope import DISCARD, Pending, Scope
+from tempoc.frontend.environment.scope import DISCARD, CastName, Pending, Scope
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import WrittenTarget, make_plan
@@ -26,6 +26,7 @@ from tempoc.frontend.errors import (
 )
 from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.casts import cast_names
 
 
 def call(
@@ -124,6 +125,9 @@ def _declare(
             else:
                 plain.setdefault(name, s)
     scope = frame.scope
+    for name, introducing in cast_names(statements).items():
+        if name not in {**plain, **written} and isinstance(scope.find(name), CastName | None):
+            scope.bind(name, CastName(name, introducing, frame))
     for name, equation in plain.items():
         if name not in scope.names and scope.kind == "body":
             scope.bind(name, Pending(partial(_resume, round, frame, name, equation)))

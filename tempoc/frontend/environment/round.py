@@ -19,7 +19,7 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, LimitReachedAt, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
-from tempoc.frontend.environment.scope import Scope, TensorName
+from tempoc.frontend.environment.scope import CastName, Scope, TensorName
 from tempoc.frontend.environment.values import ERROR, LATER, Unknown, Value
 from tempoc.frontend.syntax import ast
 from tempoc.poly.relations.sets import limit_of
@@ -93,8 +93,19 @@ class Language(Protocol):
     ) -> Value:
         """The result of a function."""
 
+    def extent(self, round: Round, name: CastName, span: Span) -> Value:
+        """The extent that a name stands for which casts introduce."""
+
     def place(self, span: Span) -> str:
         """The stable name of a call's or loop's position in the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastExtent:
+    """What a cast found a name to stand for in this round, and where it stands in its type."""
+
+    value: Value
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,7 @@ class Round:
 
     `outer` has the dimensions over which lengths vary; `drawn` the domains of draws for unindexed
     targets (by offset), as far as known; `draws` and `calls` count draws and expansions so far.
+    `done` has the equations begun, true for those finished; `extents` what casts found.
     """
 
     universe: Universe
@@ -143,6 +155,8 @@ class Round:
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[TensorKey, bool] = field(default_factory=dict)
     active: list[TensorName] = field(default_factory=list)
+    extents: dict[CastName, list[CastExtent]] = field(default_factory=dict)
+    extents_read: dict[CastName, Span] = field(default_factory=dict)
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
     firmer: bool = False
