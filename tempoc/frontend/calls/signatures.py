@@ -132,7 +132,7 @@ class Signature:
         span = self.places[key]
         try:
             return self._check(value, e, span)
-        except _Mismatch as wrong:
+        except _TypeMismatch as wrong:
             name = ".".join((key, *wrong.path))
             function = self.definition.name.name
             if wrong.unbound is not None:
@@ -174,7 +174,7 @@ class Signature:
         def check() -> val.Value:
             try:
                 return self._check(value, e, span)
-            except _Mismatch as wrong:
+            except _TypeMismatch as wrong:
                 name = self.definition.name.name
                 problem = errors.result(
                     span, name, wrong.declared, wrong.value, self._notes(e), e.span
@@ -184,19 +184,19 @@ class Signature:
         return self.round.attempt(self.frame, check, doubted=bool(doubt_of(value)))
 
     def _check(self, value: val.Value, e: ast.TypeExpr, span: Span) -> val.Value:
-        """A tree with its declared types. Raises `_Mismatch`, `Failure` or `StillUnknown`."""
+        """A tree with its declared types. Raises `_TypeMismatch`, `Failure` or `StillUnknown`."""
         if isinstance(value, val.Unknown):
             return self._declared(value, e, span)
         if isinstance(e, ast.RecordType):
             return self._check_record(value, e, span)
         if not isinstance(value, val.Ref | val.ConstantNumber | val.Index):
-            raise _Mismatch((), e.span.text, val.describe(value))
+            raise _TypeMismatch((), e.span.text, val.describe(value))
         unbound = next((n.name for n in _names(e) if n.name in self.open), None)
         rank_fits = isinstance(value, val.ConstantNumber) or (
             type_of(value, span).ndim == len(e.extents) + (e.dtype == "key")
         )
         if unbound is not None and rank_fits:
-            raise _Mismatch((), e.span.text, val.describe(value), unbound)
+            raise _TypeMismatch((), e.span.text, val.describe(value), unbound)
         try:
             if not rank_fits:
                 raise Failure(type_errors.annotation(span, type_of(value, span), e.span.text))
@@ -210,7 +210,7 @@ class Signature:
             if doubt_of(value) and not self.round.final:
                 return self._declared(DEFERRED, e, span)
             actual = type_text(type_of(value, span))
-            raise _Mismatch((), e.span.text, actual) from None
+            raise _TypeMismatch((), e.span.text, actual) from None
         # A number stays known while the program is compiled.
         number = isinstance(value, val.ConstantNumber) and isinstance(checked, val.Ref)
         return replace(checked, static=value) if number and not e.extents else checked  # type: ignore
@@ -220,16 +220,16 @@ class Signature:
             what = val.describe(value)
             if isinstance(value, val.Ref):
                 what = type_text(value.type)
-            raise _Mismatch((), e.span.text, what)
+            raise _TypeMismatch((), e.span.text, what)
         types = {f.name: f.type for f in e.fields}
         if sorted(value.names) != sorted(types):
             has = f"a record of {', '.join(f'`{n}`' for n in value.names)}"
-            raise _Mismatch((), e.span.text, has)
+            raise _TypeMismatch((), e.span.text, has)
         fields = []
         for name, part in value.fields:
             try:
                 fields.append((name, self._check(part, types[name], span)))
-            except _Mismatch as wrong:
+            except _TypeMismatch as wrong:
                 raise wrong.inside(name) from None
         return val.RecordValue(tuple(fields))
 
@@ -244,7 +244,7 @@ class Signature:
 
 
 @dataclass
-class _Mismatch(Exception):
+class _TypeMismatch(Exception):
     """A value, or a leaf of it, has not its declared type, of which a name may be `unbound`."""
 
     path: tuple[str, ...]
@@ -252,9 +252,9 @@ class _Mismatch(Exception):
     value: str
     unbound: str | None = None
 
-    def inside(self, name: str) -> _Mismatch:
+    def inside(self, name: str) -> _TypeMismatch:
         """The same, of a field."""
-        return _Mismatch((name, *self.path), self.declared, self.value, self.unbound)
+        return _TypeMismatch((name, *self.path), self.declared, self.value, self.unbound)
 
 
 def text(definition: ast.Def) -> str:

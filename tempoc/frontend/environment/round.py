@@ -108,6 +108,17 @@ class CastExtent:
     span: Span
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataDimension:
+    """A dimension that ends after as many steps as the data say, and one more; at most ``most``
+    and one more. ``bound`` names its length.
+    """
+
+    dim: str
+    bound: str
+    most: ix.Expr
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """The evaluated arguments of a call, with their spans."""
@@ -132,8 +143,10 @@ class Round:
     `partial`, `guessing`: see `fixpoint.py`; `final`: no more can be inferred, so every error is
     reported. `doubted` counts the reads of tensors with doubt.
 
-    `outer` has the dimensions over which lengths vary; `drawn` the domains of draws for unindexed
-    targets (by offset), as far as known; `draws` and `calls` count draws and expansions so far.
+    `outer` has the dimensions over which lengths vary, `data_dims` the dimensions that calls of
+    `length` and the like ask for, which are part of the universe in the next round; `drawn` the
+    domains of draws for unindexed targets (by offset), as far as known; `draws` and `calls` count
+    draws and expansions so far.
     `done` has the equations begun, true for those finished; `extents` what casts found.
     """
 
@@ -144,6 +157,7 @@ class Round:
     plans: dict[TensorKey, TargetPlan]
     limits: Limits = LIMITS
     calls: int = 0
+    data_dims: dict[TensorKey, DataDimension] = field(default_factory=dict)
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     draws: int = 0
     seed: Draft | None = None
