@@ -83,7 +83,7 @@ def with_data_dims(universe: Universe, round: Round) -> Universe:
         for b in universe.bounds
     )
     added = tuple(
-        Bound(name=d.bound, value=ix.add(d.most, ix.ONE), until=f"{d.bound}.until") for d in new
+        Bound(name=d.bound, value=ix.add(d.most, ix.ONE), until=f"{d.bound}_end") for d in new
     )
     dims = (*universe.dims, *(Dim(name=d.dim, bound=d.bound) for d in new))
     return replace(universe, bounds=(*bounds, *added), dims=dims)

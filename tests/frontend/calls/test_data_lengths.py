@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.sdg.text.parse import parse_graph
+from tempoc.sdg.text.text import show
 from tests.support.elaborated import graph_of, value_of
 
 HEAD = "dim t < T\ninput x[t]: f32\nv = x[0:T]\n"
@@ -57,3 +59,9 @@ def test_names_are_those_of_the_targets_and_differ_from_all_others() -> None:
     universe = graph_of(text).universe
     assert [d.name for d in universe.dims] == ["t", "z_step", "w_step", "w_step2"]
     assert [b.name for b in universe.bounds] == ["T", "z_steps2", "w_steps", "w_steps2"]
+
+
+def test_the_graph_can_be_printed_and_read_back() -> None:
+    graph = graph_of(HEAD + "z = filter(v, v > 0.0)\noutput z\n")
+    text = show(graph, sources=False)
+    assert show(parse_graph(text, "m.sdg"), sources=False) == text
