@@ -40,7 +40,7 @@ def require_integers(type: TensorType, name: str) -> None:
             f"{name} takes integers as positions, not {type.dtype.value}",
             help="convert with i32(x)"
             if type.dtype.is_float
-            else "filter(x, mask) are the rows for which it holds, nonzero(mask) their positions",
+            else "`filter` gives the rows for which a mask holds, `nonzero` their positions",
         )
 
 
