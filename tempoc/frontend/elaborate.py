@@ -29,8 +29,8 @@ from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.scope import Scope, TensorName
-from tempoc.frontend.equations import equations
+from tempoc.frontend.environment.scope import CastName, Scope, TensorName
+from tempoc.frontend.equations import cast_names, equations
 from tempoc.frontend.equations.merge_branches import value_of
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.evaluate import evaluate
@@ -136,6 +136,10 @@ class _Elaborator:
     ) -> val.Value:
         """See `calls/inline.py`."""
         return expand.call(round, frame, function, arguments, span)
+
+    def extent(self, round: Round, name: CastName, span: Span) -> val.Value:
+        """See `equations/cast_names.py`."""
+        return cast_names.read(round, name, span)
 
     def place(self, span: Span) -> str:
         """See `syntax/stable_places.py`."""

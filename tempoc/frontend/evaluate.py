@@ -14,7 +14,7 @@ from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.lower_bounds import deferred, doubt_of
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.scope import Foreign, Pending, Scope, TensorName, nearest
+from tempoc.frontend.environment.scope import CastName, Foreign, Pending, Scope, TensorName, nearest
 from tempoc.frontend.equations.merge_branches import value_of
 from tempoc.frontend.errors import (
     domains as domain_errors,
@@ -73,6 +73,8 @@ def _named(round: Round, frame: Frame, e: ast.Name) -> val.Value:
             return value_of(round, binding, e.span)
         case Pending():
             return binding.resume()  # type: ignore[return-value]
+        case CastName():
+            return round.language.extent(round, binding, e.span)
         case Foreign(module=module):
             raise Failure(name_errors.not_importable(e.span, e.name, module))
         case _:

@@ -26,15 +26,20 @@ from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram
 from tempoc.frontend.declarations.outputs import OutputRead, elaborate_outputs
-from tempoc.frontend.declarations.run_lengths import elaborate_lengths, with_outer_dims
+from tempoc.frontend.declarations.run_lengths import (
+    elaborate_lengths,
+    with_data_dims,
+    with_outer_dims,
+)
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Doubt, DraftOrigin
 from tempoc.frontend.environment.failure import StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
-from tempoc.frontend.environment.round import Frame, InferredTensor, Round
+from tempoc.frontend.environment.round import DataDimension, Frame, InferredTensor, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.equations import equations
+from tempoc.frontend.equations.cast_names import check_agreement
 from tempoc.frontend.equations.merge_branches import cause, finish
 from tempoc.frontend.equations.targets import make_plan
 from tempoc.frontend.errors import types as type_errors
@@ -56,6 +61,7 @@ class _FixpointState:
     plans: dict[TensorKey, TargetPlan] = field(default_factory=dict)
     seeded: dict[TensorKey, None] = field(default_factory=dict)
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    data_dims: dict[TensorKey, DataDimension] = field(default_factory=dict)
     assumed: dict[TensorKey, None] = field(default_factory=dict)
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
     restarted: dict[TensorKey, None] = field(default_factory=dict)
@@ -80,6 +86,7 @@ class _FixpointState:
             plans=self.plans,
             limits=self.space.frame.limits,
             drawn=self.drawn,
+            data_dims=self.data_dims,
             assumed=self.assumed,
             spoiled=self.spoiled,
             restarted=self.restarted,
@@ -124,7 +131,8 @@ def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
 
 def _prepare_next_round(round: Round, state: _FixpointState) -> bool:
     """Whether another round is necessary; makes the next assumption if this one had no progress."""
-    universe = with_outer_dims(_with_assumptions(state.space.universe, round), round)
+    universe = with_data_dims(_with_assumptions(state.space.universe, round), round)
+    universe = with_outer_dims(universe, round)
     if universe != state.space.universe:
         if universe.bounds != state.space.universe.bounds:
             state.plans.clear()  # plans depend on the dimensions over which lengths vary
@@ -205,6 +213,7 @@ def _round(program: SourceProgram, round: Round) -> list[OutputRead]:
     results = elaborate_outputs(round, top, program.loaded.main.tree)
     elaborate_effects(round, top, program.loaded.main.tree)
     elaborate_lengths(round, top, program.loaded.main.tree)
+    check_agreement(round)
     return results
 
 

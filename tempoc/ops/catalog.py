@@ -15,7 +15,7 @@ random     Seed() RandomKey(place: int, at) of the seed; of a key: Uniform(shape
 control    Merge(targets) Copy() StopGradient() Ensure(shape)  After() of x, whatever, for passes
            Select() of c, a, b is ``where``  Cond() of p, a, b
 effects    Print(names, places) and Save(names, path) of as many operands, no result
-ending     Until(bound) of a bool, no result
+ending     Until(bound) of a bool, no result  DataLength(most: E) of an integer
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Erfc Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
 bits       BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift, BitwiseNot         no fields
@@ -57,6 +57,7 @@ import typing
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import After, Copy, Ensure, Merge, Select, StopGradient
+from tempoc.ops.control.data_length import DataLength
 from tempoc.ops.control.effects import Print, Save
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.fold import Fold
@@ -163,7 +164,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # control
     Merge, Copy, Select, Ensure, StopGradient, After, Cond,
     # effects, endings
-    Print, Save, Until,
+    Print, Save, Until, DataLength,
     # elementwise
     Negative, Abs, Sign, Relu, Floor, Ceil, RoundToEven, Exp, Exp2, Log, Log1p, Expm1, Sqrt, Rsqrt,
     Sin, Cos, Tan, Tanh, Sigmoid, Silu, Erf, Erfc, Gelu, Softplus, IsNan, IsInf, Not, Cast,

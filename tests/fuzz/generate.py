@@ -8,6 +8,7 @@ from random import Random
 from tests.fuzz.families.learning import LEARNING
 from tests.fuzz.families.lengths import iteration
 from tests.fuzz.families.models import MODELS
+from tests.fuzz.families.selections import selection
 from tests.fuzz.families.sequences import SEQUENCES
 from tests.fuzz.families.states import state
 from tests.fuzz.sketch import Dim, Sketch, Tensor
@@ -43,6 +44,8 @@ def program(seed: int, number: int) -> Program:
             state(sketch)
         elif kind < 0.46:
             iteration(sketch)
+        elif kind < 0.48:
+            selection(sketch)
         elif kind < 0.54:
             sketch.pick(MODELS)(sketch)
         elif kind < 0.82:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import After, Copy, Ensure, Select, StopGradient
+from tempoc.ops.control.data_length import DataLength
 from tempoc.ops.control.fold import Fold
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.types import DType
@@ -207,6 +208,10 @@ CONTROL = [
     Case(Select(), (Arg(B, (3, 1)), Arg(Z, ("T - t",)), Arg(F, (3, "T - t")))),
     Case(Select(), (Arg(B), Arg(H, (0,)), Arg(Z, (1,)))),
     Case(Ensure(shape=shape("t + 1", 3)), (Arg(F, ("1 + t", 3)),)),
+    *(
+        Case(DataLength(most=parse(n)), (Arg(d, values=v),))
+        for n, d, v in (("3", Z, 3), ("T", Z, 0), ("T + 1", DType.U32, 1), ("200", DType.U8, 200))
+    ),
 ]
 
 _NUMBERS = [Sum(), Prod(), Mean(), Var(), LogSumExp()]

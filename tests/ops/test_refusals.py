@@ -7,6 +7,7 @@ import pytest
 
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Ensure, Merge, Select
+from tempoc.ops.control.data_length import DataLength
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import Take, TakeAlong
@@ -36,10 +37,13 @@ def f(*extents: str | int) -> TensorType:
     return TensorType(F, shape(*extents))
 
 
+LENGTH = DataLength(most=parse("3"))
 PICK = Pick(lo=parse("0"), hi=parse("T"))
 REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (Cond(), (f(), f(), f()), "cond takes a bool scalar, not f32"),
     (Cond(), (TensorType(B), f(2), f(3)), "the branches of cond are f32[2] and f32[3]"),
+    (LENGTH, (f(),), "a length is one integer, not f32"),
+    (LENGTH, (TensorType(Z, shape(2)),), "a length is one integer, not i32[2]"),
     (PICK, (f("T"), f()), "`in` takes integers as positions, not f32"),
     (PICK, (f("T"), TensorType(Z, shape(2))), "`in` takes one index, not the shape [2]"),
     (Add(), (f(31, 47), f(53)), "shapes [31, 47] and [53] do not broadcast: 47 is not 53"),

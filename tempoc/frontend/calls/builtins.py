@@ -10,6 +10,7 @@ from tempoc.frontend.calls import (
     associative_scan as combine,
     builtin_signatures as builtin_names,
     builtin_tensors,
+    data_lengths,
 )
 from tempoc.frontend.calls.grad import gradient
 from tempoc.frontend.environment import values as val
@@ -87,7 +88,8 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return combine.scan(round, frame, bound)
     if name in builtin_names.REDUCTIONS:
         return _reduction(round, frame, name, bound)
-    return builtin_tensors.GROUP[name](round, frame, name, bound)
+    group = data_lengths.GROUP if name in data_lengths.GROUP else builtin_tensors.GROUP
+    return group[name](round, frame, name, bound)
 
 
 def _index_extremum(

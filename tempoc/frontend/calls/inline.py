@@ -9,13 +9,13 @@ from functools import partial, reduce
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls import builtins, externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
-from tempoc.frontend.calls.nested_dimensions import Nest, nested
+from tempoc.frontend.calls.signatures import Signature
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.scope import DISCARD, Pending, Scope
+from tempoc.frontend.environment.scope import DISCARD, CastName, Pending, Scope
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import WrittenTarget, make_plan
@@ -24,11 +24,9 @@ from tempoc.frontend.errors import (
     names as name_errors,
     types as type_errors,
 )
-from tempoc.frontend.expressions.arithmetic import as_expr
-from tempoc.frontend.expressions.bind_arguments import bind
 from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
-from tempoc.symbolic import expr as ix
+from tempoc.frontend.syntax.casts import cast_names
 
 
 def call(
@@ -74,64 +72,11 @@ def _closure(
         lazy=frame.lazy,
         default=frame.default,
     )
-    nests = _parameters(round, inner, definition, arguments, span)
+    signature = Signature(round, inner, definition)
+    nests = signature.bind(arguments, span)
     body = reduce(lambda b, nest: nest.rewritten(b), nests, definition.body)
     result = run_block(round, inner, body)
-    return val.BAD if result is None else result
-
-
-def _signature(definition: ast.Def) -> str:
-    parts = []
-    for p in definition.params:
-        default = "" if p.default is None else f" = {p.default.span.text}"
-        parts.append(("dim " if p.is_dim else "") + p.name.name + default)
-    return f"{definition.name.name}({', '.join(parts)})"
-
-
-def _parameters(
-    round: Round, frame: Frame, definition: ast.Def, arguments: Arguments, span: Span
-) -> list[Nest]:
-    """Bind the parameters; those that stand for nested dimensions are left to be rewritten."""
-    nests: list[Nest] = []
-    name = definition.name.name
-    signature = [p.name.name + ("" if p.default is None else "=") for p in definition.params]
-    shown = _signature(definition)
-    bound = bind(name, signature, arguments, span, shown, round.universe)
-    for p in definition.params:
-        key = p.name.name
-        if bound.has(key):
-            value = bound[key]
-        else:
-            assert p.default is not None
-            value = round.evaluate(frame, p.default)
-        if p.is_dim:
-            dims = _dimensions(round, name, key, value, bound.places.get(key, span))
-            frame.scope.dims = (*frame.scope.dims, *dims)
-            if len(dims) > 1:
-                order = tuple(dims.index(d) for d in round.universe.sorted(dims))
-                nests.append(Nest(name, key, dims, order, span))
-                nests[-1].bind(frame.scope, round.universe)
-        frame.scope.bind(key, value)
-    return nests
-
-
-def _dimensions(
-    round: Round, name: str, parameter: str, value: val.Value, span: Span
-) -> tuple[str, ...]:
-    """The dimensions passed for a `dim` parameter: one, or a nest. Raises `Failure`."""
-    if isinstance(value, val.Unknown):
-        raise StillUnknown(value)
-    number = as_expr(value)
-    if (
-        isinstance(value, val.Index)
-        and isinstance(number, ix.Sym)
-        and round.universe.is_dim(number.name)
-    ):
-        return (number.name,)
-    dims = () if number is None else nested(round.universe, number)
-    if dims:
-        return dims
-    raise Failure(type_errors.needs_dimension(span, name, parameter, value))
+    return val.BAD if result is None else signature.result(result)
 
 
 def run_block(
@@ -180,6 +125,9 @@ def _declare(
             else:
                 plain.setdefault(name, s)
     scope = frame.scope
+    for name, introducing in cast_names(statements).items():
+        if name not in {**plain, **written} and isinstance(scope.find(name), CastName | None):
+            scope.bind(name, CastName(name, introducing, frame))
     for name, equation in plain.items():
         if name not in scope.names and scope.kind == "body":
             scope.bind(name, Pending(partial(_resume, round, frame, name, equation)))

@@ -17,9 +17,18 @@ from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import DraftOrigin
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Language, Round
-from tempoc.frontend.environment.scope import DISCARD, Foreign, Pending, Scope, TensorName, nearest
+from tempoc.frontend.environment.scope import (
+    DISCARD,
+    CastName,
+    Foreign,
+    Pending,
+    Scope,
+    TensorName,
+    nearest,
+)
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.casts import cast_names
 from tempoc.frontend.syntax.load_modules import LoadedModule, LoadedSources
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
@@ -100,12 +109,15 @@ class Scopes:
             tensor = self._equations(scope, key, group)
             if tensor is not None:
                 tensors[key] = tensor
+        for key, statements in cast_names(module.tree.items).items():
+            if scope.find(key) is None:
+                scope.bind(key, CastName(key, statements))
         return tensors
 
     def _hide(self, scope: Scope, module: str) -> None:
         """Hide tensors and dimensions of an imported file: it exports functions and constants."""
         for name, value in scope.names.items():
-            if isinstance(value, (TensorName, val.Index)):
+            if isinstance(value, (TensorName, CastName, val.Index)):
                 scope.names[name] = Foreign(module)
 
     def _declare(self, scope: Scope, name: ast.Ident, value: object) -> None:

@@ -101,8 +101,7 @@ def _check_length(round: Round, ref: val.Ref, e: ix.Entry, span: Span) -> None:
     for n in symbols(e):
         outer = round.universe.outer(n)
         if outer and not round.universe.is_dim(n):
-            dims = (*ref.draft.dims, *(d.name for d in round.universe.dims))
-            over = next(d for d in dims if round.universe.dim(d).bound == n)
+            over = next((d for d in ref.draft.dims if round.universe.dim(d).bound == n), "")
             raise Failure(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer, over))
 
 

@@ -15,7 +15,8 @@ from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.types import DType
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Bound, Dim, Universe
 
 
 def elaborate_lengths(round: Round, top: Frame, main: ast.Module) -> None:
@@ -70,6 +71,22 @@ def _elaborate_length(round: Round, top: Frame, item: ast.DimDecl, until: ast.Id
     )
     draft.inputs = [apply.wire(ref)]
     round.add(draft)
+
+
+def with_data_dims(universe: Universe, round: Round) -> Universe:
+    """The universe with the dimensions that calls of `length` and the like have asked for."""
+    made = {d.bound: d for d in round.data_dims.values()}
+    known = [d.name for d in universe.dims]
+    new = [d for d in made.values() if d.dim not in known]
+    bounds = tuple(
+        replace(b, value=ix.add(made[b.name].most, ix.ONE)) if b.name in made else b
+        for b in universe.bounds
+    )
+    added = tuple(
+        Bound(name=d.bound, value=ix.add(d.most, ix.ONE), until=f"{d.bound}_end") for d in new
+    )
+    dims = (*universe.dims, *(Dim(name=d.dim, bound=d.bound) for d in new))
+    return replace(universe, bounds=(*bounds, *added), dims=dims)
 
 
 def with_outer_dims(universe: Universe, round: Round) -> Universe:

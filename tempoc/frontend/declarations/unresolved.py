@@ -13,6 +13,7 @@ from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.scope import Scope, nearest
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.casts import extents
 from tempoc.frontend.syntax.parse import children
 
 NameSet = frozenset[str]
@@ -51,27 +52,21 @@ def _unknown(scope: Scope, item: ast.Def | ast.Equation) -> Iterator[Diagnostic]
 
 
 def _bound_names(item: ast.Def | ast.Equation) -> Iterator[str]:
-    """The names bound by a function: parameters, targets, extents of `as`."""
+    """The names bound by a function: parameters and their extents, targets, extents of `as`."""
     worklist: list[ast.SyntaxNode] = [item]
     while worklist:
         node = worklist.pop()
         worklist += children(node)
         match node:
-            case ast.DefParam(name=name) | ast.EquationTarget(name=name):
+            case ast.DefParam(name=name, type=type):
+                yield name.name
+                yield from () if type is None else (e.name for e in extents(type))
+            case ast.EquationTarget(name=name):
                 yield name.name
             case ast.AsType(type=type):
-                yield from _extents(type)
+                yield from (e.name for e in extents(type))
             case _:
                 pass
-
-
-def _extents(type: ast.TypeExpr) -> Iterator[str]:
-    """The names in a type, which `as` binds to extents if they are unbound."""
-    if isinstance(type, ast.RecordType):
-        for f in type.fields:
-            yield from _extents(f.type)
-        return
-    yield from (e.name for e in type.extents if isinstance(e, ast.Name))
 
 
 def _name_error(scope: Scope, node: ast.SyntaxNode, local: NameSet) -> Diagnostic | None:

@@ -19,7 +19,7 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, LimitReachedAt, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
-from tempoc.frontend.environment.scope import Scope, TensorName
+from tempoc.frontend.environment.scope import CastName, Scope, TensorName
 from tempoc.frontend.environment.values import ERROR, LATER, Unknown, Value
 from tempoc.frontend.syntax import ast
 from tempoc.poly.relations.sets import limit_of
@@ -93,8 +93,30 @@ class Language(Protocol):
     ) -> Value:
         """The result of a function."""
 
+    def extent(self, round: Round, name: CastName, span: Span) -> Value:
+        """The extent that a name stands for which casts introduce."""
+
     def place(self, span: Span) -> str:
         """The stable name of a call's or loop's position in the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastExtent:
+    """What a cast found a name to stand for in this round, and where it stands in its type."""
+
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataDimension:
+    """A dimension that ends after as many steps as the data say, and one more; at most ``most``
+    and one more. ``bound`` names its length.
+    """
+
+    dim: str
+    bound: str
+    most: ix.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +143,11 @@ class Round:
     `partial`, `guessing`: see `fixpoint.py`; `final`: no more can be inferred, so every error is
     reported. `doubted` counts the reads of tensors with doubt.
 
-    `outer` has the dimensions over which lengths vary; `drawn` the domains of draws for unindexed
-    targets (by offset), as far as known; `draws` and `calls` count draws and expansions so far.
+    `outer` has the dimensions over which lengths vary, `data_dims` the dimensions that calls of
+    `length` and the like ask for, which are part of the universe in the next round; `drawn` the
+    domains of draws for unindexed targets (by offset), as far as known; `draws` and `calls` count
+    draws and expansions so far.
+    `done` has the equations begun, true for those finished; `extents` what casts found.
     """
 
     universe: Universe
@@ -132,6 +157,7 @@ class Round:
     plans: dict[TensorKey, TargetPlan]
     limits: Limits = LIMITS
     calls: int = 0
+    data_dims: dict[TensorKey, DataDimension] = field(default_factory=dict)
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     draws: int = 0
     seed: Draft | None = None
@@ -143,6 +169,8 @@ class Round:
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[TensorKey, bool] = field(default_factory=dict)
     active: list[TensorName] = field(default_factory=list)
+    extents: dict[CastName, list[CastExtent]] = field(default_factory=dict)
+    extents_read: dict[CastName, Span] = field(default_factory=dict)
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
     firmer: bool = False

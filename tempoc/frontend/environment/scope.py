@@ -43,6 +43,23 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingExtent(Pending):
+    """An extent that a cast of the equation introduces, read to the left of the cast."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CastName:
+    """An extent of a file or of a body that casts introduce, in these statements.
+
+    `frame` is that of the body, None for a file.
+    """
+
+    name: str
+    statements: tuple[ast.Equation | ast.Return, ...]
+    frame: object = None
+
+
+@dataclass(frozen=True, slots=True)
 class Foreign:
     """A tensor or dimension of an imported file, which exports only functions and constants."""
 
@@ -70,6 +87,16 @@ class Scope:
             if name in scope.names:
                 return scope.names[name]
             scope = scope.parent
+        return None
+
+    def cast_name(self, name: str) -> CastName | None:
+        """What a cast in this scope that introduces a name tells everybody else about it."""
+        scope: Scope | None = self
+        while scope is not None:
+            binding = scope.names.get(name)
+            if isinstance(binding, CastName):
+                return binding
+            scope = None if scope.kind == "body" else scope.parent
         return None
 
     def bind(self, name: str, value: object, span: Span | None = None) -> None:

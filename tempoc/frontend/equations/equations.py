@@ -34,7 +34,7 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     key = (*frame.path, "=", eq.span.start)
     if key in round.done:
         return
-    round.done[key] = True
+    round.done[key] = False
     for target in eq.targets:
         name = frame.scope.find(target.name.name)
         if isinstance(name, TensorName) and name.kind == "indexed":
@@ -56,6 +56,7 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
         action = partial(_part, round, inner, eq, k, value)
         part = round.attempt(inner, action, doubted=bool(doubt_of(value)))
         _assign(round, frame, inner, eq, target, part if part != val.BAD else _failed_value(value))
+    round.done[key] = True
 
 
 def _inside(

@@ -1,4 +1,4 @@
-"""Diagnostics of `dim t < T until stop` (RT270 to RT281)."""
+"""Diagnostics of `dim t < T until stop` (RT270 to RT281), and of lengths of data (RT110)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.errors.domains import listed
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.text import show
 
 no_tensor = ErrorRow(
     "RT270",
@@ -54,6 +56,17 @@ varies_with_itself = ErrorRow(
 )
 
 
+def open_most(span: Span, most: Expr, *, given: bool) -> Diagnostic:
+    """The largest length of a length that the data decide is not known when the program starts."""
+    help = "make it of numbers and of bounds that are known then, as in `most = 64`"
+    return error(
+        "RT110",
+        f"the largest length, {show(most)}, is not known when the program starts",
+        span,
+        help if given else "give one: `most = ...`, " + help.removeprefix("make it "),
+    )
+
+
 def target_without(
     span: Span, name: str, dim: str, outer: tuple[str, ...], target: str
 ) -> Diagnostic:
@@ -87,14 +100,18 @@ def other_length(
 def ragged_lengths(
     span: Span, name: str, bound: str, outer: tuple[str, ...], dim: str
 ) -> Diagnostic:
-    """A slice or output over points with different lengths of a dimension."""
-    return error(
-        "RT281",
-        f"this would be ragged: the length `{bound}` of `{name}` varies with {listed(outer)}",
-        span,
+    """A slice or output over points with different lengths of a dimension.
+
+    `dim` is empty if the length is one of an axis.
+    """
+    help = (
         f"reduce it to one value for each point first: give `sum({name}[{dim} = 0:{bound}])`, or "
-        f"the last step, `{name}[{dim} = {bound}-1]`, a name in an equation, and use that",
+        f"the last step, `{name}[{dim} = {bound}-1]`, a name in an equation, and use that"
     )
+    if not dim:
+        help = "reduce it first, as by `sum`, or `pad` it to the extent that is the largest"
+    message = f"this would be ragged: the length `{bound}` of `{name}` varies with {listed(outer)}"
+    return error("RT281", message, span, help)
 
 
 def ended_twice(span: Span, bound: str, before: Span) -> Diagnostic:

@@ -10,6 +10,8 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.scope import free_name
 from tempoc.frontend.errors.library import about_function, about_name
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.text import show
 
 
 def unknown_name(span: Span, name: str, close: str | None) -> Diagnostic:
@@ -48,6 +50,32 @@ def declared_twice(span: Span, name: str, place: Span | None) -> Diagnostic:
         span,
         f"choose another name, such as `{other}`",
         secondary=() if place is None else (Label(place, "declared here"),),
+    )
+
+
+no_extent = ErrorRow(
+    "RT058",
+    "no cast that introduces `{name}` is evaluated",
+    "a side of `a if c else b` that a constant rules out introduces no names",
+)
+
+
+def extent_cycle(span: Span, name: str, place: Span) -> Diagnostic:
+    """A cast needs the name that it introduces."""
+    message = f"`{name}` is needed for the value whose cast introduces it"
+    return error("RT058", message, span, secondary=(Label(place, "introduced here"),))
+
+
+def extents_differ(
+    span: Span, name: str, extent: Expr, first: Expr, place: Span, read: Span
+) -> Diagnostic:
+    """Two casts introduce one name for different extents, and a third equation reads it."""
+    return error(
+        "RT059",
+        f"`{name}` stands for {show(extent)} here, and for {show(first)} in another cast",
+        span,
+        "other equations use it, so give one of them another name",
+        secondary=(Label(place, "the other cast"), Label(read, "used here")),
     )
 
 
@@ -216,6 +244,11 @@ local_cycle = ErrorRow(
 for_over = ErrorRow("RT051", "`for` runs over `range(n)` or a list, not over {what}")
 not_compile_time = ErrorRow(
     "RT053", "`{name}` is a tensor; only constants, bounds and numbers are known at compile time"
+)
+cast_not_compile_time = ErrorRow(
+    "RT053",
+    "`{name}` is introduced by a cast in an equation; only constants, bounds and numbers are known "
+    "at compile time",
 )
 effect_key = ErrorRow("RT100", "a random key cannot be given to `{word}`")
 save_outside = ErrorRow(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -10,13 +9,13 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.lower_bounds import is_open
-from tempoc.frontend.environment.round import Frame, FrameFacts, Round
-from tempoc.frontend.environment.scope import Pending
+from tempoc.frontend.environment.round import CastExtent, Frame, FrameFacts, Round
+from tempoc.frontend.environment.scope import CastName, PendingExtent
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
 from tempoc.frontend.expressions.partial_types import stand_ins
 from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax.parse import children
+from tempoc.frontend.syntax.casts import casts, extents
 from tempoc.ops.control.control import Copy, Ensure
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
@@ -62,8 +61,10 @@ def assert_type(
 ) -> val.Value:
     """`value as type`: like `check`, but new names are bound to its extents."""
     if isinstance(value, val.Unknown):
+        for x in extents(e):
+            _publish(round, frame, x, value)
         early = round.partial and is_open(value)
-        fixed = early and not any(_is_new(frame, n) for n in _names(e))
+        fixed = early and not any(_is_new(frame, x.name) for x in extents(e))
         return declared_only(round, frame, e, span) if fixed else value
     _bind(round, frame, value, e, span)
     return check(round, frame, value, type_tree(round, frame, e), span)
@@ -74,44 +75,29 @@ def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> va
     return stand_ins(round, frame, type_tree(round, frame, e), (), span)
 
 
-def _names(e: ast.TypeExpr) -> Iterator[str]:
-    """The names that are extents of a type."""
-    if isinstance(e, ast.RecordType):
-        for f in e.fields:
-            yield from _names(f.type)
-        return
-    yield from (x.name for x in e.extents if isinstance(x, ast.Name))
-
-
 def _is_new(frame: Frame, name: str) -> bool:
-    """Whether `as` binds a name: it is unbound, or waits for this very `as`."""
+    """Whether `as` binds a name: nothing has it but casts, or it waits for this very `as`."""
     known = frame.scope.find(name)
-    return known is None or isinstance(known, Pending)
+    return known is None or isinstance(known, PendingExtent | CastName)
 
 
 def predeclare_extents(round: Round, frame: Frame, e: ast.Expression) -> None:
     """Bind the extents of all `as` in an expression, so that names can be used to their left."""
-    if " as " not in e.span.text:
-        return
-    worklist: list[ast.SyntaxNode] = [e]
-    while worklist:
-        node = worklist.pop()
-        worklist.extend(children(node))
-        if isinstance(node, ast.AsType) and isinstance(node.type, ast.TensorTypeExpr):
-            for extent in node.type.extents:
-                if isinstance(extent, ast.Name) and frame.scope.find(extent.name) is None:
-                    resume = partial(_resume, round, frame, node, extent.name)
-                    frame.scope.bind(extent.name, Pending(resume))
+    for node in casts(e):
+        for extent in extents(node.type):
+            if _is_new(frame, extent.name) and extent.name not in frame.scope.names:
+                resume = partial(_resume, round, frame, node, extent.name)
+                frame.scope.bind(extent.name, PendingExtent(resume))
 
 
 def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> val.Value:
     """The extent that an `as` binds, used before the `as` is evaluated."""
-    for extent in node.type.extents if isinstance(node.type, ast.TensorTypeExpr) else ():
-        if isinstance(extent, ast.Name) and isinstance(frame.scope.names.get(extent.name), Pending):
+    for extent in extents(node.type):
+        if isinstance(frame.scope.names.get(extent.name), PendingExtent):
             del frame.scope.names[extent.name]
-    round.evaluate(frame, node)
-    extent_value = frame.scope.find(name)
-    return val.BAD if extent_value is None else extent_value  # type: ignore[return-value]
+    value = round.evaluate(frame, node)
+    otherwise = value if isinstance(value, val.Unknown) else val.BAD
+    return frame.scope.names.get(name, otherwise)  # type: ignore[return-value]
 
 
 def _bind(round: Round, frame: Frame, value: val.Value, e: ast.TypeExpr, span: Span) -> None:
@@ -125,10 +111,20 @@ def _bind(round: Round, frame: Frame, value: val.Value, e: ast.TypeExpr, span: S
         return
     actual = apply.type_of(value, e.span)
     if len(e.extents) != actual.ndim and isinstance(value, val.Ref):
+        for x in extents(e):
+            _publish(round, frame, x, val.BAD)
         raise Failure(type_errors.annotation(span, actual, e.span.text))
     for name, extent in zip(e.extents, actual.shape, strict=False):
         if isinstance(name, ast.Name) and _is_new(frame, name.name):
+            _publish(round, frame, name, val.lift(extent))
             frame.scope.bind(name.name, val.lift(extent), name.span)
+
+
+def _publish(round: Round, frame: Frame, extent: ast.Name, value: val.Value) -> None:
+    """Tell other equations what a cast found a name to stand for."""
+    name = frame.scope.cast_name(extent.name) if _is_new(frame, extent.name) else None
+    if name is not None:
+        round.extents.setdefault(name, []).append(CastExtent(value, extent.span))
 
 
 def check(

@@ -125,8 +125,8 @@ class _SourceWriter:
         before = node.name.span.end
         if isinstance(node, ast.ForLoop):
             before = node.over.span.end
-        elif node.params:
-            before = node.params[-1].span.end
+        elif node.results or node.params:
+            before = (*node.params, *node.results)[-1].span.end
         at = bisect_left(self.braces, before)
         return self.braces[at] if at < len(self.braces) else before
 

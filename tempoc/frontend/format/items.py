@@ -36,6 +36,7 @@ def _statement(node: ast.Equation | ast.Return | ast.ForLoop | ast.Def) -> Doc:
             return concat(f"for {node.name.name} in ", expression(node.over), " {")
         case ast.Def():
             head = bracket(f"def {node.name.name}(", [_parameter(p) for p in node.params], ")")
+            head = concat(head, _result_types(node.results))
             body = node.body[0]
             if not (node.inline and isinstance(body, ast.Return)):
                 return concat(head, " {")
@@ -118,8 +119,16 @@ def _target(target: ast.EquationTarget) -> Doc:
 
 
 def _parameter(param: ast.DefParam) -> Doc:
-    head = f"dim {param.name.name}" if param.is_dim else param.name.name
+    head: Doc = f"dim {param.name.name}" if param.is_dim else param.name.name
+    if param.type is not None:
+        head = concat(head, ": ", type_doc(param.type))
     return concat(head, _default(param.default))
+
+
+def _result_types(types: tuple[ast.TypeExpr, ...]) -> Doc:
+    if len(types) > 1:
+        return bracket(" -> (", [type_doc(t) for t in types], ")")
+    return concat(" -> ", type_doc(types[0])) if types else ""
 
 
 def _default(value: ast.Expression | None) -> Doc:

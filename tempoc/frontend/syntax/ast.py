@@ -304,22 +304,25 @@ BodyStatement = Equation | ForLoop | Return
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefParam(SyntaxNode):
-    """`x`, `lr = 1e-3`, `dim i`."""
+    """`x`, `x: f32[n]`, `lr = 1e-3`, `dim i`; names in `type` may be bound by the argument."""
 
     name: Ident
     is_dim: bool = False
+    type: TypeExpr | None = None
     default: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Def(SyntaxNode):
-    """`def name(params) = expr` or `def name(params) { body }`.
+    """`def name(params) -> results = expr` or `def name(params) -> results { body }`.
 
-    The body ends with its only `Return`; the first form (`inline`) is a body of just that.
+    The body ends with its only `Return`; the first form (`inline`) is a body of just that. Without
+    `results` nothing is said about their types.
     """
 
     name: Ident
     params: tuple[DefParam, ...]
+    results: tuple[TypeExpr, ...] = ()
     doc: str | None = None
     body: tuple[BodyStatement, ...]
     inline: bool = False

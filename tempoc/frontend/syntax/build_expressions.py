@@ -275,6 +275,10 @@ class ExpressionActions:
             self.named_dtypes.append(ast.Ident(span=self.token_span(c[0]), name=dtype))
         return ast.TensorTypeExpr(span=self.span(c), dtype=dtype, extents=nodes(c))
 
+    def drop_dtypes(self, start: int) -> None:
+        """Forget the names in front of extents from here on: their statement is in error."""
+        self.named_dtypes = [used for used in self.named_dtypes if used.span.start < start]
+
     def check_dtypes(self, constants: Collection[str]) -> None:
         """Report names in front of extents that are neither dtypes nor constants of the file."""
         for used in self.named_dtypes:

@@ -176,12 +176,13 @@ class ItemActions(ExpressionActions):
     # Functions
 
     def def_param(self, c: list[Any]) -> ast.DefParam:
-        """`x`, `lr = e`, `dim i`."""
+        """`x`, `x: f32[n]`, `lr = e`, `dim i`."""
         is_dim = c[0] == "dim"
         return ast.DefParam(
             span=self.span(c),
             name=self.ident(c[1] if is_dim else c[0]),
             is_dim=is_dim,
+            type=after(c, ":"),
             default=after(c, "="),
         )
 
@@ -195,6 +196,10 @@ class ItemActions(ExpressionActions):
                 self.errors.add(syntax_errors.default_order(param.span, param.name.name))
             optional = optional or param.default is not None
         return part
+
+    def def_results(self, c: list[Any]) -> ListPart:
+        """The types of the results of a def, if they are given."""
+        return self.part(c)
 
     def block_doc(self, c: list[Any]) -> ListPart:
         """The string that opens a body, if there is one."""
@@ -218,15 +223,19 @@ class ItemActions(ExpressionActions):
         return ast.Return(span=self.span(c), values=c[1].items)
 
     def inline_def(self, c: list[Any]) -> ast.Def:
-        """`def f(x) = e`."""
-        body = (ast.Return(span=c[6].span, values=(c[6],)),)
+        """`def f(x: f32[n]) -> f32[n] = e`."""
         return ast.Def(
-            span=self.span(c), name=self.ident(c[1]), params=c[3].items, body=body, inline=True
+            span=self.span(c),
+            name=self.ident(c[1]),
+            params=c[3].items,
+            results=c[5].items,
+            body=(ast.Return(span=c[7].span, values=(c[7],)),),
+            inline=True,
         )
 
     def block_def(self, c: list[Any]) -> ast.Def:
-        """`def f(x) { ... }`."""
-        name, body = self.ident(c[1]), c[7].items
+        """`def f(x: f32[n]) -> f32[n] { ... }`."""
+        name, body = self.ident(c[1]), c[8].items
         check_return = not any(isinstance(s, Broken) for s in body)
         for statement in body[:-1]:
             if isinstance(statement, ast.Return):
@@ -238,7 +247,8 @@ class ItemActions(ExpressionActions):
             span=self.span(c),
             name=name,
             params=c[3].items,
-            doc=_doc(c[6]),
+            results=c[5].items,
+            doc=_doc(c[7]),
             body=_without_broken(body),
         )
 

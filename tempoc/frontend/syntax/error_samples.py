@@ -48,7 +48,10 @@ SAMPLES: tuple[Sample, ...] = (
         "the extents of a type stand in brackets", "write `: f32[...]`", exact=True,
     ),
     Sample(
-        ("input x: [3]", "input x[t]: [3]", "param x: [3]", "x: [3] = 1"),
+        (
+            "input x: [3]", "input x[t]: [3]", "param x: [3]", "x: [3] = 1", "def f(x: [3]) = x",
+            "def f(x) -> [3] = x",
+        ),
         "a type begins with a dtype", "write `: f32[...]`", exact=True,
     ),
     Sample(
@@ -86,6 +89,15 @@ SAMPLES: tuple[Sample, ...] = (
         ("def f(x)", "def f(x): y"),
         "a def needs `= expression` or a body in braces",
         "write `def f(x) = ...`, or `def f(x) { ... }` with a `return` at the end",
+    ),
+    Sample(
+        ("def f(x) -> (y: f32) = x",), "the results of a def have types, but no names",
+        "write `-> f32`, or `-> (f32, f32)`", exact=True,
+    ),
+    Sample(
+        ("def f(x) -> f32", "def f(x) -> (f32, f32)"),
+        "a def needs `= expression` or a body in braces",
+        "write `def f(x) -> f32 = ...`, or `def f(x) -> f32 { ... }` with a `return` at the end",
     ),
     Sample(("def f",), "a def needs its parameters in parentheses", "write `def [name](x) = ...`"),
     Sample(("save x",), "save needs a file", 'write `save [name] to "file.safetensors"`'),

@@ -123,7 +123,7 @@ class _LayoutPass:
         if token == "{" and statement is not None and statement.header:
             if statement.open and ends_value(self.previous):
                 self.unclosed(token)
-            if not statement.open:
+            if not statement.open and self.previous != "->":  # else a record of results
                 statement.header = False
                 self.out.append(self.special("LBLOCK", token, "{"))
                 self.previous = None

@@ -79,7 +79,8 @@ class _RecoveringParser:
         self.source = source
         self.tokens = tokens
         self.errors = errors
-        self.machine: ParseMachine = rt_grammar().machine("module", ItemActions(source, errors))
+        self.actions = ItemActions(source, errors)
+        self.machine: ParseMachine = rt_grammar().machine("module", self.actions)
         self.mark: Mark = self.machine.mark()
         self.marked = 0
         self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
@@ -116,6 +117,7 @@ class _RecoveringParser:
             end += 1
         self.machine.restore(self.mark)
         start = self.tokens[self.marked].start_pos
+        self.actions.drop_dtypes(start or 0)
         self.machine.feed(Token("BROKEN", "", start, 0, 0, 0, 0, start))
         self.broken.append(start or 0)
         return end

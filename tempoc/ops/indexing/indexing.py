@@ -40,7 +40,7 @@ def require_integers(type: TensorType, name: str) -> None:
             f"{name} takes integers as positions, not {type.dtype.value}",
             help="convert with i32(x)"
             if type.dtype.is_float
-            else "no shape depends on data: choose with where(c, a, b)",
+            else "`filter` gives the rows for which a mask holds, `nonzero` their positions",
         )
 
 

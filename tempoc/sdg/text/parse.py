@@ -95,7 +95,7 @@ class _GraphReader:
     # ------------------------------------------------------------ universe
 
     def bound(self, tree: GrammarTree) -> Bound:
-        """``bound N = (T+3)//4``, ``bound T until stop over i``."""
+        """``bound N = (T+3)//4``, ``bound T until stop over i = 9``."""
         (name,) = _branches(tree, "name")
         values = _branches(tree, "expr")
         ends = [self.words(n) for u in _branches(tree, "until") for n in _branches(u, "name")]

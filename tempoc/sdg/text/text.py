@@ -115,9 +115,9 @@ def _same(a: object, b: object) -> bool:
 def _universe(universe: Universe) -> list[str]:
     bounds = [
         f"bound {b.name}"
-        + (f" = {show_expr(b.value)}" if b.value is not None else "")
         + (f" until {b.until}" if b.until else "")
         + (f" over {', '.join(b.outer)}" if b.outer else "")
+        + (f" = {show_expr(b.value)}" if b.value is not None else "")
         for b in universe.bounds
     ]
     dims = [f"dim {d.name} < {d.bound}" for d in universe.dims]
