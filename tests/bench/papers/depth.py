@@ -32,10 +32,14 @@ def depth(scale: str) -> Iterator[Sample]:
     """
     games, sizes, counts = SCALE[scale]
     # What JAX keeps on disk of earlier runs would make a first call short.
+    before = jax.config.jax_enable_compilation_cache
     jax.config.update("jax_enable_compilation_cache", False)
-    for count in counts:
-        yield from of_ppo(replace(games, hidden=games.hidden * count), count)
-        yield from of_decoding(sizes._replace(L=count), count)
+    try:
+        for count in counts:
+            yield from of_ppo(replace(games, hidden=games.hidden * count), count)
+            yield from of_decoding(sizes._replace(L=count), count)
+    finally:
+        jax.config.update("jax_enable_compilation_cache", before)
 
 
 def of_ppo(about: Games, count: int) -> Iterator[Sample]:
