@@ -21,7 +21,8 @@ from tests.bench.training.offload import counted
 
 SOURCE = Path(__file__).with_name("ppo.rt")
 ACTIONS = 3
-FEW, MANY = 1, 3
+MANY = 3
+"""A run has so many iterations: each number is a compilation of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,30 +79,25 @@ class Pure:
         return np.asarray(ppo_jax.train(*self.arguments(I))[0])
 
     def bytes(self) -> int:
-        """What one iteration takes in all: arguments, results and temporaries."""
-        found = ppo_jax.train.lower(*self.arguments(1)).compile().memory_analysis()
+        """What a run takes in all: arguments, results and temporaries."""
+        found = ppo_jax.train.lower(*self.arguments(MANY)).compile().memory_analysis()
         parts = found.argument_size_in_bytes, found.output_size_in_bytes
         return sum(parts) + found.temp_size_in_bytes
 
 
 def peak_bytes(program: Ready) -> int:
-    """The most bytes of our stores in a run of one iteration."""
-    return counted(replace(program, bounds={**program.bounds, "I": 1})).peak_bytes
+    """The most bytes of our stores in a run."""
+    return counted(replace(program, bounds={**program.bounds, "I": MANY})).peak_bytes
 
 
 def iteration(runs: Sequence[object], rounds: int) -> list[float]:
-    """Median seconds for one more iteration of each, in turns."""
-    actions = [partial(run, I=count) for count in (FEW, MANY) for run in runs]  # type: ignore[arg-type]
-    times = in_turns(actions, rounds)
-    few, many = times[: len(runs)], times[len(runs) :]
-    return [
-        median((b - a) / (MANY - FEW) for a, b in zip(*both, strict=True))
-        for both in zip(few, many, strict=True)
-    ]
+    """Median seconds for an iteration of each, in turns, warm."""
+    times = in_turns([partial(run, I=MANY) for run in runs], rounds)  # type: ignore[arg-type]
+    return [median(taken) / MANY for taken in times]
 
 
 def agree(mine: Ready, others: Sequence[Pure], tolerance: float) -> None:
     """Raise unless first losses are alike: all draw their own numbers, from equal weights."""
-    first = float(mine(I=1).outputs["loss"][0])
+    first = float(mine(I=MANY).outputs["loss"][0])
     for other in others:
-        np.testing.assert_allclose(first, other(I=1)[0], rtol=tolerance)
+        np.testing.assert_allclose(first, other(I=MANY)[0], rtol=tolerance)

@@ -17,19 +17,18 @@ import numpy as np
 from tests.bench.compiled import BUILD, ROOT, Ready, ready
 from tests.bench.measure import in_turns
 from tests.bench.papers.figures import Experiment, Sample
-from tests.bench.papers.games import peak_bytes
+from tests.bench.papers.games import MANY, peak_bytes
 from tests.bench.rl import reinforce_jax
 from tests.bench.rl.carts import FOLDER, environment, weights
 from tests.bench.rl.reinforce import SOURCE
 
 SCALE = {
-    "tiny": (16, 12, (2,), 2, 1, 0.5),
-    "small": (512, 250, (1, 5, 25), 8, 3, 0.2),
-    "full": (2048, 1000, (1, 5, 25, 125), 8, 5, 0.2),
+    "tiny": (16, 12, (2,), 1, 0.5),
+    "small": (512, 250, (1, 5, 25), 3, 0.2),
+    "full": (2048, 1000, (1, 5, 25, 125), 5, 0.2),
 }
-"""Carts, steps, returns, iterations for the comparison, rounds, how far scores may be apart."""
+"""Carts, steps, returns, rounds, how far scores may be apart."""
 WRITTEN = "min(t+5, T)"
-FEW, MANY = 1, 5
 WAYS = {"JAX, whole episodes": reinforce_jax.whole, "JAX, interleaved": reinforce_jax.interleaved}
 LEARNS = re.compile(r"\bloss\.d\.net\S*\[\S+, t")
 """A statement of a schedule that learns at a step."""
@@ -37,7 +36,7 @@ LEARNS = re.compile(r"\bloss\.d\.net\S*\[\S+, t")
 
 def returns(scale: str) -> Iterator[Sample]:
     """Of each kind of returns; by hand nobody interleaves more than a few steps."""
-    carts, steps, counts, several, rounds, tolerance = SCALE[scale]
+    carts, steps, counts, rounds, tolerance = SCALE[scale]
     for count in (*counts, steps):
         source = written(count if count < steps else None)
         ours = program(source, carts, steps)
@@ -46,13 +45,11 @@ def returns(scale: str) -> Iterator[Sample]:
             for system, how in WAYS.items()
             if how is reinforce_jax.whole or count <= reinforce_jax.STEPS_AHEAD
         }
-        lengths = [ours(I=several).outputs["score"].mean()]
-        lengths += [other(several)[1].mean() for other in others.values()]
+        lengths = [ours(I=MANY).outputs["score"].mean()]
+        lengths += [other(MANY)[1].mean() for other in others.values()]
         np.testing.assert_allclose(lengths, lengths[0], rtol=tolerance)
-        runs = [lambda n, ours=ours: ours(I=n), *others.values()]
-        times = in_turns([partial(run, n) for n in (FEW, MANY) for run in runs], rounds)
-        both = zip(times[: len(runs)], times[len(runs) :], strict=True)
-        each = [median((b - a) / (MANY - FEW) for a, b in zip(*x, strict=True)) for x in both]
+        runs = [partial(ours, I=MANY), *(partial(other, MANY) for other in others.values())]
+        each = [median(taken) / MANY for taken in in_turns(runs, rounds)]
         note = schedule(source)
         for system, seconds in zip(("tempoc", *others), each, strict=True):
             mine = note if system == "tempoc" else ""
@@ -97,9 +94,9 @@ def on_host(
 
 
 def in_all(run: partial[tuple[np.ndarray, ...]]) -> int:
-    """Bytes of arguments, results and temporaries of an iteration."""
+    """Bytes of arguments, results and temporaries of a run."""
     w, way, env, carts, steps = run.args
-    lowered = reinforce_jax.train.lower(w, jax.random.key(0), way, env, 1, carts, steps)
+    lowered = reinforce_jax.train.lower(w, jax.random.key(0), way, env, MANY, carts, steps)
     found = lowered.compile().memory_analysis()
     parts = found.argument_size_in_bytes, found.output_size_in_bytes, found.temp_size_in_bytes
     return sum(parts)
