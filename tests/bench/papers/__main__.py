@@ -18,7 +18,7 @@ from tests.bench.papers.ablation import ABLATION
 from tests.bench.papers.caching import CACHING
 from tests.bench.papers.capture import CAPTURE
 from tests.bench.papers.depth import DEPTH
-from tests.bench.papers.figures import Experiment, table, write
+from tests.bench.papers.figures import Experiment, draw, table, write
 from tests.bench.papers.footprint import FOOTPRINT
 from tests.bench.papers.latency import LATENCY
 from tests.bench.papers.observations import OBSERVATIONS
@@ -59,6 +59,7 @@ def main(words: list[str] | None = None) -> None:
             samples.append(sample)
             write(given.output, name, scale, experiment, samples)
         print(table(experiment, samples), flush=True)
+        draw(given.output / f"{name}.svg", experiment, samples)
 
 
 if __name__ == "__main__":

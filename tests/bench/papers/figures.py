@@ -117,7 +117,7 @@ def shown(sample: Sample | None) -> str:
 
 
 def write(folder: Path, name: str, scale: str, about: Experiment, samples: list[Sample]) -> None:
-    """Write NAME.txt, NAME.csv and NAME.json below a folder, and NAME.svg where it can be drawn."""
+    """Write NAME.txt, NAME.csv and NAME.json below a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.txt").write_text(table(about, samples))
     columns = ("panel", "system", "x", "y", "unit", "note")
@@ -134,13 +134,14 @@ def write(folder: Path, name: str, scale: str, about: Experiment, samples: list[
     }
     whole = {"experiment": name, "claim": about.claim, "scale": scale, **machine, "samples": plain}
     (folder / f"{name}.json").write_text(json.dumps(whole, indent=2) + "\n")
-    if any(not math.isnan(sample.y) for sample in samples):
-        draw(folder / f"{name}.svg", about, samples)
 
 
 def draw(path: Path, about: Experiment, samples: Sequence[Sample]) -> None:
     """Draw a panel beside the other, a curve for each system; a word on stderr if that is not
     possible here."""
+    if all(math.isnan(sample.y) for sample in samples):
+        print(f"without {path.name}: nothing was measured", file=sys.stderr)
+        return
     if find_spec("matplotlib") is None:
         print(f"without {path.name}: no matplotlib here (extra `bench`)", file=sys.stderr)
         return

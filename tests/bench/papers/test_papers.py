@@ -14,7 +14,7 @@ from tempoc.cli.main import cli
 from tests.bench import compiled
 from tests.bench.papers.__main__ import EXPERIMENTS, main
 from tests.bench.papers.capture import compared
-from tests.bench.papers.figures import Experiment, Sample, holes, table, write
+from tests.bench.papers.figures import Experiment, Sample, draw, holes, table, write
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +33,7 @@ def _compiled_here(
     monkeypatch.setattr(compiled, "compile_program", compile_here)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_runner")
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_yields_a_whole_table(name: str, tmp_path: Path) -> None:
@@ -42,6 +43,7 @@ def test_an_experiment_yields_a_whole_table(name: str, tmp_path: Path) -> None:
     assert holes(samples) == []
     assert all(sample.note for sample in samples if math.isnan(sample.y))
     write(tmp_path, name, "tiny", experiment, samples)
+    draw(tmp_path / f"{name}.svg", experiment, samples)
     with (tmp_path / f"{name}.csv").open() as file:
         assert len([*csv.DictReader(file)]) == len(samples)
     assert len(json.loads((tmp_path / f"{name}.json").read_text())["samples"]) == len(samples)
