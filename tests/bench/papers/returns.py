@@ -16,7 +16,7 @@ import numpy as np
 
 from tests.bench.compiled import BUILD, ROOT, Ready, ready
 from tests.bench.measure import in_turns
-from tests.bench.papers.figures import Experiment, Sample
+from tests.bench.papers.figures import NOTHING, Experiment, Sample
 from tests.bench.papers.games import MANY, peak_bytes
 from tests.bench.rl import reinforce_jax
 from tests.bench.rl.carts import FOLDER, environment, weights
@@ -30,12 +30,13 @@ SCALE = {
 """Carts, steps, returns, rounds, how far scores may be apart."""
 WRITTEN = "min(t+5, T)"
 WAYS = {"JAX, whole episodes": reinforce_jax.whole, "JAX, interleaved": reinforce_jax.interleaved}
+UNWRITTEN = "nobody interleaves more than a few steps by hand"
 LEARNS = re.compile(r"\bloss\.d\.net\S*\[\S+, t")
 """A statement of a schedule that learns at a step."""
 
 
 def returns(scale: str) -> Iterator[Sample]:
-    """Of each kind of returns; by hand nobody interleaves more than a few steps."""
+    """Time, memory and schedule with returns of some steps, and with those of whole episodes."""
     carts, steps, counts, rounds, tolerance = SCALE[scale]
     for count in (*counts, steps):
         source = written(count if count < steps else None)
@@ -58,6 +59,11 @@ def returns(scale: str) -> Iterator[Sample]:
         for system, other in others.items():
             size = in_all(other)
             yield Sample(panel="memory", system=system, x=count, y=size, unit="MB")
+        for system in WAYS.keys() - others.keys():
+            for panel, unit in (("an iteration", "s"), ("memory", "MB")):
+                yield Sample(
+                    panel=panel, system=system, x=count, y=NOTHING, unit=unit, note=UNWRITTEN
+                )
 
 
 def written(count: int | None) -> Path:
