@@ -59,7 +59,7 @@ def returns(scale: str) -> Iterator[Sample]:
         for system, other in others.items():
             size = in_all(other)
             yield Sample(panel="memory", system=system, x=count, y=size, unit="MB")
-        for system in WAYS.keys() - others.keys():
+        for system in [system for system in WAYS if system not in others]:
             for panel, unit in (("an iteration", "s"), ("memory", "MB")):
                 yield Sample(
                     panel=panel, system=system, x=count, y=NOTHING, unit=unit, note=UNWRITTEN
