@@ -17,6 +17,7 @@ import numpy as np
 
 from tests.bench.compiled import Ready, ready
 from tests.bench.llama import decode_jax
+from tests.bench.llama.decode_jax import SIZES, Sizes
 from tests.bench.measure import Row, in_turns, peak
 
 SOURCE = Path(__file__).with_name("decode.rt")
@@ -65,7 +66,7 @@ def compared(steps: int, batch: int, window: int, kinds: tuple[str, ...]) -> Ite
         yield Row(name=name, ours=mine, theirs=seconds)
 
 
-def agree(found: np.ndarray, other: np.ndarray, window: int) -> None:
+def agree(found: np.ndarray, other: np.ndarray, window: int, sizes: Sizes = SIZES) -> None:
     """Raise if texts `i32[B, T]` differ, unless where one begins to differ both words score alike.
 
     Of thousands of choices some are that close, and from there on all may be different.
@@ -74,8 +75,8 @@ def agree(found: np.ndarray, other: np.ndarray, window: int) -> None:
         (places,) = np.nonzero(mine[: len(theirs)] != theirs)
         if len(places):
             at = places[0]
-            device = decode_jax.on_device(decode_jax.weights())
-            score = decode_jax.scores(device, jnp.array(mine[:at]), window)
+            device = decode_jax.on_device(decode_jax.weights(sizes))
+            score = decode_jax.scores(device, jnp.array(mine[:at]), window, sizes)
             assert abs(score[mine[at]] - score[theirs[at]]) < TIE, "the programs disagree"
 
 
@@ -95,21 +96,41 @@ def about(steps: int, batch: int, window: int) -> str:
     return f"B {batch}, T {steps}" + (f", window {window}" if window else "")
 
 
-def runner(kind: str, steps: int, batch: int, window: int) -> Callable[[], np.ndarray]:
-    """A way to decode, ready to run: the tokens `i32[B, T]`."""
-    weights, first = decode_jax.weights(), np.arange(batch, dtype=np.int32)
+def runner(
+    kind: str,
+    steps: int,
+    batch: int,
+    window: int,
+    sizes: Sizes = SIZES,
+    options: Sequence[str] = (),
+    bucket: int | None = None,
+) -> Callable[[], np.ndarray]:
+    """A way to decode, ready to run: the tokens `i32[B, T]`.
+
+    `options` are those of our compilation, `bucket` is how many positions a bucket has.
+    """
+    weights, first = decode_jax.weights(sizes), np.arange(batch, dtype=np.int32)
     if kind == "ours":
-        program = ready(SOURCE, "-D", f"window={window}", inputs={"first": first}, params=weights)
+        words = *defines(sizes, window), *options
+        program = ready(SOURCE, *words, inputs={"first": first}, params=weights)
         return partial(_ours, program, steps, batch)
     device = decode_jax.on_device(weights)
     match kind:
         case "padded":
-            return partial(decode_jax.padded, device, first, min(FEW, steps), window, room=steps)
+            few = min(FEW, steps)
+            return partial(decode_jax.padded, device, first, few, window, steps, sizes)
         case "bucketed":
-            return partial(decode_jax.bucketed, device, first, steps, max(256, steps // 8))
+            size = bucket or max(256, steps // 8)
+            return partial(decode_jax.bucketed, device, first, steps, size, sizes)
         case "ring":
-            return partial(decode_jax.ring, device, first, steps, window)
+            return partial(decode_jax.ring, device, first, steps, window, sizes)
     raise ValueError(kind)
+
+
+def defines(sizes: Sizes, window: int) -> list[str]:
+    """The options that give `decode.rt` these sizes."""
+    values = {**sizes._asdict(), "window": window}
+    return [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
 
 
 def _ours(program: Ready, steps: int, batch: int) -> np.ndarray:

@@ -11,45 +11,60 @@ All decode greedily with one pair of caches `[B, KV, S, H]` per layer in the car
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-LAYERS, WIDTH, INNER, WORDS = 8, 256, 688, 4096
-KV, GROUP, HEAD = 4, 2, 32
 THETA, EPSILON = 10000.0, 1e-5
 
 Tree = Any
 
 
-def weights() -> dict[str, np.ndarray]:
+class Sizes(NamedTuple):
+    """Of a model, under the names that they have in `decode.rt`; by default those written there."""
+
+    L: int = 8
+    D: int = 256
+    F: int = 688
+    V: int = 4096
+    H: int = 32
+    KV: int = 4
+    G: int = 2
+
+
+SIZES = Sizes()
+
+
+def weights(sizes: Sizes = SIZES) -> dict[str, np.ndarray]:
     """Random weights under the names of `decode.rt`, with an axis for the layers."""
     random = np.random.default_rng(0)
+    layers, width, inner, words, head, kv, group = sizes
 
     def normal(*shape: int) -> np.ndarray:
         return (random.standard_normal(shape) / shape[-1] ** 0.5).astype(np.float32)
 
     return {
-        "embed": normal(WORDS, WIDTH),
-        "norm": np.ones(WIDTH, np.float32),
-        "attn_norm": np.ones((LAYERS, WIDTH), np.float32),
-        "wq": normal(LAYERS, KV * GROUP * HEAD, WIDTH),
-        "wk": normal(LAYERS, KV * HEAD, WIDTH),
-        "wv": normal(LAYERS, KV * HEAD, WIDTH),
-        "wo": normal(LAYERS, WIDTH, KV * GROUP * HEAD),
-        "mlp_norm": np.ones((LAYERS, WIDTH), np.float32),
-        "gate": normal(LAYERS, INNER, WIDTH),
-        "up": normal(LAYERS, INNER, WIDTH),
-        "down": normal(LAYERS, WIDTH, INNER),
+        "embed": normal(words, width),
+        "norm": np.ones(width, np.float32),
+        "attn_norm": np.ones((layers, width), np.float32),
+        "wq": normal(layers, kv * group * head, width),
+        "wk": normal(layers, kv * head, width),
+        "wv": normal(layers, kv * head, width),
+        "wo": normal(layers, width, kv * group * head),
+        "mlp_norm": np.ones((layers, width), np.float32),
+        "gate": normal(layers, inner, width),
+        "up": normal(layers, inner, width),
+        "down": normal(layers, width, inner),
     }
 
 
 def on_device(w: dict[str, np.ndarray]) -> Tree:
     """The weights as a tree, a dictionary for each layer."""
     parts = [name for name in w if name not in ("embed", "norm")]
-    layers = [{name: jnp.array(w[name][layer]) for name in parts} for layer in range(LAYERS)]
+    count = len(w["wq"])
+    layers = [{name: jnp.array(w[name][layer]) for name in parts} for layer in range(count)]
     return {"embed": jnp.array(w["embed"]), "norm": jnp.array(w["norm"]), "layers": layers}
 
 
@@ -58,7 +73,8 @@ def rms_norm(x: jax.Array, scale: jax.Array) -> jax.Array:
 
 
 def rope(x: jax.Array, t: jax.Array) -> jax.Array:
-    angle = t * THETA ** (-jnp.arange(HEAD // 2) / (HEAD // 2))
+    half = x.shape[-1] // 2
+    angle = t * THETA ** (-jnp.arange(half) / half)
     cos, sin = jnp.cos(angle), jnp.sin(angle)
     low, high = jnp.split(x, 2, -1)
     return jnp.concatenate([low * cos - high * sin, high * cos + low * sin], -1)
@@ -68,17 +84,17 @@ def attention(
     w: Tree, x: jax.Array, cache: Tree, t: jax.Array, slot: jax.Array, window: int
 ) -> tuple[jax.Array, Tree]:
     """One position looks at those in the cache, its own being put into `slot`."""
-    batch = x.shape[0]
     keys, values = cache
-    q = rope((x @ w["wq"].T).reshape(batch, KV * GROUP, HEAD), t)
-    k = rope((x @ w["wk"].T).reshape(batch, KV, HEAD), t)
-    v = (x @ w["wv"].T).reshape(batch, KV, HEAD)
+    batch, kv, _, head = keys.shape
+    q = rope((x @ w["wq"].T).reshape(batch, -1, head), t)
+    k = rope((x @ w["wk"].T).reshape(batch, kv, head), t)
+    v = (x @ w["wv"].T).reshape(batch, kv, head)
     keys = jax.lax.dynamic_update_slice(keys, k[:, :, None], (0, 0, slot, 0))
     values = jax.lax.dynamic_update_slice(values, v[:, :, None], (0, 0, slot, 0))
     place = jnp.arange(keys.shape[2])
     seen = (place <= t) & ((place > t - window) if window else True)
-    q = q.reshape(batch, KV, GROUP, HEAD)
-    scores = jnp.einsum("bkgd,bksd->bkgs", q, keys) / HEAD**0.5
+    q = q.reshape(batch, kv, -1, head)
+    scores = jnp.einsum("bkgd,bksd->bkgs", q, keys) / head**0.5
     scores = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), -1)
     mixed = jnp.einsum("bkgs,bksd->bkgd", scores, values)
     return mixed.reshape(batch, -1) @ w["wo"].T, (keys, values)
@@ -99,10 +115,10 @@ def step(
     return new, rms_norm(x, w["norm"]) @ w["embed"].T
 
 
-def empty(batch: int, size: int) -> Tree:
+def empty(batch: int, size: int, sizes: Sizes) -> Tree:
     """Caches of zeros."""
-    shape = (batch, KV, size, HEAD)
-    return [(jnp.zeros(shape), jnp.zeros(shape)) for _ in range(LAYERS)]
+    shape = (batch, sizes.KV, size, sizes.H)
+    return [(jnp.zeros(shape), jnp.zeros(shape)) for _ in range(sizes.L)]
 
 
 @partial(jax.jit, static_argnames=("steps", "window", "ring"), donate_argnames=("caches",))
@@ -122,18 +138,23 @@ def scan(
 
 
 def padded(
-    w: Tree, first: np.ndarray, steps: int, window: int = 0, room: int | None = None
+    w: Tree,
+    first: np.ndarray,
+    steps: int,
+    window: int = 0,
+    room: int | None = None,
+    sizes: Sizes = SIZES,
 ) -> np.ndarray:
     """One scan over caches with room for all positions, or for more: `i32[B, steps]`."""
-    caches = empty(len(first), room or steps)
+    caches = empty(len(first), room or steps, sizes)
     with jax.default_matmul_precision("highest"):
         found = scan(w, caches, jnp.array(first), 0, steps=steps, window=window, ring=False)
     return np.asarray(found[2]).T
 
 
-def ring(w: Tree, first: np.ndarray, steps: int, window: int) -> np.ndarray:
+def ring(w: Tree, first: np.ndarray, steps: int, window: int, sizes: Sizes = SIZES) -> np.ndarray:
     """One scan over caches with room for a window."""
-    caches = empty(len(first), window)
+    caches = empty(len(first), window, sizes)
     with jax.default_matmul_precision("highest"):
         found = scan(w, caches, jnp.array(first), 0, steps=steps, window=window, ring=True)
     return np.asarray(found[2]).T
@@ -145,9 +166,9 @@ def longer(cache: jax.Array, *, size: int) -> jax.Array:
     return jnp.pad(cache, ((0, 0), (0, 0), (0, size), (0, 0)))
 
 
-def bucketed(w: Tree, first: np.ndarray, steps: int, size: int) -> np.ndarray:
+def bucketed(w: Tree, first: np.ndarray, steps: int, size: int, sizes: Sizes = SIZES) -> np.ndarray:
     """A scan for each `size` positions, over caches that have as many as there are so far."""
-    caches, token, found = empty(len(first), size), jnp.array(first), []
+    caches, token, found = empty(len(first), size, sizes), jnp.array(first), []
     with jax.default_matmul_precision("highest"):
         for start in range(0, steps, size):
             if start:
@@ -159,10 +180,10 @@ def bucketed(w: Tree, first: np.ndarray, steps: int, size: int) -> np.ndarray:
     return np.concatenate([np.asarray(tokens) for tokens in found]).T
 
 
-@partial(jax.jit, static_argnames=("window",))
-def scores(w: Tree, text: jax.Array, window: int) -> jax.Array:
+@partial(jax.jit, static_argnames=("window", "sizes"))
+def scores(w: Tree, text: jax.Array, window: int, sizes: Sizes = SIZES) -> jax.Array:
     """What each word scores after a text `i32[T]`, found with padded caches."""
-    words = jnp.zeros((1, WORDS))
+    words = jnp.zeros((1, sizes.V))
 
     def body(carry: Tree, each: tuple[jax.Array, jax.Array]) -> tuple[Tree, None]:
         t, token = each
@@ -170,5 +191,5 @@ def scores(w: Tree, text: jax.Array, window: int) -> jax.Array:
 
     with jax.default_matmul_precision("highest"):
         steps = jnp.arange(len(text)), text
-        (_, found), _ = jax.lax.scan(body, (empty(1, len(text)), words), steps)
+        (_, found), _ = jax.lax.scan(body, (empty(1, len(text), sizes), words), steps)
     return found[0]

@@ -52,21 +52,40 @@ def cost(w: Weights, obs: Any, action: Any, alive: Any, g: Any) -> jax.Array:
     return (alive * nll * (g - g.mean(-1, keepdims=True))).sum()
 
 
-def whole(w: Weights, key: jax.Array, env: Any, start: Any, steps: int) -> tuple[Any, ...]:
+def returns(r: jax.Array, ahead: int) -> jax.Array:
+    """Of each step `r[T, carts]`: rewards of `ahead` steps from it on, discounted."""
+    steps = len(r)
+    if ahead <= STEPS_AHEAD:
+        padded = jnp.pad(r, ((0, ahead - 1), (0, 0)))
+        return sum(GAMMA**k * padded[k : k + steps] for k in range(ahead))
+
+    def back(after: jax.Array, now: jax.Array) -> tuple[jax.Array, jax.Array]:
+        after = now + GAMMA * after
+        return after, after
+
+    g = jax.lax.scan(back, jnp.zeros_like(r[0]), r, reverse=True)[1]
+    if ahead >= steps:
+        return g
+    return g - GAMMA**ahead * jnp.pad(g[ahead:], ((0, ahead), (0, 0)))
+
+
+def whole(
+    w: Weights, key: jax.Array, env: Any, start: Any, steps: int, ahead: int = STEPS_AHEAD
+) -> tuple[Any, ...]:
     """Play an episode, then learn: the loss, its gradient, the mean length of an episode."""
     _, (obs, action, r, alive) = jax.lax.scan(
         lambda carry, k: play(w, env, carry, k), start, jax.random.split(key, steps)
     )
-    padded = jnp.pad(r, ((0, STEPS_AHEAD - 1), (0, 0)))
-    g = sum(GAMMA**k * padded[k : k + steps] for k in range(STEPS_AHEAD))
-    loss, slope = jax.value_and_grad(cost)(w, obs, action, alive, g)
+    loss, slope = jax.value_and_grad(cost)(w, obs, action, alive, returns(r, ahead))
     return loss / r.size, jax.tree.map(lambda x: x / r.size, slope), r.sum() / r.shape[1]
 
 
-def interleaved(w: Weights, key: jax.Array, env: Any, start: Any, steps: int) -> tuple[Any, ...]:
+def interleaved(
+    w: Weights, key: jax.Array, env: Any, start: Any, steps: int, ahead: int = STEPS_AHEAD
+) -> tuple[Any, ...]:
     """The same, learning from each step as soon as its return is known."""
     carts = len(start[1])
-    shape = STEPS_AHEAD, carts
+    shape = ahead, carts
     recent = jnp.zeros((*shape, 4)), jnp.zeros(shape, jnp.int32), jnp.zeros(shape), jnp.zeros(shape)
     sums = jnp.zeros(()), jax.tree.map(jnp.zeros_like, w)
 
@@ -75,7 +94,7 @@ def interleaved(w: Weights, key: jax.Array, env: Any, start: Any, steps: int) ->
 
     def learn(sums: Any, recent: Any) -> Any:
         obs, action, r, alive = recent
-        g = sum(GAMMA**k * r[k] for k in range(STEPS_AHEAD))
+        g = sum(GAMMA**k * r[k] for k in range(ahead))
         found = jax.value_and_grad(cost)(w, obs[0], action[0], alive[0], g)
         return jax.tree.map(jnp.add, sums, found)  # steps that are not there are not alive
 
@@ -87,7 +106,7 @@ def interleaved(w: Weights, key: jax.Array, env: Any, start: Any, steps: int) ->
 
     keys = jax.random.split(key, steps)
     (_, recent, sums), got = jax.lax.scan(step, (start, recent, sums), keys)
-    for _ in range(STEPS_AHEAD - 1):
+    for _ in range(ahead - 1):
         recent = push(recent, jax.tree.map(lambda x: jnp.zeros_like(x[0]), recent))
         sums = learn(sums, recent)
     loss, slope = jax.tree.map(lambda x: x / (steps * carts), sums)

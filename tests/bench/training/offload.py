@@ -48,5 +48,6 @@ def in_bytes(name: str, ours: int, theirs: int) -> Row:
 
 def counted(program: Ready) -> RunResult:
     """A run of which bytes are counted."""
-    given = Given(bounds=program.bounds, inputs=as_sources(program.inputs), params={})
+    inputs, params = as_sources(program.inputs), as_sources(program.params)
+    given = Given(bounds=program.bounds, inputs=inputs, params=params)
     return run_given(program.loaded, given, Settings(account=True))
