@@ -75,11 +75,21 @@ class Body:
             if not self._is_local(read.member, read.slot) and self._forwarded_write(read) is None:
                 self._argument(self._cell(read), self._old_content_condition(read))
         for write in self.statement.writes:
-            if self._store(write).axes:
+            if self._store(write).axes and not self.stages.rows_alone:
                 self._argument(self._cell(write))
         for member in self.statement.members:
             if member not in self._owners:
                 self._member(member)
+        if self.stages.rows_alone:
+            return tuple(
+                context.KernelResult(
+                    cell=self._cell(w),
+                    text=access.written_rows(
+                        self._store(w), self.stages.point(w), self._row(w), self.frame
+                    ),
+                )
+                for w in self.statement.writes
+            )
         self._update([w.tensor for w in self._pending])
         return self._results()
 

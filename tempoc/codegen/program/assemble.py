@@ -26,6 +26,7 @@ from tempoc.codegen.program.module import module
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.joined_boxes import join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
@@ -111,13 +112,14 @@ def assemble(
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
-    device = _form_regions(steps, context, names, stages, separate if blocks else None)
-    emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
+    joined = join_boxes(steps, functions, context, stages, names, separate)
+    device = _form_regions(joined.tree, joined.context, names, stages, separate if blocks else None)
+    emitted = (*joined.functions, *(f for h in hosts.values() for f in h.kernels))
     program = replace(
         _program(stages),
         stores=(*stored, *(b for kernel in device.prints for b in rows[kernel])),
         externs=externs(functions_of, hosts_of),
-        kernels=(*kernels, *(r.kernel for r in device.emitted)),
+        kernels=(*joined.context.kernels.values(), *(r.kernel for r in device.emitted)),
         tree=device.tree,
     )
     verify_made(program)

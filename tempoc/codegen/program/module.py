@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.python_text import docstring, import_line
+from tempoc.codegen.kernels.joined_boxes import IN_ROWS, JOINED
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
@@ -51,7 +52,8 @@ def module(
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
-        "in_windows": in_windows(batch),
+        "in_windows": in_windows(batch), "in_rows": IN_ROWS,
+        "joined": JOINED,
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("at", "jax", "jnp", "lax"),
+    *("at", "clamped", "jax", "jnp", "joined", "lax"),
     *("complex_numbers", "first_fault", "first_wrong", "fourier_sums", "greatest_first"),
-    *("in_batches", "in_blocks", "in_windows", "integer_power", "linear_rows", "looped"),
-    *("looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),
+    *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "linear_rows"),
+    *("looped", "looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),
     *("random_gumbel", "random_key", "random_normal", "random_normal64", "random_of_few"),
     *("random_uniform", "random_uniform64", "selected_if", "squeezed", "taken_if", "threefry"),
     *("transposed_matmul", "unpacked", "updated", "with_row", "wrong_value"),
