@@ -93,6 +93,7 @@ def test_names_of_emitted_functions_are_reserved() -> None:
         "clamped",
         "in_rows",
         "joined",
+        "ring_row",
         "jax",
         "jnp",
         "lax",

@@ -15,7 +15,7 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class WrittenBox:
     """What is written of an array: in the slots ``at`` of its first axes, then spans.
 
     ``at`` are points along the dimensions of these axes, the same for all that is written. A span
@@ -28,7 +28,7 @@ class Box:
 
 def written_boxes(
     statement: Statement, f: KernelFunction, stages: Stages
-) -> Mapping[str, Box] | None:
+) -> Mapping[str, WrittenBox] | None:
     """The box of each tensor that a statement writes; ``None`` if it writes or does more."""
     single = statement.single or statement
     if f.checks or f.endings or f.lengths or f.windows or statement.turn is not None:
@@ -39,7 +39,7 @@ def written_boxes(
         return None
     if any(r.forwarded for r in single.reads):
         return None
-    boxes: dict[str, Box] = {}
+    boxes: dict[str, WrittenBox] = {}
     for write in single.writes:
         box = _box(statement, write, stages)
         if box is None or not stages.proves(statement, write.where):
@@ -48,7 +48,7 @@ def written_boxes(
     return boxes or None
 
 
-def _box(statement: Statement, write: Write, stages: Stages) -> Box | None:
+def _box(statement: Statement, write: Write, stages: Stages) -> WrittenBox | None:
     """The box of a write of a statement of one point, for all points of the statement."""
     store, vectors = stages.buffers[write.tensor], {v.dim: v for v in statement.vector}
     at: list[tuple[KernelAxis, ix.Expr]] = []
@@ -75,7 +75,7 @@ def _box(statement: Statement, write: Write, stages: Stages) -> Box | None:
             return None
         else:
             spans.append((entry, ix.ONE))
-    return Box(at=tuple(at), spans=tuple(spans)) if store.axes else None
+    return WrittenBox(at=tuple(at), spans=tuple(spans)) if store.axes else None
 
 
 def reads_of_others(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring
-from tempoc.codegen.kernels.boxes import Box
+from tempoc.codegen.kernels.boxes import WrittenBox
 from tempoc.codegen.kernels.kernel import KernelFunction, returned, signature, unpacked
 from tempoc.codegen.stores.access import KernelFrame, slot
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
@@ -34,7 +34,7 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import ExprPrinter
 from tempoc.symbolic.walk import symbols
 
-Given = Mapping[tuple[KernelCell, ix.Expr], str]
+ParameterNames = Mapping[tuple[KernelCell, ix.Expr], str]
 """The names of parameters: what cells hold, zeros where a condition does not hold."""
 
 IN_ROWS = '''\
@@ -78,7 +78,7 @@ class BoxKernel:
 
     condition: ix.Expr
     function: KernelFunction
-    boxes: Mapping[str, Box]
+    boxes: Mapping[str, WrittenBox]
 
 
 def joined_function(
@@ -148,7 +148,7 @@ def _arguments(
 
 
 def _collected(
-    parts: Sequence[BoxKernel], given: Given, lists: Mapping[KernelCell, str], names: Names
+    parts: Sequence[BoxKernel], given: ParameterNames, lists: Mapping[KernelCell, str], names: Names
 ) -> list[str]:
     """The lines that collect the boxes of all functions, those of each array in a list."""
     lines: list[str] = []

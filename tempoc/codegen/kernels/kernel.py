@@ -92,9 +92,8 @@ def function(
     texts = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
         texts.append(body.failure())
-    last = f"return {', '.join(texts)}" if stages.rows_alone else returned(texts)
     named = {local[m] for m in statement.members if is_source_name(m)}
-    lines = inlined([*out.lines, last], named, WIDTH - len(INDENT))
+    lines = inlined([*out.lines, returned(texts, stages.rows_alone)], named, WIDTH - len(INDENT))
     used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
@@ -129,9 +128,11 @@ def unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
     return [f"{', '.join(d for d, _ in named)} = {', '.join(text for _, text in named)}"]
 
 
-def returned(texts: list[str]) -> str:
-    """The line that returns the results of a kernel."""
-    return f"return ({texts[0]},)" if len(texts) == 1 else f"return {', '.join(texts) or '()'}"
+def returned(texts: list[str], bare: bool = False) -> str:
+    """The line that returns the results of a kernel; ``bare``: one alone is no tuple."""
+    if len(texts) == 1 and not bare:
+        return f"return ({texts[0]},)"
+    return f"return {', '.join(texts) or '()'}"
 
 
 def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:

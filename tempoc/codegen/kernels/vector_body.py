@@ -321,6 +321,9 @@ class VectorBody:
                 index.append(":")
                 left.append(axis.dim if axis else "")
                 continue
+            if axis.ring and k == store.order[0] and self._is_later(part.start):
+                name = f"ring_row({name}, {self.out.index(part.start)})"
+                continue
             index.append(slot(part.start, axis, self.frame))
         while index and index[-1] == ":":
             index.pop()
@@ -331,6 +334,10 @@ class VectorBody:
                 place = f", axis={left.index(dim)}" if left.index(dim) else ""
                 text = f"lax.dynamic_slice_in_dim({text}, {start}, {size}{place})"
         return text
+
+    def _is_later(self, step: Expr) -> bool:
+        """Whether a step is known only when the kernel runs, and is not negative."""
+        return not self.frame.is_static(step) and self.frame.proves(ix.compare(">=", step, ix.ZERO))
 
     def _range(self, axis: KernelAxis, shift: Expr) -> str:
         """The slots of an axis that the points access; ``:`` for all."""

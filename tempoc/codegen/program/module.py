@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
@@ -43,7 +43,7 @@ def module(
     functions: tuple[KernelFunction, ...],
     own: Mapping[ImportedFunction, str] = MappingProxyType({}),
     batch: int = MODEL.array_bytes,
-    regions: tuple[str, ...] = (),
+    regions: Sequence[str] = (),
 ) -> str:
     """The whole file, deterministic. ``own`` has the names of the user's functions.
 
@@ -53,7 +53,7 @@ def module(
     own_helpers = {
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
         "in_windows": in_windows(batch), "in_rows": IN_ROWS,
-        "joined": JOINED,
+        "joined": JOINED, "ring_row": prelude.RING_ROW,
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

@@ -16,7 +16,7 @@ from itertools import groupby
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import identifier
-from tempoc.codegen.kernels.boxes import Box, reads_of_others, written_boxes
+from tempoc.codegen.kernels.boxes import WrittenBox, reads_of_others, written_boxes
 from tempoc.codegen.kernels.joined_boxes import BoxKernel, joined_function
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.regions.context import ProgramContext
@@ -31,7 +31,7 @@ from tempoc.symbolic.walk import evaluate, symbols
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _GuardedStatement:
     """A statement of a loop's step that is executed under conditions."""
 
     static: ix.Expr
@@ -40,14 +40,14 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BoxCall:
     """A call of a kernel that writes boxes, its place among the steps, and its statement."""
 
     place: int
-    step: _Step
+    step: _GuardedStatement
     call: prog.Call
     statement: Statement
-    boxes: Mapping[str, Box]
+    boxes: Mapping[str, WrittenBox]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ class BoxJoiner:
 
     def steps(
         self, s: prog.ProgramStatement, static: ix.Expr = ix.TRUE, traced: ix.Expr = ix.TRUE
-    ) -> Iterator[_Step]:
+    ) -> Iterator[_GuardedStatement]:
         """The parts of a statement with the conditions of the guards around them."""
         match s:
             case prog.Sequence(items=items):
@@ -185,16 +185,16 @@ class BoxJoiner:
                     ix.conjunction(traced, *(part for part in parts if part not in fixed)),
                 )
             case _:
-                yield _Step(static, traced, s)
+                yield _GuardedStatement(static, traced, s)
 
     # ------------------------------------------------------------ groups
 
-    def group(self, steps: Sequence[_Step], place: int) -> tuple[_Part, ...]:
+    def group(self, steps: Sequence[_GuardedStatement], place: int) -> tuple[_BoxCall, ...]:
         """The calls from a step on that can be joined with it; empty unless they cover arrays."""
         first = self.part(steps[place], place)
         if first is None:
             return ()
-        parts, between = [first], list[_Step]()
+        parts, between = [first], list[_GuardedStatement]()
         for k, step in enumerate(steps[place + 1 :], place + 1):
             part = self.part(step, k)
             if part is None or not self.may_join(parts, part) or _are_ordered(between, step):
@@ -203,7 +203,7 @@ class BoxJoiner:
                 parts.append(part)
         return tuple(parts) if len(parts) > 1 and self.cover(parts) else ()
 
-    def part(self, step: _Step, place: int) -> _Part | None:
+    def part(self, step: _GuardedStatement, place: int) -> _BoxCall | None:
         """A step as a part of a joined call; ``None`` if it cannot be one."""
         call = step.statement
         if not isinstance(call, prog.Call) or call.needs or call.kernel not in self.of:
@@ -212,9 +212,9 @@ class BoxJoiner:
         boxes = written_boxes(statement, f, self.stages)
         if boxes is None or any(cell.when is not None for cell in call.results):
             return None
-        return _Part(place, step, call, statement, boxes)
+        return _BoxCall(place, step, call, statement, boxes)
 
-    def may_join(self, parts: Sequence[_Part], new: _Part) -> bool:
+    def may_join(self, parts: Sequence[_BoxCall], new: _BoxCall) -> bool:
         """Whether a part writes to arrays of others at the same point, and reads nothing of them.
 
         Then all may be given what the arrays held before.
@@ -239,7 +239,7 @@ class BoxJoiner:
             writes |= {w.tensor: w for w in (part.statement.single or part.statement).writes}
         return not reads_of_others(new.statement, boxes, writes, self.stages)
 
-    def cover(self, parts: Sequence[_Part]) -> bool:
+    def cover(self, parts: Sequence[_BoxCall]) -> bool:
         """Whether the boxes of each array cover it, for typical bounds."""
         values = typical_bounds(self.stages.graph.universe)
         written: dict[str, int] = {}
@@ -263,7 +263,7 @@ class BoxJoiner:
 
     # ------------------------------------------------------------ joined kernels
 
-    def joined_step(self, group: tuple[_Part, ...]) -> _Step:
+    def joined_step(self, group: tuple[_BoxCall, ...]) -> _GuardedStatement:
         """The call of the kernel that joins the boxes of a group."""
         known = tuple((part.call.kernel, part.step.static) for part in group)
         if known not in self.made:
@@ -282,9 +282,9 @@ class BoxJoiner:
             args=tuple(cells[a.cell, a.when] for a in f.arguments),
             results=tuple(cells[r.cell, ix.TRUE] for r in f.results),
         )
-        return _Step(ix.TRUE, group[0].step.traced, call)
+        return _GuardedStatement(ix.TRUE, group[0].step.traced, call)
 
-    def joined_kernel(self, group: tuple[_Part, ...]) -> KernelFunction:
+    def joined_kernel(self, group: tuple[_BoxCall, ...]) -> KernelFunction:
         """The kernel that joins the boxes of a group."""
         parts = [
             BoxKernel(
@@ -318,7 +318,7 @@ class BoxJoiner:
         return self.rows_of[kernel]
 
 
-def _are_ordered(between: Sequence[_Step], step: _Step) -> bool:
+def _are_ordered(between: Sequence[_GuardedStatement], step: _GuardedStatement) -> bool:
     """Whether a step has to stay behind one of others."""
     return any(
         not _exclude(other.traced, step.traced)
@@ -335,7 +335,7 @@ def _exclude(a: ix.Expr, b: ix.Expr) -> bool:
     return any(ix.negation(part) in conjuncts(b) for part in conjuncts(a))
 
 
-def _nested(steps: Sequence[_Step]) -> prog.ProgramStatement:
+def _nested(steps: Sequence[_GuardedStatement]) -> prog.ProgramStatement:
     """The steps one after the other, neighbours with the same conditions in one guard."""
     outer = (
         prog.Guard(condition=traced, body=body) if traced != ix.TRUE else body
@@ -345,7 +345,7 @@ def _nested(steps: Sequence[_Step]) -> prog.ProgramStatement:
     return _sequence([*outer])
 
 
-def _in_static_guards(steps: Sequence[_Step]) -> prog.ProgramStatement:
+def _in_static_guards(steps: Sequence[_GuardedStatement]) -> prog.ProgramStatement:
     parts = (
         prog.Guard(condition=static, body=body) if static != ix.TRUE else body
         for static, some in groupby(steps, key=lambda step: step.static)

@@ -40,7 +40,7 @@ class RingRotation(NamedTuple):
 
 RotatedAxes = Mapping[int, RingRotation]
 """The rotation of each rotated axis."""
-Place = tuple[str, int]
+OperandPlace = tuple[str, int]
 """An operand: its member and slot."""
 
 
@@ -51,8 +51,8 @@ class OrderFree:
     These are in order, and rotated along these axes to match windows.
     """
 
-    windows: frozenset[Place] = frozenset()
-    turned: Mapping[Place, RotatedAxes] = field(default_factory=dict)
+    windows: frozenset[OperandPlace] = frozenset()
+    turned: Mapping[OperandPlace, RotatedAxes] = field(default_factory=dict)
 
 
 class _OrderRequired(Exception):
@@ -89,12 +89,14 @@ def order_free_operands(statement: Statement, stages: Stages) -> OrderFree:
 
 
 def _require_small(
-    turned: Mapping[Place, RotatedAxes], windows: Mapping[Place, RotatedAxes], stages: Stages
+    turned: Mapping[OperandPlace, RotatedAxes],
+    windows: Mapping[OperandPlace, RotatedAxes],
+    stages: Stages,
 ) -> None:
     """Raise ``_OrderRequired`` for windows that are not much larger than what is turned."""
     values = typical_bounds(stages.graph.universe)
 
-    def elements(places: Iterable[Place]) -> int:
+    def elements(places: Iterable[OperandPlace]) -> int:
         total = 0
         for member, slot in places:
             node = stages.graph.nodes[member]
@@ -130,8 +132,8 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
 
 
 def _propagate(
-    operands: Mapping[Place, RotatedAxes], statement: Statement, stages: Stages
-) -> dict[Place, RotatedAxes]:
+    operands: Mapping[OperandPlace, RotatedAxes], statement: Statement, stages: Stages
+) -> dict[OperandPlace, RotatedAxes]:
     """Propagate rotated axes through the members: the operands that have to be rotated for that.
 
     Raises ``_OrderRequired``.
@@ -139,7 +141,7 @@ def _propagate(
     graph = stages.graph
     chosen = computing_branches(graph, statement.members)
     values: dict[tuple[str, int], RotatedAxes] = {}
-    turned: dict[Place, RotatedAxes] = {}
+    turned: dict[OperandPlace, RotatedAxes] = {}
     for member in statement.members:
         node = graph.nodes[member]
         given: list[RotatedAxes] = []
@@ -190,8 +192,10 @@ def _result_axes(
             spelled = _common_rotations(given, types, [tuple(map(ord, term)) for term in terms])
             if spelled is None or any(len({*term}) < len(term) for term in terms):
                 return None
-            kept = {result.index(chr(k)): t for k, t in spelled.axes.items() if chr(k) in result}
-            return replace(spelled, axes=kept)
+            remaining_axes = {
+                result.index(chr(k)): t for k, t in spelled.axes.items() if chr(k) in result
+            }
+            return replace(spelled, axes=remaining_axes)
         case MatMul():
             return _product(given, types)
         case _:
