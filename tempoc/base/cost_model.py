@@ -118,6 +118,8 @@ class CostModel:
     """From this width on, copying windows costs more than computing the masked scores."""
     shared_points: int = 64
     """The least number of points in a block of shared windows, as far as memory allows."""
+    turned_share: int = 4
+    """Windows of a ring keep their order if they are so many times what else would be turned."""
 
     # ---------------------------------------------------------------- loops on the device
 

@@ -90,6 +90,10 @@ def test_names_of_emitted_functions_are_reserved() -> None:
     assert functions <= {*PREAMBLE}
     assert {*PREAMBLE} - functions <= {
         "at",
+        "clamped",
+        "in_rows",
+        "joined",
+        "ring_row",
         "jax",
         "jnp",
         "lax",

@@ -22,6 +22,12 @@ def clamped(array, steps, axis):
     return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
 
 
+def ring_row(ring, step):
+    """The row of a step in a ring; as no step is negative, XLA need not look for that."""
+    slot = lax.rem(step, jnp.int32(ring.shape[0]))
+    return lax.dynamic_index_in_dim(ring, slot, 0, False, allow_negative_indices=False)
+
+
 def left_places(at, left, d_rows, *, I):
     """09_edit_distance.rt:12: input left[m]: i32
     09_edit_distance.rt:15: d[i, 0] = i
@@ -63,8 +69,8 @@ def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
     d_skewed_rows, d_skewed_rows2 = jax.vmap(point)(
         jnp.arange(I, dtype=jnp.int32), left_places,
         lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I),
-        clamped(d_rows[lax.rem(diagonal-2, 2)], -1, 0),
-        clamped(d_rows[lax.rem(diagonal-1, 2)], -1, 0), d_rows[lax.rem(diagonal-1, 2)],
+        clamped(ring_row(d_rows, diagonal-2), -1, 0), clamped(ring_row(d_rows, diagonal-1), -1, 0),
+        ring_row(d_rows, diagonal-1),
     )
     d_skewed2_2 = lax.dynamic_update_slice(d_skewed2, d_skewed_rows[None, :], (diagonal, 0))
     d_rows2 = lax.dynamic_update_slice(d_rows, d_skewed_rows2[None, :], (lax.rem(diagonal, 2), 0))

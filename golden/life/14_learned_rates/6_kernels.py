@@ -80,7 +80,8 @@ def updated(array, part, start):
     axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
     rest = [s for k, s in enumerate(start) if k not in axes]
     array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
-    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+    new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
+    return lax.expand_dims(new, axes)
 
 
 def start_0_w_default(at, random_seed):

@@ -89,15 +89,15 @@ def function(
     write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)
     results = body.run()
-    returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
+    texts = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
-        returned.append(body.failure())
+        texts.append(body.failure())
     named = {local[m] for m in statement.members if is_source_name(m)}
-    lines = inlined([*out.lines, _return(returned)], named, WIDTH - len(INDENT))
+    lines = inlined([*out.lines, returned(texts, stages.rows_alone)], named, WIDTH - len(INDENT))
     used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
-    lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
+    lines = [*unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
     spans = (s for m in statement.members for s in stages.graph.nodes[m].spans)
     equations = equation_lines(spans, stages.graph.name)
@@ -120,7 +120,7 @@ def function(
     )
 
 
-def _unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
+def unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
     """``b, t = at[0], at[1]`` for the coordinates that the body names."""
     named = [(variable(d), f"at[{k}]") for k, d in enumerate(dims) if variable(d) in used]
     if not named:
@@ -128,8 +128,11 @@ def _unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
     return [f"{', '.join(d for d, _ in named)} = {', '.join(text for _, text in named)}"]
 
 
-def _return(texts: list[str]) -> str:
-    return f"return ({texts[0]},)" if len(texts) == 1 else f"return {', '.join(texts) or '()'}"
+def returned(texts: list[str], bare: bool = False) -> str:
+    """The line that returns the results of a kernel; ``bare``: one alone is no tuple."""
+    if len(texts) == 1 and not bare:
+        return f"return ({texts[0]},)"
+    return f"return {', '.join(texts) or '()'}"
 
 
 def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:

@@ -75,11 +75,21 @@ class Body:
             if not self._is_local(read.member, read.slot) and self._forwarded_write(read) is None:
                 self._argument(self._cell(read), self._old_content_condition(read))
         for write in self.statement.writes:
-            if self._store(write).axes:
+            if self._store(write).axes and not self.stages.rows_alone:
                 self._argument(self._cell(write))
         for member in self.statement.members:
             if member not in self._owners:
                 self._member(member)
+        if self.stages.rows_alone:
+            return tuple(
+                context.KernelResult(
+                    cell=self._cell(w),
+                    text=access.written_rows(
+                        self._store(w), self.stages.point(w), self._row(w), self.frame
+                    ),
+                )
+                for w in self.statement.writes
+            )
         self._update([w.tensor for w in self._pending])
         return self._results()
 
@@ -110,7 +120,7 @@ class Body:
 
     def _emit(self, name: str, node: Node) -> None:
         """Emit the operator of a member."""
-        args = tuple(self._raw_operand(name, slot) for slot in range(len(node.inputs)))
+        args = tuple(self._matching_operand(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
         if (
@@ -232,6 +242,20 @@ class Body:
     def _operand(self, member: str, slot: int) -> EmittedValue:
         return self.out.first(self._raw_operand(member, slot))
 
+    def _matching_operand(self, member: str, slot: int) -> EmittedValue:
+        """An operand, rotated as the windows of rings with which it is combined."""
+        value = self._raw_operand(member, slot)
+        axes = self._unordered.turned.get((member, slot), {})
+        if not axes:
+            return value
+        value = self.out.first(value)
+        padded = [axes[k].size if k in axes else e for k, e in enumerate(value.padded)]
+        value = self.out.align(value, tuple(padded))
+        for k, turn in axes.items():
+            rolled = f"jnp.roll({value.text}, {self.out.index(turn.first)}, {k})"
+            value = replace(value, text=self.out.bind(f"{value.text}_turned", rolled))
+        return replace(value, constant=None)
+
     def _raw_operand(self, member: str, slot: int) -> EmittedValue:
         """An operand, of which valid elements may not come first (``EmittedValue.valid``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
@@ -326,7 +350,7 @@ class Body:
         if axes and hint == self.stages.local_name(read.tensor):
             hint = "_".join([hint, *axes])
         name = self._contents(read)
-        turned = (read.member, read.slot) in self._unordered
+        turned = (read.member, read.slot) in self._unordered.windows
         array = access.read(name, store, at, self.frame, hint, turned=turned)
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]

@@ -41,11 +41,15 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True)
 class _RowStart:
-    """Where rows start along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
+    """Where rows start along an axis; ``single``: they lack the axis; ``whole``: they fill it.
+
+    ``moving``: it depends on the point.
+    """
 
     start: str
     whole: bool
     single: bool = False
+    moving: bool = False
 
 
 class VectorBody:
@@ -171,7 +175,9 @@ class VectorBody:
         single = replace(self.single, writes=tuple(writes))
         others = (s for s in self.stages.statements.statements if s.name != single.name)
         statements = replace(self.stages.statements, tensors=tensors, statements=(*others, single))
-        return single, replace(self.stages, statements=statements, buffers=buffers)
+        return single, replace(
+            self.stages, statements=statements, buffers=buffers, rows_alone=False
+        )
 
     # ------------------------------------------------------------ all points
 
@@ -315,6 +321,9 @@ class VectorBody:
                 index.append(":")
                 left.append(axis.dim if axis else "")
                 continue
+            if axis.ring and k == store.order[0] and self._is_later(part.start):
+                name = f"ring_row({name}, {self.out.index(part.start)})"
+                continue
             index.append(slot(part.start, axis, self.frame))
         while index and index[-1] == ":":
             index.pop()
@@ -325,6 +334,10 @@ class VectorBody:
                 place = f", axis={left.index(dim)}" if left.index(dim) else ""
                 text = f"lax.dynamic_slice_in_dim({text}, {start}, {size}{place})"
         return text
+
+    def _is_later(self, step: Expr) -> bool:
+        """Whether a step is known only when the kernel runs, and is not negative."""
+        return not self.frame.is_static(step) and self.frame.proves(ix.compare(">=", step, ix.ZERO))
 
     def _range(self, axis: KernelAxis, shift: Expr) -> str:
         """The slots of an axis that the points access; ``:`` for all."""
@@ -364,11 +377,15 @@ class VectorBody:
         if inner.where == ix.TRUE and all(p.whole for p in places):
             self._latest[cell] = text
             return KernelResult(cell=cell, text=text)
-        old = self._old_contents(cell)
+        if self.stages.rows_alone:
+            order = tuple(k for k in order if k >= len(places) or not places[k].moving)
         lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
         last = max((n for n, k in enumerate(order) if k < len(places)), default=-1)
         lead = lead[: last + 1]
         rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
+        if self.stages.rows_alone:
+            return KernelResult(cell=cell, text=rows)
+        old = self._old_contents(cell)
         zero = [self._index_literal("0")] * len(home.store.shape)
         starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
@@ -398,9 +415,8 @@ class VectorBody:
             if axis.dim not in self.vector:
                 moving = any(d in symbols(entry) for d in self.statement.domain.dims)
                 start = slot(entry, axis, self.frame)
-                return _RowStart(
-                    start if moving else self._index_literal(start), whole=False, single=True
-                )
+                text = start if moving else self._index_literal(start)
+                return _RowStart(text, whole=False, single=True, moving=moving)
             at = shift(write, axis.dim, self.stages)
         elif axis.dim not in self.vector:
             return _RowStart(self._index_literal("0"), whole=True)

@@ -26,6 +26,7 @@ from tempoc.codegen.program.module import module
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.joined_boxes import join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
@@ -93,13 +94,13 @@ def assemble(
     computing = [s for s in statements.statements if s not in calling]
     functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
-    kernels = [_kernel(s, functions[s.name], stages) for s in computing]
-    kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
+    every = [(s, functions[s.name]) for s in computing]
+    every += [(s, f) for s in calling for f in hosts[s.name].kernels]
     stored = (*interface.stores(stages), *(t for h in hosts.values() for t in h.stores))
     rows = {functions[s.name].name: stores for s, stores in _row_stores(computing, graph)}
     context = ProgramContext(
         stores={s.name: s for s in (*stored, *(b for bs in rows.values() for b in bs))},
-        kernels={k.name: k for k in kernels},
+        kernels={f.name: _kernel(s, f, stages) for s, f in every},
         bounds=_constants(graph.universe),
         x64=stages.x64,
         narrow={f.name: reads for f, reads in _narrow(functions, computing)},
@@ -111,21 +112,21 @@ def assemble(
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
-    device = _form_regions(steps, context, names, stages, separate if blocks else None)
-    emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
+    joined = join_boxes(steps, functions, context, stages, names, separate)
+    device = _form_regions(joined.tree, joined.context, names, stages, separate if blocks else None)
     program = replace(
         _program(stages),
         stores=(*stored, *(b for kernel in device.prints for b in rows[kernel])),
         externs=externs(functions_of, hosts_of),
-        kernels=(*kernels, *(r.kernel for r in device.emitted)),
+        kernels=(*joined.context.kernels.values(), *(r.kernel for r in device.emitted)),
         tree=device.tree,
     )
     verify_made(program)
     batches = {s.name: point_bytes(s, stages) for s in computing if s.vector}
-    texts = tuple(r.text for r in device.emitted)
+    emitted = (*joined.functions, *(f for h in hosts.values() for f in h.kernels))
     return EmittedProgram(
         program=program,
-        kernels=module(graph.name, emitted, functions_of, batch, texts),
+        kernels=module(graph.name, emitted, functions_of, batch, [r.text for r in device.emitted]),
         batches={name: size for name, size in batches.items() if size is not None},
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,

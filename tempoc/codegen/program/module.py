@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.python_text import docstring, import_line
+from tempoc.codegen.kernels.joined_boxes import IN_ROWS, JOINED
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
@@ -42,7 +43,7 @@ def module(
     functions: tuple[KernelFunction, ...],
     own: Mapping[ImportedFunction, str] = MappingProxyType({}),
     batch: int = MODEL.array_bytes,
-    regions: tuple[str, ...] = (),
+    regions: Sequence[str] = (),
 ) -> str:
     """The whole file, deterministic. ``own`` has the names of the user's functions.
 
@@ -51,7 +52,8 @@ def module(
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
-        "in_windows": in_windows(batch),
+        "in_windows": in_windows(batch), "in_rows": IN_ROWS,
+        "joined": JOINED, "ring_row": prelude.RING_ROW,
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

@@ -3,5 +3,5 @@
 In: a part of the tree in which the host has nothing to do. Out: a function with its kernels inlined
 in `lax` loops, and the statement that calls it.
 
-May import, of its package: kernels, text
+May import, of its package: kernels, stores, text
 """

@@ -38,9 +38,18 @@ def updated(array, part, start):
     axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
     rest = [s for k, s in enumerate(start) if k not in axes]
     array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
-    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+    new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
+    return lax.expand_dims(new, axes)
 '''
 """Stands in front of kernels that update arrays of which an axis may have length 1."""
+
+RING_ROW = '''\
+def ring_row(ring, step):
+    """The row of a step in a ring; as no step is negative, XLA need not look for that."""
+    slot = lax.rem(step, jnp.int32(ring.shape[0]))
+    return lax.dynamic_index_in_dim(ring, slot, 0, False, allow_negative_indices=False)
+'''
+"""Stands in front of kernels that read rows of rings at several distances."""
 
 CLAMPED = '''\
 def clamped(array, steps, axis):

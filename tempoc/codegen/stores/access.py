@@ -269,6 +269,22 @@ def write(
     return f"jnp.where({frame.out.index(where)}, {text}, {array})"
 
 
+def written_rows(
+    store: KernelBuffer, at: Mapping[str, ix.Expr], row: str, frame: KernelFrame
+) -> str:
+    """What a write of ``row`` at the point ``at`` changes of an array.
+
+    It has no axes along which the point varies, and one of length 1 where it does not.
+    """
+    fixed = [k for k, axis in enumerate(store.axes) if frame.is_static(at[axis.dim])]
+    lead = [
+        "None" if k in fixed else ":" for k in store.order if k in fixed or k >= len(store.axes)
+    ]
+    while lead and lead[-1] == ":":
+        lead.pop()
+    return f"{row}[{', '.join(lead)}]" if lead else row
+
+
 def _atom(text: str) -> str:
     """The text in brackets unless it is a name, a number or a call."""
     return text if re.fullmatch(r"\w+(\([^()]*\))?", text) else f"({text})"

@@ -4,13 +4,21 @@ A ring of ``w`` rows holds the last ``w`` steps, rotated by some number of rows.
 would copy it at each step. A kernel that only reduces over the rows, or combines them with windows
 of the same rotation (the weights of keys with their values), may read them in storage order. While
 there are fewer than ``w`` rows they are in order, at the front.
+
+What is in order and much smaller than the windows with which it is combined, such as a filter or a
+bias for each distance, is rotated instead: ``jnp.matmul(jnp.roll(w, t - 63), h)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.context import Stages
+from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -19,11 +27,32 @@ from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.branches import computing_branches
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import evaluate
 
-RingRotation = tuple[ix.Expr, ix.Expr, ix.Expr]
-"""The rows of a ring: first, end, capacity. Equal triples have the same rotation."""
+
+class RingRotation(NamedTuple):
+    """The rows of a ring, and its capacity. Equal ones have the same rotation."""
+
+    first: ix.Expr
+    end: ix.Expr
+    size: ix.Expr
+
+
 RotatedAxes = Mapping[int, RingRotation]
 """The rotation of each rotated axis."""
+OperandPlace = tuple[str, int]
+"""An operand: its member and slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFree:
+    """Operands, by member and slot: ``windows`` in storage order, and ``turned`` ones.
+
+    These are in order, and rotated along these axes to match windows.
+    """
+
+    windows: frozenset[OperandPlace] = frozenset()
+    turned: Mapping[OperandPlace, RotatedAxes] = field(default_factory=dict)
 
 
 class _OrderRequired(Exception):
@@ -34,8 +63,8 @@ class _OrderRequired(Exception):
         self.turns = turns
 
 
-def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
-    """The operands, by member and slot, that are windows readable in storage order.
+def order_free_operands(statement: Statement, stages: Stages) -> OrderFree:
+    """The operands that are windows readable in storage order, and what is rotated for that.
 
     A fixpoint: a window that some consumer needs in order is removed, then the rest is tried again.
     """
@@ -46,8 +75,9 @@ def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple
     }
     while windows:
         try:
-            _propagate(windows, statement, stages)
-            break
+            turned = _propagate(windows, statement, stages)
+            _require_small(turned, windows, stages)
+            return OrderFree(frozenset(windows), turned)
         except _OrderRequired as error:
             remaining = {
                 place: axes
@@ -55,7 +85,31 @@ def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple
                 if not any(t in error.turns for t in axes.values())
             }
             windows = remaining
-    return frozenset(windows)
+    return OrderFree()
+
+
+def _require_small(
+    turned: Mapping[OperandPlace, RotatedAxes],
+    windows: Mapping[OperandPlace, RotatedAxes],
+    stages: Stages,
+) -> None:
+    """Raise ``_OrderRequired`` for windows that are not much larger than what is turned."""
+    values = typical_bounds(stages.graph.universe)
+
+    def elements(places: Iterable[OperandPlace]) -> int:
+        total = 0
+        for member, slot in places:
+            node = stages.graph.nodes[member]
+            shape = operand_types(stages.graph, node)[slot].shape
+            sizes = (stages.size_space.upper_bound(e, node.domain) for e in shape)
+            total += math.prod(evaluate(e, values) for e in sizes)
+        return total
+
+    for turn in dict.fromkeys(t for axes in turned.values() for t in axes.values()):
+        less = elements(place for place, axes in turned.items() if turn in axes.values())
+        more = elements(place for place, axes in windows.items() if turn in axes.values())
+        if less * MODEL.turned_share > more:
+            raise _OrderRequired((turn,))
 
 
 def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
@@ -72,18 +126,22 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
             full = ix.compare("==", ix.sub(entry.hi, entry.lo), axis.size)
             if entry.step != 1 or not stages.proves(statement, ix.disjunction(first, full)):
                 return {}
-            turns[place] = (entry.lo, entry.hi, axis.size)
+            turns[place] = RingRotation(entry.lo, entry.hi, axis.size)
         place += 1
     return turns
 
 
 def _propagate(
-    operands: Mapping[tuple[str, int], RotatedAxes], statement: Statement, stages: Stages
-) -> None:
-    """Propagate rotated axes through the members. Raises ``_OrderRequired``."""
+    operands: Mapping[OperandPlace, RotatedAxes], statement: Statement, stages: Stages
+) -> dict[OperandPlace, RotatedAxes]:
+    """Propagate rotated axes through the members: the operands that have to be rotated for that.
+
+    Raises ``_OrderRequired``.
+    """
     graph = stages.graph
     chosen = computing_branches(graph, statement.members)
     values: dict[tuple[str, int], RotatedAxes] = {}
+    turned: dict[OperandPlace, RotatedAxes] = {}
     for member in statement.members:
         node = graph.nodes[member]
         given: list[RotatedAxes] = []
@@ -98,41 +156,53 @@ def _propagate(
         every = tuple(t for axes in given for t in axes.values())
         if result is None or member in chosen or len(node.types) != 1:
             raise _OrderRequired(every)
-        values[member, 0] = result
+        values[member, 0] = result.axes
+        turned |= {(member, slot): axes for slot, axes in result.turned.items()}
     for write in statement.writes:
         if axes := values.get((write.member, write.out)):
             raise _OrderRequired(tuple(axes.values()))
+    return turned
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """The rotated axes of a result, or by letter, and the axes to be rotated of operands."""
+
+    axes: RotatedAxes
+    turned: Mapping[int, RotatedAxes] = field(default_factory=dict)
 
 
 def _result_axes(
     op: Op, given: Sequence[RotatedAxes], types: Sequence[TensorType]
-) -> RotatedAxes | None:
+) -> _Turns | None:
     """The rotated axes of an operator's result; ``None`` if it needs some in order."""
     match op:
         case _ if op.elementwise:
             ndim = max(t.ndim for t in types)
             letters = [tuple(range(ndim - t.ndim, ndim)) for t in types]
-            shared = _common_rotations(given, types, letters)
-            return None if shared is None else dict(shared)
+            return _common_rotations(given, types, letters)
         case Reduction():
             (axes,), (type_,) = given, types
             gone = op.axes if op.axes is not None else tuple(range(type_.ndim))
             away = {a % type_.ndim for a in gone}
             left = [k for k in range(type_.ndim) if op.keepdims or k not in away]
-            return {left.index(k): t for k, t in axes.items() if k not in away}
+            return _Turns({left.index(k): t for k, t in axes.items() if k not in away})
         case Einsum():
             terms, result = op.letters(tuple(t.ndim for t in types))
             spelled = _common_rotations(given, types, [tuple(map(ord, term)) for term in terms])
             if spelled is None or any(len({*term}) < len(term) for term in terms):
                 return None
-            return {result.index(chr(k)): t for k, t in spelled.items() if chr(k) in result}
+            remaining_axes = {
+                result.index(chr(k)): t for k, t in spelled.axes.items() if chr(k) in result
+            }
+            return replace(spelled, axes=remaining_axes)
         case MatMul():
             return _product(given, types)
         case _:
             return None
 
 
-def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> RotatedAxes | None:
+def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> _Turns | None:
     """The rotated axes of a product of vectors and matrices; ``None`` for batched ones."""
     a, b = types
     if a.ndim > 2 or b.ndim > 2:
@@ -143,22 +213,29 @@ def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> Rotat
     if turns is None:
         return None
     result = [*letters[0][:-1], *letters[1][1:]]
-    return {result.index(k): t for k, t in turns.items() if k != inner}
+    return replace(turns, axes={result.index(k): t for k, t in turns.axes.items() if k != inner})
 
 
 def _common_rotations(
     given: Sequence[RotatedAxes], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
-) -> dict[int, RingRotation] | None:
-    """The rotations of the axes that operands share; ``None`` if they differ between operands.
+) -> _Turns | None:
+    """The rotations of the axes that operands share; ``None`` if there are several for one.
 
-    ``letters`` are the names of each operand's axes. An axis of extent 1 broadcasts.
+    ``letters`` are the names of each operand's axes. An axis of extent 1 broadcasts. Operands that
+    are in order where others are rotated are turned.
     """
-    turns: dict[int, RingRotation | None] = {}
-    for axes, type_, names in zip(given, types, letters, strict=True):
-        for k, name in enumerate(names):
-            if type_.shape[k] == ix.ONE:
-                continue
-            turn = axes.get(k)
-            if turns.setdefault(name, turn) != turn:
+    turns: dict[int, RingRotation] = {}
+    for axes, names in zip(given, letters, strict=True):
+        for k, turn in axes.items():
+            if turns.setdefault(names[k], turn) != turn:
                 return None
-    return {name: turn for name, turn in turns.items() if turn is not None}
+    turned: dict[int, RotatedAxes] = {}
+    for slot, (axes, type_, names) in enumerate(zip(given, types, letters, strict=True)):
+        missing = {
+            k: turns[name]
+            for k, name in enumerate(names)
+            if name in turns and k not in axes and type_.shape[k] != ix.ONE
+        }
+        if missing:
+            turned[slot] = missing
+    return _Turns(turns, turned)

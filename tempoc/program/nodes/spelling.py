@@ -5,19 +5,19 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("at", "jax", "jnp", "lax"),
+    *("at", "clamped", "jax", "jnp", "joined", "lax"),
     *("complex_numbers", "first_fault", "first_wrong", "fourier_sums", "greatest_first"),
-    *("in_batches", "in_blocks", "in_windows", "integer_power", "linear_rows", "looped"),
-    *("looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),
+    *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "linear_rows"),
+    *("looped", "looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),
     *("random_gumbel", "random_key", "random_normal", "random_normal64", "random_of_few"),
-    *("random_uniform", "random_uniform64", "selected_if", "squeezed", "taken_if", "threefry"),
-    *("transposed_matmul", "unpacked", "updated", "with_row", "wrong_value"),
+    *("random_uniform", "random_uniform64", "ring_row", "selected_if", "squeezed", "taken_if"),
+    *("threefry", "transposed_matmul", "unpacked", "updated", "with_row", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
 _BUILTINS = (
     *("dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "next"),
-    *("range", "reversed", "slice", "sum", "tuple", "zip"),
+    *("range", "reversed", "slice", "sorted", "sum", "tuple", "zip"),
     *("__builtins__", "__debug__"),
 )
 _UNFIT = frozenset(n.rstrip("_") for n in (*keyword.kwlist, *PREAMBLE, *_REGIONS, *_BUILTINS))
