@@ -10,7 +10,9 @@
 Only the points of a box can be vectorized (``sdg/statements/vectorized.py``): a mask, a diagonal or
 a band, written as a condition, would be computed point by point. So a node gets all points of a box
 if it can be computed there: its operands exist, its sizes are no less than 0, and no recurrence
-goes through it, which could then wait for itself. What is computed at the new points is never used.
+goes through it, which could then wait for itself, but one that an outer loop carries whatever its
+points are: all of a training step reads the weights of earlier steps. What is computed at the new
+points is never used.
 
 Where points lie within a constant distance of a line, a box has many times as many of them: it is
 then made only of what is cheap at a point. Where a recurrence goes through the merge, a union of
@@ -20,7 +22,7 @@ dimensions (``split.py``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
@@ -32,12 +34,13 @@ from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.passes.analysis.uncarried_cycles import uncarried_cycles
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.box_union import with_boxes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, operand_types, users
+from tempoc.sdg.graph.query import OperandUse, components, operand_types, users
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
@@ -59,13 +62,7 @@ class Predication(GraphPass):
         if graph.universe.lengths:
             return graph
         extension = _Extension.of(graph, space)
-        for name in reversed([n for part in components(graph) for n in part]):
-            node = graph.nodes[name]
-            if isinstance(node.op, Merge):
-                if _selects_obliquely(node, space):
-                    extension.try_box(node, node.domain)
-            elif _is_oblique(node.domain, space) and name not in extension.boxes:
-                extension.try_box(node, _hull(node.domain, space))
+        extension.try_all()
         for name in extension.boxes:
             if isinstance(graph.nodes[name].op, Merge):
                 message = "which equation holds is selected at each point, all of them are computed"
@@ -94,8 +91,8 @@ def _selects_obliquely(merge: Node, space: Space) -> bool:
 
 
 def _hull(domain: Domain, space: Space) -> Domain:
-    """The smallest box around a domain."""
-    ends: list[ix.Expr] = []
+    """The smallest box around a domain; none for bounds for which the domain has no point."""
+    ends: list[ix.Expr] = [space.project(domain, ()).where]
     for dim in domain.dims:
         at = ix.Sym(dim)
         ends.append(ix.compare(">=", at, space.lower_bound(at, domain)))
@@ -111,19 +108,28 @@ class _Extension:
     graph: Graph
     space: Space
     fixed: set[str]
-    merges: dict[str, list[str]]
+    users: Mapping[str, Sequence[OperandUse]]
     boxes: dict[str, Domain] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph, space: Space) -> _Extension:
         """Nothing is extended; nodes of cycles and branches of ``cond`` never will be."""
-        fixed = {n for part in components(graph) if len(part) > 1 for n in part}
-        fixed |= {n.name for n in graph.nodes.values() if n.name in n.sources}
-        merges = {
-            name: [u.reader for u in uses if isinstance(graph.nodes[u.reader].op, Merge)]
-            for name, uses in users(graph).items()
-        }
-        return cls(graph=graph, space=space, fixed=fixed | {*enclosing_conds(graph)}, merges=merges)
+        fixed = uncarried_cycles(graph)
+        fixed |= {*enclosing_conds(graph)}
+        return cls(graph=graph, space=space, fixed=fixed, users=users(graph))
+
+    def try_all(self) -> None:
+        """Extend what can be, consumers first; again as long as merges that others wait for follow."""
+        names = [n for part in reversed(components(self.graph)) for n in reversed(part)]
+        before = -1
+        while before < len(self.boxes):
+            before = len(self.boxes)
+            for node in (self.graph.nodes[n] for n in names if n not in self.boxes):
+                if isinstance(node.op, Merge):
+                    if _selects_obliquely(node, self.space):
+                        self.try_box(node, node.domain)
+                elif _is_oblique(node.domain, self.space) and self.is_useful(node):
+                    self.try_box(node, _hull(node.domain, self.space))
 
     def try_box(self, node: Node, box: Domain) -> None:
         """Extend a node and what it needs to a box, or nothing."""
@@ -131,10 +137,18 @@ class _Extension:
         if not self._extend(node, box) or not self._merges_follow(boxes):
             self.boxes = boxes
 
+    def is_useful(self, node: Node) -> bool:
+        """Whether no consumer stays with the points of a node."""
+        readers = (self.graph.nodes[u.reader] for u in self.users[node.name])
+        return not any(r.domain == node.domain and r.name not in self.boxes for r in readers)
+
     def _merges_follow(self, before: dict[str, Domain]) -> bool:
         """Whether every merge of what has been extended becomes a selection as well."""
         new = [n for n in self.boxes if n not in before]
-        return all(m in self.boxes for n in new for m in self.merges[n])
+        readers = {u.reader for n in new for u in self.users[n]}
+        return all(
+            name in self.boxes for name in readers if isinstance(self.graph.nodes[name].op, Merge)
+        )
 
     def _extend(self, node: Node, box: Domain) -> bool:
         """Whether a node can be computed in a box; it and its sources are then extended."""
