@@ -31,7 +31,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge, Select
 from tempoc.ops.control.externs import ExternCall
-from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.analysis.uncarried_cycles import uncarried_cycles
@@ -44,6 +44,7 @@ from tempoc.sdg.graph.query import OperandUse, components, operand_types, users
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
+from tempoc.sdg.statements.certain_order import entry_bounds
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
@@ -109,17 +110,21 @@ class _Extension:
     space: Space
     fixed: set[str]
     users: Mapping[str, Sequence[OperandUse]]
+    component: Mapping[str, int]
     boxes: dict[str, Domain] = field(default_factory=dict)
+    ops: dict[str, Op] = field(default_factory=dict)
+    entries: dict[OperandUse, tuple[ix.Entry, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph, space: Space) -> _Extension:
         """Nothing is extended; nodes of cycles and branches of ``cond`` never will be."""
         fixed = uncarried_cycles(graph)
         fixed |= {*enclosing_conds(graph)}
-        return cls(graph=graph, space=space, fixed=fixed, users=users(graph))
+        part_of = {name: k for k, part in enumerate(components(graph)) for name in part}
+        return cls(graph=graph, space=space, fixed=fixed, users=users(graph), component=part_of)
 
     def try_all(self) -> None:
-        """Extend what can be, consumers first; again as long as merges that others wait for follow."""
+        """Extend what can be, consumers first; again while merges that others wait for follow."""
         names = [n for part in reversed(components(self.graph)) for n in reversed(part)]
         before = -1
         while before < len(self.boxes):
@@ -158,11 +163,13 @@ class _Extension:
         if not contained or not self._allowed(node, box):
             return False
         self.boxes[node.name] = box
-        return all(self._readable(node, edge, box) for edge in node.inputs)
+        return all(self._readable(node, slot, box) for slot in range(len(node.inputs)))
 
-    def _readable(self, node: Node, edge: Edge, box: Domain) -> bool:
+    def _readable(self, node: Node, slot: int, box: Domain) -> bool:
+        edge = node.inputs[slot]
         source = self.graph.nodes[edge.source]
         domain = self.boxes.get(source.name, source.domain)
+        self.entries.pop(OperandUse(node.name, slot), None)
         guarded = edge.guard != ix.TRUE and not isinstance(node.op, Merge)
         slices = [e for e in edge.entries if isinstance(e, ix.Slice)]
         lengths = (ix.compare(">=", e.hi, e.lo) for e in slices)
@@ -170,9 +177,38 @@ class _Extension:
             return False
         if self.space.outside(box, edge.entries, domain) is None:
             return True
-        dims = source.domain.dims
-        same_point = is_identity(edge, self.graph) and {*dims} <= {*box.dims}
-        return same_point and self._extend(source, self.space.project(box, dims))
+        dims, boxes = source.domain.dims, dict(self.boxes)
+        if is_identity(edge, self.graph) and {*dims} <= {*box.dims}:
+            if self._extend(source, self.space.project(box, dims)):
+                return True
+            self.boxes = boxes
+        return not isinstance(node.op, Merge) and self._kept_inside(node, slot, box)
+
+    def _kept_inside(self, node: Node, slot: int, box: Domain) -> bool:
+        """Whether a read can be limited to the points of its source, which is then noted.
+
+        Within a recurrence it must not go to another step than before.
+        """
+        edge, space = node.inputs[slot], self.space
+        source = self.graph.nodes[edge.source]
+        domain = self.boxes.get(source.name, source.domain)
+        entries: list[ix.Entry] = []
+        for dim, entry in zip(domain.dims, edge.entries, strict=True):
+            if isinstance(entry, ix.Expr):
+                first, last = (
+                    bound(ix.Sym(dim), domain) for bound in (space.lower_bound, space.upper_bound)
+                )
+                entry = _limited(entry, first, last, box, space)
+            entries.append(entry)
+        if space.outside(box, tuple(entries), domain) is not None:
+            return False
+        if self.component[node.name] == self.component[source.name]:
+            here = [ix.Sym(d) for d in node.domain.dims]
+            pairs = zip(edge.entries, entries, strict=True)
+            if any(entry_bounds(a, at) != entry_bounds(b, at) for a, b in pairs for at in here):
+                return False
+        self.entries[OperandUse(node.name, slot)] = tuple(entries)
+        return True
 
     def _allowed(self, node: Node, box: Domain) -> bool:
         """Whether a node may be computed at points at which nobody needs it."""
@@ -184,10 +220,15 @@ class _Extension:
             return same and all(is_identity(e, graph) for e in node.inputs)
         if not op.computed or not op.pure or op.checks:
             return False
+        types = operand_types(graph, node)
         extents = [ix.compare(">=", e, ix.ZERO) for t in node.types for e in t.shape]
-        within = op.within(operand_types(graph, node))
-        if not all(space.implies(box, e) for e in (*extents, *within)):
+        if not all(space.implies(box, e) for e in extents):
             return False
+        self.ops[node.name] = op
+        if not all(space.implies(box, e) for e in op.within(types)):
+            self.ops[node.name] = op = op.kept_inside(types)
+            if not all(space.implies(box, e) for e in op.within(types)):
+                return False
         return _is_cheap(node) or not _is_thin(node.domain, space)
 
     # ------------------------------------------------------------ the new graph
@@ -196,7 +237,13 @@ class _Extension:
         """The graph with the boxes, and selections in place of merges."""
         replacements: dict[str, Sequence[Node]] = {}
         for name, box in self.boxes.items():
-            node = replace(self.graph.nodes[name], domain=box)
+            node = self.graph.nodes[name]
+            inputs = tuple(
+                replace(e, entries=self.entries.get(OperandUse(name, slot), e.entries))
+                for slot, e in enumerate(node.inputs)
+            )
+            op = self.ops.get(name, node.op)
+            node = replace(node, op=op, domain=box, inputs=inputs)
             replacements[name] = (node,)
             if isinstance(node.op, Merge):
                 selection = self._selection(node)
@@ -218,6 +265,15 @@ class _Extension:
             except OperandError:
                 return None
         return builder.finish(value) if isinstance(value, Node) else None
+
+
+def _limited(entry: ix.Expr, first: ix.Expr, last: ix.Expr, box: Domain, space: Space) -> ix.Expr:
+    """The entry, from `first` to `last` at all points of a box."""
+    if not space.implies(box, ix.compare(">=", entry, first)):
+        entry = ix.maximum(entry, first)
+    if not space.implies(box, ix.compare("<=", entry, last)):
+        entry = ix.minimum(entry, last)
+    return entry
 
 
 def _is_cheap(node: Node) -> bool:

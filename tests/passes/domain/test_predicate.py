@@ -59,10 +59,22 @@ output t = %t[0:N, 0:M]
 : [i, j] f32
 output s = %s[0:N, 0:M]
 """,
-}
-LEFT = {
     "a neighbour that is not everywhere": """%a = matmul %q, %k : [i, j] f32
 %s.0 = exp %a[i, j-1] : [i, j | j > i] f32
+%s.1 = copy %none : [i, j | j <= i] f32
+%s = merge{targets=((i, j), (i, j))} %s.0 when j > i, %s.1 when j <= i : [i, j] f32
+output s = %s[0:N, 0:M]
+""",
+    "a position that is not everywhere": """%w = input{dtype=f32, shape=(N,)} : [] f32[N]
+%s.0 = getitem{entries=(i-j,)} %w : [i, j | j <= i] f32
+%s.1 = copy %none : [i, j | j > i] f32
+%s = merge{targets=((i, j), (i, j))} %s.0 when j <= i, %s.1 when j > i : [i, j] f32
+output s = %s[0:N, 0:M]
+""",
+}
+LEFT = {
+    "a neighbour of a slice": """%a = matmul %q, %k : [i, j] f32
+%s.0 = sum %a[i, 0:j-i] : [i, j | j > i] f32
 %s.1 = copy %none : [i, j | j <= i] f32
 %s = merge{targets=((i, j), (i, j))} %s.0 when j > i, %s.1 when j <= i : [i, j] f32
 output s = %s[0:N, 0:M]
