@@ -20,7 +20,7 @@ from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _CyclicRead:
     """A read, and how far its source lies from the reader along each dimension of both."""
 
     reader: str
@@ -47,7 +47,7 @@ def uncarried_cycles(graph: Graph) -> set[str]:
 
 
 def _uncarried(
-    graph: Graph, names: Sequence[str], reads: Sequence[_Read], done: tuple[str, ...]
+    graph: Graph, names: Sequence[str], reads: Sequence[_CyclicRead], done: tuple[str, ...]
 ) -> Iterator[str]:
     for members, inside in edges_in_cycles(names, reads, lambda r: (r.reader, r.source)):
         for dim in graph.nodes[members[0]].domain.dims:
@@ -60,7 +60,7 @@ def _uncarried(
             yield from members
 
 
-def _within(reads: Sequence[_Read], dim: str) -> list[_Read] | None:
+def _within(reads: Sequence[_CyclicRead], dim: str) -> list[_CyclicRead] | None:
     """The reads that a loop over a dimension, up or down, does not carry; `None`: it is illegal."""
     spans = [r.distances[dim] for r in reads]
     if all(most is not None and most <= 0 for _, most in spans):
@@ -70,7 +70,7 @@ def _within(reads: Sequence[_Read], dim: str) -> list[_Read] | None:
     return None
 
 
-def _reads(graph: Graph, nodes: Sequence[Node]) -> list[_Read]:
+def _reads(graph: Graph, nodes: Sequence[Node]) -> list[_CyclicRead]:
     """The reads of some nodes among each other."""
     names = {n.name for n in nodes}
     reads = []
@@ -79,5 +79,5 @@ def _reads(graph: Graph, nodes: Sequence[Node]) -> list[_Read]:
             if edge.source in names:
                 entries = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
                 at = {d: entry_bounds(e, ix.Sym(d)) for d, e in entries if d in node.domain.dims}
-                reads.append(_Read(node.name, edge.source, at))
+                reads.append(_CyclicRead(node.name, edge.source, at))
     return reads
