@@ -114,6 +114,7 @@ class _Extension:
     boxes: dict[str, Domain] = field(default_factory=dict)
     ops: dict[str, Op] = field(default_factory=dict)
     entries: dict[OperandUse, tuple[ix.Entry, ...]] = field(default_factory=dict)
+    failed: set[tuple[str, Domain]] = field(default_factory=set)
 
     @classmethod
     def of(cls, graph: Graph, space: Space) -> _Extension:
@@ -139,6 +140,7 @@ class _Extension:
     def try_box(self, node: Node, box: Domain) -> None:
         """Extend a node and what it needs to a box, or nothing."""
         boxes = dict(self.boxes)
+        self.failed.clear()
         if not self._extend(node, box) or not self._merges_follow(boxes):
             self.boxes = boxes
 
@@ -159,11 +161,16 @@ class _Extension:
         """Whether a node can be computed in a box; it and its sources are then extended."""
         if node.name in self.boxes:
             return self.space.contains(self.boxes[node.name], box)
-        contained = self.space.contains(box, node.domain) or isinstance(node.op, Merge)
-        if not contained or not self._allowed(node, box):
+        if (node.name, box) in self.failed:  # else each of its consumers would try it again
             return False
-        self.boxes[node.name] = box
-        return all(self._readable(node, slot, box) for slot in range(len(node.inputs)))
+        contained = self.space.contains(box, node.domain) or isinstance(node.op, Merge)
+        extended = contained and self._allowed(node, box)
+        if extended:
+            self.boxes[node.name] = box
+            extended = all(self._readable(node, slot, box) for slot in range(len(node.inputs)))
+        if not extended:
+            self.failed.add((node.name, box))
+        return extended
 
     def _readable(self, node: Node, slot: int, box: Domain) -> bool:
         edge = node.inputs[slot]
