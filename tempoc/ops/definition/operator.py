@@ -251,6 +251,13 @@ class Op(metaclass=_OpMeta):
         """
         return ()
 
+    def kept_inside(self, args: tuple[TensorType, ...]) -> Op:
+        """The same operator, with points that are within its operands' axes wherever it can.
+
+        Where `within` holds it computes the same.
+        """
+        return self
+
     @property
     def checks(self) -> bool:
         """Whether emitted code checks operands when the program runs."""

@@ -21,16 +21,25 @@ RULES = Rules()
 
 @RULES.of(SpatialIndex)
 def getitem(op: SpatialIndex, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
-    """First the gathered axis, then points and slices, each with zeros around it."""
+    """First the gathered axis, then points and slices, each with zeros around it.
+
+    Points that several steps read, such as `t - s`, are added up by position instead.
+    """
     x, (g,) = args[0], cots
     if op.gathers:
         g = _ungathered(op, c, args, g)
-    points = [k for k, e in enumerate(op.entries) if isinstance(e, ix.Expr)]
-    g = c.expand(g, points)
+    added: set[int] = set()
+    for axis, e in enumerate(op.entries):
+        if isinstance(e, ix.Expr) and _is_shared(e):
+            added.add(axis)
+            adds = ScatterAdd(axis=axis, n=x.shape[axis], sure=True)
+            g = c.op(adds, g, c.op(IndexValue(expr=e)))
+        elif isinstance(e, ix.Expr):
+            g = c.expand(g, [axis])
     widths: list[tuple[ix.Expr, ix.Expr]] = [(ix.ZERO, ix.ZERO)] * x.type.ndim
     for axis, e in enumerate(op.entries):
         n = x.shape[axis]
-        if isinstance(e, ix.Expr):
+        if isinstance(e, ix.Expr) and axis not in added:
             widths[axis] = (e, ix.sub(ix.sub(n, e), ix.ONE))
         elif isinstance(e, tuple):
             start, count, step = e
@@ -43,6 +52,13 @@ def getitem(op: SpatialIndex, c: Calculus, args: Terms, results: Terms, cots: Te
     if any(pair != (ix.ZERO, ix.ZERO) for pair in widths):
         g = c.op(Pad(widths=tuple(widths)), g)
     return (c.fit(g, x), None)[: len(args)]
+
+
+def _is_shared(e: ix.Expr) -> bool:
+    """Whether a point is not one number plus one dimension or bound, so that steps may share it."""
+    if isinstance(e, ix.IndexSum):
+        return len(e.terms) > 1 or not isinstance(e.terms[0][1], ix.Sym)
+    return not isinstance(e, ix.Sym | ix.Const)
 
 
 def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:

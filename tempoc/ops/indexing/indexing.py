@@ -191,6 +191,14 @@ class SpatialIndex(Op):
         axes = zip(self.entries, args[0].shape, strict=True)
         return tuple(_inside(e, n) for e, n in axes if e != "tensor" and e != (ix.ZERO, n, 1))
 
+    def kept_inside(self, args: tuple[TensorType, ...]) -> SpatialIndex:
+        """Points go from the first element to the last."""
+        entries = tuple(
+            ix.minimum(ix.maximum(e, ix.ZERO), ix.sub(n, ix.ONE)) if isinstance(e, ix.Expr) else e
+            for e, n in zip(self.entries, args[0].shape, strict=True)
+        )
+        return replace(self, entries=entries)
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         keys: list[object] = []

@@ -10,7 +10,9 @@
 Only the points of a box can be vectorized (``sdg/statements/vectorized.py``): a mask, a diagonal or
 a band, written as a condition, would be computed point by point. So a node gets all points of a box
 if it can be computed there: its operands exist, its sizes are no less than 0, and no recurrence
-goes through it, which could then wait for itself. What is computed at the new points is never used.
+goes through it, which could then wait for itself, but one that an outer loop carries whatever its
+points are: all of a training step reads the weights of earlier steps. What is computed at the new
+points is never used.
 
 Where points lie within a constant distance of a line, a box has many times as many of them: it is
 then made only of what is cheap at a point. Where a recurrence goes through the merge, a union of
@@ -20,7 +22,7 @@ dimensions (``split.py``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
@@ -29,18 +31,20 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge, Select
 from tempoc.ops.control.externs import ExternCall
-from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.passes.analysis.uncarried_cycles import uncarried_cycles
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.box_union import with_boxes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, operand_types, users
+from tempoc.sdg.graph.query import OperandUse, components, operand_types, users
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
+from tempoc.sdg.statements.certain_order import entry_bounds
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
@@ -59,13 +63,7 @@ class Predication(GraphPass):
         if graph.universe.lengths:
             return graph
         extension = _Extension.of(graph, space)
-        for name in reversed([n for part in components(graph) for n in part]):
-            node = graph.nodes[name]
-            if isinstance(node.op, Merge):
-                if _selects_obliquely(node, space):
-                    extension.try_box(node, node.domain)
-            elif _is_oblique(node.domain, space) and name not in extension.boxes:
-                extension.try_box(node, _hull(node.domain, space))
+        extension.try_all()
         for name in extension.boxes:
             if isinstance(graph.nodes[name].op, Merge):
                 message = "which equation holds is selected at each point, all of them are computed"
@@ -94,8 +92,8 @@ def _selects_obliquely(merge: Node, space: Space) -> bool:
 
 
 def _hull(domain: Domain, space: Space) -> Domain:
-    """The smallest box around a domain."""
-    ends: list[ix.Expr] = []
+    """The smallest box around a domain; none for bounds for which the domain has no point."""
+    ends: list[ix.Expr] = [space.project(domain, ()).where]
     for dim in domain.dims:
         at = ix.Sym(dim)
         ends.append(ix.compare(">=", at, space.lower_bound(at, domain)))
@@ -111,44 +109,74 @@ class _Extension:
     graph: Graph
     space: Space
     fixed: set[str]
-    merges: dict[str, list[str]]
+    users: Mapping[str, Sequence[OperandUse]]
+    component: Mapping[str, int]
     boxes: dict[str, Domain] = field(default_factory=dict)
+    ops: dict[str, Op] = field(default_factory=dict)
+    entries: dict[OperandUse, tuple[ix.Entry, ...]] = field(default_factory=dict)
+    failed: set[tuple[str, Domain]] = field(default_factory=set)
 
     @classmethod
     def of(cls, graph: Graph, space: Space) -> _Extension:
         """Nothing is extended; nodes of cycles and branches of ``cond`` never will be."""
-        fixed = {n for part in components(graph) if len(part) > 1 for n in part}
-        fixed |= {n.name for n in graph.nodes.values() if n.name in n.sources}
-        merges = {
-            name: [u.reader for u in uses if isinstance(graph.nodes[u.reader].op, Merge)]
-            for name, uses in users(graph).items()
-        }
-        return cls(graph=graph, space=space, fixed=fixed | {*enclosing_conds(graph)}, merges=merges)
+        fixed = uncarried_cycles(graph)
+        fixed |= {*enclosing_conds(graph)}
+        part_of = {name: k for k, part in enumerate(components(graph)) for name in part}
+        return cls(graph=graph, space=space, fixed=fixed, users=users(graph), component=part_of)
+
+    def try_all(self) -> None:
+        """Extend what can be, consumers first; again while merges that others wait for follow."""
+        names = [n for part in reversed(components(self.graph)) for n in reversed(part)]
+        before = -1
+        while before < len(self.boxes):
+            before = len(self.boxes)
+            for node in (self.graph.nodes[n] for n in names if n not in self.boxes):
+                if isinstance(node.op, Merge):
+                    if _selects_obliquely(node, self.space):
+                        self.try_box(node, node.domain)
+                elif _is_oblique(node.domain, self.space) and self.is_useful(node):
+                    self.try_box(node, _hull(node.domain, self.space))
 
     def try_box(self, node: Node, box: Domain) -> None:
         """Extend a node and what it needs to a box, or nothing."""
         boxes = dict(self.boxes)
+        self.failed.clear()
         if not self._extend(node, box) or not self._merges_follow(boxes):
             self.boxes = boxes
+
+    def is_useful(self, node: Node) -> bool:
+        """Whether no consumer stays with the points of a node."""
+        readers = (self.graph.nodes[u.reader] for u in self.users[node.name])
+        return not any(r.domain == node.domain and r.name not in self.boxes for r in readers)
 
     def _merges_follow(self, before: dict[str, Domain]) -> bool:
         """Whether every merge of what has been extended becomes a selection as well."""
         new = [n for n in self.boxes if n not in before]
-        return all(m in self.boxes for n in new for m in self.merges[n])
+        readers = {u.reader for n in new for u in self.users[n]}
+        return all(
+            name in self.boxes for name in readers if isinstance(self.graph.nodes[name].op, Merge)
+        )
 
     def _extend(self, node: Node, box: Domain) -> bool:
         """Whether a node can be computed in a box; it and its sources are then extended."""
         if node.name in self.boxes:
             return self.space.contains(self.boxes[node.name], box)
-        contained = self.space.contains(box, node.domain) or isinstance(node.op, Merge)
-        if not contained or not self._allowed(node, box):
+        if (node.name, box) in self.failed:  # else each of its consumers would try it again
             return False
-        self.boxes[node.name] = box
-        return all(self._readable(node, edge, box) for edge in node.inputs)
+        contained = self.space.contains(box, node.domain) or isinstance(node.op, Merge)
+        extended = contained and self._allowed(node, box)
+        if extended:
+            self.boxes[node.name] = box
+            extended = all(self._readable(node, slot, box) for slot in range(len(node.inputs)))
+        if not extended:
+            self.failed.add((node.name, box))
+        return extended
 
-    def _readable(self, node: Node, edge: Edge, box: Domain) -> bool:
+    def _readable(self, node: Node, slot: int, box: Domain) -> bool:
+        edge = node.inputs[slot]
         source = self.graph.nodes[edge.source]
         domain = self.boxes.get(source.name, source.domain)
+        self.entries.pop(OperandUse(node.name, slot), None)
         guarded = edge.guard != ix.TRUE and not isinstance(node.op, Merge)
         slices = [e for e in edge.entries if isinstance(e, ix.Slice)]
         lengths = (ix.compare(">=", e.hi, e.lo) for e in slices)
@@ -156,9 +184,38 @@ class _Extension:
             return False
         if self.space.outside(box, edge.entries, domain) is None:
             return True
-        dims = source.domain.dims
-        same_point = is_identity(edge, self.graph) and {*dims} <= {*box.dims}
-        return same_point and self._extend(source, self.space.project(box, dims))
+        dims, boxes = source.domain.dims, dict(self.boxes)
+        if is_identity(edge, self.graph) and {*dims} <= {*box.dims}:
+            if self._extend(source, self.space.project(box, dims)):
+                return True
+            self.boxes = boxes
+        return not isinstance(node.op, Merge) and self._kept_inside(node, slot, box)
+
+    def _kept_inside(self, node: Node, slot: int, box: Domain) -> bool:
+        """Whether a read can be limited to the points of its source, which is then noted.
+
+        Within a recurrence it must not go to another step than before.
+        """
+        edge, space = node.inputs[slot], self.space
+        source = self.graph.nodes[edge.source]
+        domain = self.boxes.get(source.name, source.domain)
+        entries: list[ix.Entry] = []
+        for dim, entry in zip(domain.dims, edge.entries, strict=True):
+            if isinstance(entry, ix.Expr):
+                first, last = (
+                    bound(ix.Sym(dim), domain) for bound in (space.lower_bound, space.upper_bound)
+                )
+                entry = _limited(entry, first, last, box, space)
+            entries.append(entry)
+        if space.outside(box, tuple(entries), domain) is not None:
+            return False
+        if self.component[node.name] == self.component[source.name]:
+            here = [ix.Sym(d) for d in node.domain.dims]
+            pairs = zip(edge.entries, entries, strict=True)
+            if any(entry_bounds(a, at) != entry_bounds(b, at) for a, b in pairs for at in here):
+                return False
+        self.entries[OperandUse(node.name, slot)] = tuple(entries)
+        return True
 
     def _allowed(self, node: Node, box: Domain) -> bool:
         """Whether a node may be computed at points at which nobody needs it."""
@@ -170,10 +227,15 @@ class _Extension:
             return same and all(is_identity(e, graph) for e in node.inputs)
         if not op.computed or not op.pure or op.checks:
             return False
+        types = operand_types(graph, node)
         extents = [ix.compare(">=", e, ix.ZERO) for t in node.types for e in t.shape]
-        within = op.within(operand_types(graph, node))
-        if not all(space.implies(box, e) for e in (*extents, *within)):
+        if not all(space.implies(box, e) for e in extents):
             return False
+        self.ops[node.name] = op
+        if not all(space.implies(box, e) for e in op.within(types)):
+            self.ops[node.name] = op = op.kept_inside(types)
+            if not all(space.implies(box, e) for e in op.within(types)):
+                return False
         return _is_cheap(node) or not _is_thin(node.domain, space)
 
     # ------------------------------------------------------------ the new graph
@@ -182,7 +244,13 @@ class _Extension:
         """The graph with the boxes, and selections in place of merges."""
         replacements: dict[str, Sequence[Node]] = {}
         for name, box in self.boxes.items():
-            node = replace(self.graph.nodes[name], domain=box)
+            node = self.graph.nodes[name]
+            inputs = tuple(
+                replace(e, entries=self.entries.get(OperandUse(name, slot), e.entries))
+                for slot, e in enumerate(node.inputs)
+            )
+            op = self.ops.get(name, node.op)
+            node = replace(node, op=op, domain=box, inputs=inputs)
             replacements[name] = (node,)
             if isinstance(node.op, Merge):
                 selection = self._selection(node)
@@ -204,6 +272,15 @@ class _Extension:
             except OperandError:
                 return None
         return builder.finish(value) if isinstance(value, Node) else None
+
+
+def _limited(entry: ix.Expr, first: ix.Expr, last: ix.Expr, box: Domain, space: Space) -> ix.Expr:
+    """The entry, from `first` to `last` at all points of a box."""
+    if not space.implies(box, ix.compare(">=", entry, first)):
+        entry = ix.maximum(entry, first)
+    if not space.implies(box, ix.compare("<=", entry, last)):
+        entry = ix.minimum(entry, last)
+    return entry
 
 
 def _is_cheap(node: Node) -> bool:

@@ -20,7 +20,7 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Universe
 
-_DistanceRange = tuple[int | None, int | None]
+DistanceRange = tuple[int | None, int | None]
 """The least and the largest value; `None`: unknown."""
 
 
@@ -80,7 +80,7 @@ def _unsatisfied(
     return None
 
 
-def _distance(need: _EntryDependence, here: ix.Expr, there: ix.Expr) -> _DistanceRange:
+def _distance(need: _EntryDependence, here: ix.Expr, there: ix.Expr) -> DistanceRange:
     """The dependence distance: bounds on the writer's coordinate `there` minus the reader's."""
     step = there.divisor if isinstance(there, ix.FloorDiv) else 1
     fine = there.arg if isinstance(there, ix.FloorDiv) else there
@@ -91,11 +91,11 @@ def _distance(need: _EntryDependence, here: ix.Expr, there: ix.Expr) -> _Distanc
         if by is None or by != limit:
             continue
         if step == 1:
-            least, most = _entry_bounds(read, here)
+            least, most = entry_bounds(read, here)
             return least if least is None else least - by, most if most is None else most - by
         if isinstance(here, ix.FloorDiv) and here.divisor == step:
             # floor(d / c) <= floor((y + d) / c) - floor(y / c) <= ceil(d / c)
-            least, most = _entry_bounds(read, here.arg)
+            least, most = entry_bounds(read, here.arg)
             low = None if least is None else (least - by) // step
             return low, None if most is None else -((by - most) // step)
         if not isinstance(read, ix.Slice):
@@ -103,11 +103,11 @@ def _distance(need: _EntryDependence, here: ix.Expr, there: ix.Expr) -> _Distanc
     return None, None
 
 
-def _entry_bounds(entry: ix.Entry, here: ix.Expr) -> _DistanceRange:
-    """Bounds on an entry relative to the reader's coordinate ``here``."""
+def entry_bounds(entry: ix.Entry, here: ix.Expr) -> DistanceRange:
+    """The least and the largest value of an entry minus the reader's coordinate ``here``."""
     if isinstance(entry, ix.Slice):
-        most = _entry_bounds(entry.hi, here)[1]
-        return _entry_bounds(entry.lo, here)[0], None if most is None else most - 1
+        most = entry_bounds(entry.hi, here)[1]
+        return entry_bounds(entry.lo, here)[0], None if most is None else most - 1
     return _lower_bound(entry, here), _upper_bound(entry, here)
 
 

@@ -59,10 +59,22 @@ output t = %t[0:N, 0:M]
 : [i, j] f32
 output s = %s[0:N, 0:M]
 """,
-}
-LEFT = {
     "a neighbour that is not everywhere": """%a = matmul %q, %k : [i, j] f32
 %s.0 = exp %a[i, j-1] : [i, j | j > i] f32
+%s.1 = copy %none : [i, j | j <= i] f32
+%s = merge{targets=((i, j), (i, j))} %s.0 when j > i, %s.1 when j <= i : [i, j] f32
+output s = %s[0:N, 0:M]
+""",
+    "a position that is not everywhere": """%w = input{dtype=f32, shape=(N,)} : [] f32[N]
+%s.0 = getitem{entries=(i-j,)} %w : [i, j | j <= i] f32
+%s.1 = copy %none : [i, j | j > i] f32
+%s = merge{targets=((i, j), (i, j))} %s.0 when j <= i, %s.1 when j > i : [i, j] f32
+output s = %s[0:N, 0:M]
+""",
+}
+LEFT = {
+    "a neighbour of a slice": """%a = matmul %q, %k : [i, j] f32
+%s.0 = sum %a[i, 0:j-i] : [i, j | j > i] f32
 %s.1 = copy %none : [i, j | j <= i] f32
 %s = merge{targets=((i, j), (i, j))} %s.0 when j > i, %s.1 when j <= i : [i, j] f32
 output s = %s[0:N, 0:M]
@@ -191,3 +203,40 @@ def test_boxes_of_a_recurrence_are_computed_at_once(name: str) -> None:
 def test_what_is_no_union_of_boxes_stays(name: str) -> None:
     before = graph_of(PLATE.format(rim=SLANTED[name]))
     assert predicated(before) == before
+
+
+TRAINED = """
+dim i < I
+dim b < N
+dim c < M = N
+input x[b]: f32[3]
+param w0: f32[3]
+w[0] = w0
+u = x * w
+score[i, b, c] = {score}
+total[i] = mean(({total})[b = 0:N])
+w[i+1] = w - 0.1 * grad(total, w)
+output total
+"""
+STEPS = {
+    "a diagonal that is read": (
+        "u[i, b] @ u[i, c]",
+        "logsumexp(score[i, b, 0:M]) - score[i, b, b]",
+    ),
+    "a mask": ("u[i, b] @ u[i, c] if c <= b else -9.0", "logsumexp(score[i, b, 0:M])"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_points_of_a_step_of_an_outer_recurrence_are_computed_at_once(name: str) -> None:
+    """The weights of the step before are all that a step waits for."""
+    score, total = STEPS[name]
+    after = predicated(graph_of(TRAINED.format(score=score, total=total)))
+    vectorized = Vectorize().run(after, PassContext(Space(after.universe)))
+    loops = {
+        d
+        for n in vectorized.nodes.values()
+        if is_computed(n)
+        for d in {*n.domain.dims} - {*n.vector}
+    }
+    assert loops == {"i"}

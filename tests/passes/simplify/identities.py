@@ -22,6 +22,8 @@ dim t < T
 %one = literal{value=1.0, dtype=f32} : [] f32
 %two = literal{value=2.0, dtype=f32} : [] f32
 %three = literal{value=3.0, dtype=f32} : [] f32
+%four = literal{value=4.0, dtype=f32} : [] f32
+%back = literal{value=-2.0, dtype=f32} : [] f32
 %eight = literal{value=8.0, dtype=f32} : [] f32
 %less = literal{value=-1.0, dtype=f32} : [] f32
 %most = literal{value=inf, dtype=f32} : [] f32
@@ -207,7 +209,9 @@ EXACT = {
 
 ROUNDED = {
     "x ** 2 = x * x": """%a = power %x, %two : [t] f32[2, 3]
-%b = power %x, %three : [t] f32[2, 3]""",
+%b = power %x, %three : [t] f32[2, 3]
+%p4 = power %x, %four : [t] f32[2, 3]
+%p5 = power %x, %back : [t] f32[2, 3]""",
     "1 / sqrt(x) = rsqrt(x)": """%n = exp %x : [t] f32[2, 3]
 %n2 = sqrt %n : [t] f32[2, 3]
 %a = div %one, %n2 : [t] f32[2, 3]""",

@@ -158,7 +158,11 @@ NUMBERS = (
 
 ROUNDED = (
     *_rounded(
-        "x ** 2 = x * x", "x ** 2 = x * x", "x ** 3 = x * x * x", "x ** -1 = 1.0 / x if float"
+        # `pow` takes as long as twenty products.
+        "x ** 2 = x * x", "x ** 2 = x * x", "x ** 3 = x * x * x", "x ** 4 = x * x * (x * x)",
+        "x ** 5 = x * x * (x * x) * x", "x ** 6 = x * x * x * (x * x * x)",
+        "x ** 8 = x * x * (x * x) * (x * x * (x * x))", "x ** -1 = 1.0 / x if float",
+        "x ** -2 = 1.0 / x * (1.0 / x) if float",
     ),
     *_wide("1 / sqrt(x) = rsqrt(x)", alone=True),
     *_wide(
