@@ -9,6 +9,7 @@ from tempoc.program.nodes.tuning import RunTuning
 RUN_TUNING = RunTuning(
     store_sizes=MODEL.store_sizes,
     store_grain=MODEL.store_grain,
+    rounded_bytes=MODEL.rounded_bytes,
     first_steps=MODEL.first_steps,
     step_factor=MODEL.step_factor,
     call_ms=MODEL.call_ms,

@@ -76,7 +76,9 @@ def straight_call(
     if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
     expressions = (
-        node.point if isinstance(node, prog.Call) else (*map(ix.Sym, node.point), *node.lengths)
+        node.point
+        if isinstance(node, prog.Call)
+        else (*map(ix.Sym, node.point), *node.lengths, *node.counts)
     )
     point = tuple(evaluate(e, bounds) for e in expressions)
     made = [layouts[name] for name in operands if name not in given]
