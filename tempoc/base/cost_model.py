@@ -166,6 +166,8 @@ class CostModel:
     rounded_bytes: int = 1 << 20
     """What it may take to round sizes up, whatever a run takes: a process takes a hundred times as
     much."""
+    rounded_part: int = 8
+    """The part of all bytes that it may take: so much longer is a step that reads all of them."""
     first_steps: int = 64
     """Steps of the first call of a loop, whose time is unknown."""
     step_factor: int = 64

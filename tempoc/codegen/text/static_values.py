@@ -34,13 +34,13 @@ def static_values(
     ``bounds`` maps variables of the text to the bounds that they are. A bound that stands alone
     somewhere makes expressions of such bounds superfluous.
     """
-    reader = _Reader(bounds, callees or {})
+    reader = _BoundReader(bounds, callees or {})
     values = dict.fromkeys(reader.values(ast.parse(text)))
     alone = {e.name for e in values if isinstance(e, ix.Sym)}
     return tuple(e for e in values if isinstance(e, ix.Sym) or not {*symbols(e)} <= alone)
 
 
-class _Reader:
+class _BoundReader:
     def __init__(self, bounds: Mapping[str, str], callees: Callees) -> None:
         self.bounds = bounds
         self.callees = callees

@@ -49,7 +49,7 @@ def group_of(need: prog.CapacityNeed) -> CapacityGroup:
 def buckets(full: int, least: int, tuning: RunTuning, *, sure: bool) -> tuple[int, ...]:
     """The sizes in increasing order, up to `full`. `sure`: the run is certain to need `full`.
 
-    All but the last are ``least`` times a power of two, or multiples of one of these.
+    All but that are ``least`` times a power of two, or multiples of one of these.
     """
     if not sure:
         sizes = [least]
@@ -66,11 +66,14 @@ def buckets(full: int, least: int, tuning: RunTuning, *, sure: bool) -> tuple[in
 def rounded(full: int, more: int, tuning: RunTuning) -> int:
     """The final size for so many slots: the next of a ladder with at most ``more`` slots more.
 
-    The coarsest ladder has the powers of two from the grain on, others have one, two and four steps
-    from each power to the next. The last one has eight, and is taken in any case.
+    The coarsest ladder has the powers of two from the grain on, others have one, two, four and more
+    steps from each power to the next. The finest one is taken in any case.
     """
-    power = 1 << (full.bit_length() - 1)
-    for step in (max(tuning.store_grain, power), *(max(1, power >> k) for k in range(4))):
+    power, parts = 1 << (full.bit_length() - 1), tuning.rounded_part
+    for step in (
+        max(tuning.store_grain, power),
+        *(max(1, power >> k) for k in range(parts.bit_length())),
+    ):
         size = -(-full // step) * step
         if size - full <= more:
             break
@@ -95,7 +98,7 @@ def rounded_groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
     )
 
 
-def _room(
+def _spare_slots(
     program: prog.Program, bounds: Mapping[str, int], full: Mapping[CapacityGroup, int]
 ) -> dict[CapacityGroup, int]:
     """By how many slots groups may be rounded up: in all by an eighth of the bytes, or a few."""
@@ -112,7 +115,8 @@ def _room(
             nbytes += one * full[group] if group in slots else one
             if group in slots:
                 slots[group] += one
-    spare = max(nbytes // 8, program.tuning.rounded_bytes)
+    tuning = program.tuning
+    spare = max(nbytes // tuning.rounded_part, tuning.rounded_bytes)
     return {group: spare // (len(slots) * max(1, one)) for group, one in slots.items()}
 
 
@@ -128,17 +132,16 @@ class Capacities:
         """The first sizes."""
         largest, first = _largest(program), _first_capacities(program)
         full = {group: max(1, evaluate(group[1], bounds)) for group in first}
-        room = _room(program, bounds, full)
-        sizes = tuple(
-            buckets(
-                rounded(full[group], room[group], program.tuning) if group in room else full[group],
-                least,
-                program.tuning,
-                sure=largest.isdisjoint(symbols(group[1])),
-            )
-            for group, least in first.items()
-        )
-        return cls(sizes, [some[0] for some in sizes])
+        last = {
+            group: rounded(full[group], more, program.tuning)
+            for group, more in _spare_slots(program, bounds, full).items()
+        }
+        sizes: list[tuple[int, ...]] = []
+        for group, least in first.items():
+            sure = largest.isdisjoint(symbols(group[1]))
+            some = buckets(full[group], least, program.tuning, sure=sure)
+            sizes.append((*some[:-1], last.get(group, full[group])))
+        return cls(tuple(sizes), [some[0] for some in sizes])
 
     def enough(self, group: int, rows: int) -> int:
         """The first size with so many rows, at least the current one."""

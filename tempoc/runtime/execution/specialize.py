@@ -131,6 +131,7 @@ class Prepared:
                     given,
                     self.kernels,
                     self.single_calls(given),
+                    self.storage.capacities,
                 )
             )
         return self.straight[given]
