@@ -9,8 +9,8 @@
 
 With ``lax.fori_loop(1, T, ...)`` it would be compiled for each ``T``. That is what happens where
 something else in the program depends on ``T``, and there nothing is gained: the shape of an array,
-or what a kernel computes from it. The minimum of ``T`` and something else does not count as such:
-for long sequences it is the same for all.
+or what a kernel computes from it. The minimum of ``T`` and something else does not count as such,
+nor ``max(0, 3-T)``: for long sequences they are the same for all.
 """
 
 from __future__ import annotations
@@ -71,6 +71,10 @@ def _dependent(e: ix.Expr) -> Iterator[str]:
             yield name
         case ix.IndexMin() | ix.Relation():
             pass
+        case ix.IndexMax(args=args) if any(isinstance(a, ix.Const) for a in args):
+            for part in args:
+                falls = isinstance(part, ix.IndexSum) and all(k < 0 for k, _ in part.terms)
+                yield from () if falls else _dependent(part)
         case _:
             for part in children(e):
                 yield from _dependent(part)
