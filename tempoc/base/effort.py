@@ -56,6 +56,9 @@ class Effort:
 
     # ---------------------------------------------------------------- passes and plans
 
+    device_rounds: int = 3
+    """Searches for a plan that leaves room for temporary buffers of kernels on the device."""
+
     recurrence_nodes: int = 200
     """The most nodes of a cycle that may become a scan."""
     chain_factors: int = 6

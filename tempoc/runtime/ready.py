@@ -30,6 +30,7 @@ from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import TensorSource, as_sources, by_name, in_memory
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
+from tempoc.runtime.device.resident import owned, put, resident, taken
 from tempoc.runtime.device.stores import SharedCells
 from tempoc.runtime.execution.specialize import DirectRun, cached_specialization
 from tempoc.runtime.execution.variants import choose_program
@@ -48,8 +49,12 @@ def ready(
     seed: int = 0,
     extern_path: Sequence[str | Path] = (),
     output_dir: str | Path | None = None,
+    on_device: bool = False,
 ) -> Ready:
     """A compiled program to be called with inputs; the arguments are those of ``run``.
+
+    ``on_device``: outputs are arrays of JAX, which stay on the device (offloaded ones are NumPy's,
+    on the host). A call may return before they are computed.
 
     Each call writes the files of ``save`` below ``output_dir``, in place of those of the call
     before it; a call may name another directory.
@@ -57,7 +62,7 @@ def ready(
     Bounds that follow from shapes need not be given, and may differ from call to call. Raises
     ``RunError`` if the directory holds no program; what else is wrong, the first call says.
     """
-    sources = as_sources({} if params is None else params, "param")
+    sources = as_sources({} if params is None else params, "param", resident)
     given = Given(
         bounds=dict(by_name({} if bounds is None else bounds, "bound")),
         inputs={},
@@ -67,11 +72,19 @@ def ready(
     )
     loaded = load(directory, extern_path)
     shared = SharedCells.of(loaded.program)
-    return Ready(root=loaded, loaded=loaded, given=given, shared=shared, output_dir=output_dir)
+    return Ready(
+        root=loaded,
+        loaded=loaded,
+        given=given,
+        shared=shared,
+        output_dir=output_dir,
+        on_device=on_device,
+    )
 
 
 def _copied(source: TensorSource) -> TensorSource:
-    return in_memory(source.name, np.array(source.read()))
+    """A source that nobody changes; arrays of the device are such."""
+    return source if source.array is not None else in_memory(source.name, np.array(source.read()))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,6 +101,7 @@ class Ready:
     given: Given
     shared: SharedCells
     output_dir: str | Path | None = None
+    on_device: bool = False
     repeated: _RepeatedCall | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: int | None = None
@@ -126,7 +140,8 @@ class Ready:
         with self.lock:
             self.running = threading.get_ident()
             try:
-                return self._full_run(inputs, Settings(show=EffectSink(directory)))
+                show = EffectSink(directory)
+                return self._full_run(inputs, Settings(show=show, on_device=self.on_device))
             finally:
                 self.running = None
 
@@ -134,7 +149,7 @@ class Ready:
         self, inputs: Mapping[str, object], settings: Settings
     ) -> Mapping[str, HostArray]:
         """A run with all checks, which prepares the fast path for the next one."""
-        given = self.given._replace(inputs=as_sources(inputs, "input"))
+        given = self.given._replace(inputs=as_sources(inputs, "input", resident))
         loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
             self.loaded, self.shared = loaded, SharedCells.of(loaded.program)
@@ -158,15 +173,22 @@ class Ready:
         ):
             return None
         constant = {store: cells[()] for store, cells in cells_of.items()}
+        if self.on_device:
+            call = _compile_call(direct, constant, inputs, on_device=True)
+            return _RepeatedCall(direct, stores, call)
 
         def second(arguments: Mapping[str, object]) -> dict[str, HostArray] | None:
             # Only memory that is aligned is ever shared: what these copies share, others do.
-            arrays = {name: np.asarray(value) for name, value in arguments.items()}
-            of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
+            arrays = {name: taken(value) for name, value in arguments.items()}
+            of_numbers = {
+                name: a
+                for name, a in arrays.items()
+                if type(a) is np.ndarray and not a.dtype.hasobject
+            }
             private = arrays | {name: aligned(a) for name, a in of_numbers.items()}
             outputs = _compile_call(direct, constant, inputs)(private)
             if outputs is not None:
-                pairs = itertools.product(outputs.values(), private.values())
+                pairs = itertools.product(outputs.values(), map(np.asarray, private.values()))
                 shared = any(itertools.starmap(np.may_share_memory, pairs))
                 call = _compile_call(direct, constant, inputs, shared)
                 self.repeated = _RepeatedCall(direct, stores, call)
@@ -206,7 +228,7 @@ class _DirectInput(NamedTuple):
     kind: str
     shape: tuple[int, ...]
     straight: bool
-    arranged: Callable[[HostArray], HostArray] | None
+    arranged: Callable[[Any], Any] | None
 
 
 def _direct_input(item: prog.ProgramInput, given: Given, direct: DirectRun) -> _DirectInput | None:
@@ -230,14 +252,16 @@ def _compile_call(
     constant: Mapping[str, Any],
     inputs: Sequence[_DirectInput],
     shared: bool = False,
-) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
+    on_device: bool = False,
+) -> Callable[[Mapping[str, object]], dict[str, Any] | None]:
     """Compile the fast path; ``constant`` holds the given arrays that are no inputs, by store.
 
-    ``shared``: outputs may be (parts of) inputs.
+    ``shared``: outputs may be (parts of) inputs. ``on_device``: they stay on the device, so that
+    the call may still read its arguments when it returns: those of the host are copied before.
     """
     prepared, call = direct.prepared, direct.call
     names: dict[str, Any] = {
-        "ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": unaliased,
+        "ndarray": np.ndarray, "taken": taken, "owned": owned, "put": put, "apart": unaliased,
         "kernel": call.kernel, "at": call.at,
     }  # fmt: skip
     for k, i in enumerate(inputs):
@@ -249,35 +273,41 @@ def _compile_call(
     for k, output in enumerate(prepared.program.outputs):
         take = prepared.take(output)
         names[f"output{k}"] = output.name
-        names[f"take{k}"] = np.asarray if take.is_cell else take
+        names[f"take{k}"] = take.on_device if on_device else np.asarray if take.is_cell else take
         names[f"constant{k}"] = constant.get(output.store)
-    exec(compile(_call_text(direct, inputs, shared), "<call>", "exec"), names)
+    text = _call_text(direct, inputs, shared, "owned" if on_device else "")
+    exec(compile(text, "<call>", "exec"), names)
     compiled: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
     return compiled
 
 
-def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
+def _call_text(
+    direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool, straight: str
+) -> str:
     """The text of the fast path, here for an input, a param and an output::
 
     def call(inputs):
         if len(inputs) != 1: return None
         a0 = inputs.get(name0)
-        if type(a0) is not ndarray: a0 = asarray(a0)
+        if type(a0) is not ndarray: a0 = taken(a0)
         if a0.dtype != dtype0 or a0.shape != shape0: return None
         r0, = kernel(at, a0, given1)
         return {output0: take0(r0)}
+
+    ``straight`` names a function of inputs that are passed to the kernel, if there is one.
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
     for k in range(len(inputs)):
         lines += [
             f"a{k} = inputs.get(name{k})",
-            f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
+            f"if type(a{k}) is not ndarray: a{k} = taken(a{k})",
             f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
         ]
     cells = {}
     for k, i in enumerate(inputs):
         array = f"arranged{k}(a{k})" if i.arranged else f"a{k}"
-        cells[i.store] = array if i.straight else f"put({array}, kind{k})"
+        of_kernel = f"{straight}({array})" if straight else array
+        cells[i.store] = of_kernel if i.straight else f"put({array}, kind{k})"
     zeros = direct.call.zeros
     args = [
         cells.get(store, f"zeros{k}()" if store in zeros else f"given{k}")

@@ -20,7 +20,8 @@ from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources, by_name
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.stores import SharedCells, place_given
+from tempoc.runtime.device.resident import resident
+from tempoc.runtime.device.stores import CellArrays, Layout, SharedCells, place_given
 from tempoc.runtime.execution.machine import Machine
 from tempoc.runtime.execution.outputs import output_slice
 from tempoc.runtime.execution.specialize import (
@@ -52,6 +53,7 @@ class Settings:
     the program, its bounds and a live count of calls. ``record``: keep all host calls. ``budget``:
     refuse a run whose stores take more bytes. ``keep``: write checkpoints, or resume from one.
     ``precision`` of matrix products overrides that of the program. ``curve`` is the memory plot.
+    ``on_device``: outputs are arrays of the device, and no argument stays with the host.
     """
 
     account: bool = False
@@ -63,6 +65,7 @@ class Settings:
     keep: suspend.CheckpointOptions | None = None
     precision: str | None = None
     curve: MemoryCurve | None = None
+    on_device: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -122,6 +125,7 @@ def run(
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
 
+    Arrays of JAX and, by DLPack, those that others have on the device are taken from there.
     Files of ``save`` go below ``output_dir``, or else below the working directory.
     ``precision``: ``highest``, ``high`` or ``default``, as in ``program/nodes/precision.py``. A run
     whose stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a
@@ -135,8 +139,8 @@ def run(
         raise ValueError("every says how often a checkpoint is written: name the directory")
     given = Given(
         bounds=by_name({} if bounds is None else bounds, "bound"),
-        inputs=as_sources({} if inputs is None else inputs, "input"),
-        params=as_sources({} if params is None else params, "param"),
+        inputs=as_sources({} if inputs is None else inputs, "input", resident),
+        params=as_sources({} if params is None else params, "param", resident),
         cast_params=cast_params,
         seed=seed,
     )
@@ -226,8 +230,9 @@ def _run_directly(
     arrays: list[Any] = [zeros() if (zeros := call.zeros.get(s)) else None for s in call.operands]
     user_arrays = []
     for name, is_param, k in direct.arguments:
-        arrays[k] = (given.params if is_param else given.inputs)[name].read()
-        if type(arrays[k]) is not np.ndarray:
+        source = (given.params if is_param else given.inputs)[name]
+        arrays[k] = source.read() if source.array is None else source.array
+        if source.array is None and type(arrays[k]) is not np.ndarray:
             return None
         user_arrays.append(arrays[k])
     start = time.perf_counter()
@@ -283,7 +288,8 @@ def _run(
         named = zip(program.kernels, prepared.kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
         code = prepared.assemble(stores, hooks, kernels)
-    placed = place_given(program, bindings, layouts, code.straight, shared)
+    straight = frozenset[str]() if settings.on_device else code.straight
+    placed = place_given(program, bindings, layouts, straight, shared)
     recorded: RecordedCalls | None = {} if settings.record else None
     machine = Machine(
         prepared,
@@ -302,19 +308,16 @@ def _run(
     if settings.curve is not None:
         settings.curve.note(machine.ledger.now)
         machine.ledger.on_change = settings.curve.note
-    user_arrays = [cells[()] for name, cells in placed.items() if name in code.straight]
-    away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
-    user_arrays += [cell.array for cell in away if cell is not None]
+    user_arrays = _user_arrays(placed, layouts, straight)
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
+    by_store = dict(zip(layouts, cells, strict=True))
     result = RunResult(
-        outputs=_outputs(
-            prepared, machine.bounds, dict(zip(layouts, cells, strict=True)), user_arrays
-        ),
+        outputs=_outputs(prepared, machine.bounds, by_store, user_arrays, settings.on_device),
         bounds=machine.bounds,
         seconds=seconds,
         peak_bytes=0,
@@ -324,6 +327,17 @@ def _run(
         hosts=totals(machine.callers),
     )
     return _with_accounting(result, machine.ledger) if settings.account else result
+
+
+def _user_arrays(
+    placed: Mapping[str, CellArrays], layouts: Mapping[str, Layout], straight: frozenset[str]
+) -> list[HostArray]:
+    """The arrays that may be those of the caller themselves."""
+    away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
+    return [
+        *(cells[()] for name, cells in placed.items() if name in straight),
+        *(cell.array for cell in away if cell is not None),
+    ]
 
 
 def _with_accounting(result: RunResult, ledger: Ledger) -> RunResult:
@@ -344,14 +358,18 @@ def _outputs(
     bounds: Mapping[str, int],
     cells: Mapping[str, Any],
     user_arrays: Sequence[HostArray],
-) -> dict[str, HostArray]:
+    on_device: bool = False,
+) -> dict[str, Any]:
     """The outputs out of the cells of stores; ``bounds`` are those at the end of the run."""
     outputs = {}
     for o in prepared.program.outputs:
         late = bool(prepared.program.lengths)
         layout = prepared.layouts[o.store]
         take = output_slice(o, layout, bounds) if late else prepared.take(o)
-        outputs[o.name] = unaliased(take(cells[o.store]), user_arrays)
+        if on_device:
+            outputs[o.name] = take.on_device(cells[o.store])
+        else:
+            outputs[o.name] = unaliased(take(cells[o.store]), user_arrays)
     return outputs
 
 

@@ -13,7 +13,9 @@ DOORS = {
     "lark": ("tempoc/base/grammar.py",),
     "sympy": ("tempoc/symbolic/simplify.py",),
     "islpy": ("tempoc/poly/",),
-    "jax": ("tempoc/runtime/device/backend.py", "tempoc/runtime/device/inspection.py"),
+    "jax": tuple(
+        f"tempoc/runtime/device/{name}.py" for name in ("backend", "inspection", "resident")
+    ),
     "numpy": ("tempoc/base/arrays.py", "tempoc/runtime/"),
     "ml_dtypes": ("tempoc/base/arrays.py", "tempoc/runtime/"),
     "click": ("tempoc/cli/",),

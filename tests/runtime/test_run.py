@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
 from tempoc.program.nodes.buffers import Key
-from tempoc.runtime.run import run
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import load
+from tempoc.runtime.run import Settings, run, run_given
 from tests.runtime.programs import (
     FIBONACCI,
     FIBONACCI_KERNELS,
@@ -17,6 +22,9 @@ from tests.runtime.programs import (
     SUMS_KERNELS,
     write,
 )  # fmt: skip
+from tests.support.examples import ROOT
+
+FILTERS = ROOT / "tests" / "bench" / "gallery" / "signals" / "biquad.rt"
 
 
 @pytest.mark.parametrize(("steps", "expected"), [(1, 1), (2, 1), (3, 2), (10, 55)])
@@ -104,3 +112,17 @@ def test_a_budget_is_kept_to(tmp_path):
     assert run(out, {"T": 3}, memory_budget=1000).outputs["last"] == 2
     with pytest.raises(RunError, match="RT580"):
         run(out, {"T": 3}, memory_budget=1)
+
+
+def test_inputs_with_another_order_of_axes(tmp_path):
+    """Later runs of a loaded program arrange them as the first did."""
+    Compilation.from_path(str(FILTERS), Options()).write(tmp_path / "out")
+    loaded = load(tmp_path / "out", ())
+    orders = {store.name: store.order for store in loaded.program.stores}
+    assert orders["x"] == (1, 0)
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    params = as_sources({"a": 0.1 * x[:2, :2], "b": 0.1 * x[:2, :3]})
+    given = Given(bounds={}, inputs=as_sources({"x": x}), params=params, cast_params=False, seed=0)
+    first, *later = (run_given(loaded, given, Settings()).outputs["z"] for _ in range(3))
+    for outputs in later:
+        np.testing.assert_array_equal(outputs, first)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import click
 
 from tempoc.cli.options.compile_options import About, compile_options, dump_options
-from tempoc.cli.options.options import FileName, declared, refuse
+from tempoc.cli.options.options import FileName, declared
 from tempoc.cli.reports.dumps import echo_about, write_dumps
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.driver.compilation import Compilation
@@ -24,7 +24,8 @@ from tempoc.program.nodes.variants import Variant
     "--bounds",
     multiple=True,
     metavar="T=1..4096,B=2",
-    help="Bounds, or ranges of them, with which a run is to keep to --memory-budget.",
+    help="Bounds, or ranges of them, with which a run is to keep to --memory-budget, by default "
+    "what the device has.",
 )
 @dump_options
 def command(
@@ -37,12 +38,10 @@ def command(
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
     options = replace(options, memory_budget=memory_budget)
-    if bounds and memory_budget is None:
-        refuse("--bounds needs --memory-budget: a run with these bounds is to fit into it")
     compilation = Compilation.from_path(file, options)
     echo_notes(compilation.notes, about.error_format)
     family: dict[Variant, Compilation] = {}
-    if memory_budget is not None:
+    if bounds or memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget
 
         with waiting(f"compiling {file}", compilation.progress):

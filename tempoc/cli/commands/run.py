@@ -14,7 +14,10 @@ from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
-from tempoc.runtime.execute import execute
+from tempoc.runtime.data.bindings import bind
+from tempoc.runtime.device import available
+from tempoc.runtime.execute import execute, open_inputs
+from tempoc.runtime.forecast.budget import most_bytes
 from tempoc.runtime.options import RunOptions, run_options
 
 
@@ -65,10 +68,10 @@ def command(
     chosen = with_constants(defines, config, limits)
     compilation = Compilation.from_path(program, chosen)
     echo_notes(compilation.notes, error_format)
-    if request.memory_budget is not None:
-        from tempoc.cli.reports.memory import within_budget_of_run
+    with waiting(f"compiling {program}", compilation.progress):
+        if request.memory_budget is not None or may_exceed_device(compilation, request):
+            from tempoc.cli.reports.memory import within_budget_of_run
 
-        with waiting(f"compiling {program}", compilation.progress):
             compilation = within_budget_of_run(compilation, request, request.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
@@ -78,6 +81,15 @@ def command(
         if tune:
             tune_run(request, is_recorded=False)
         return _run(request, compilation, again)
+
+
+def may_exceed_device(compilation: Compilation, request: RunOptions) -> bool:
+    """Whether all stores with temporary buffers may be more than the device has: a quick look."""
+    memory = available.device_memory()
+    if memory is None:
+        return False
+    program = compilation.emitted.program
+    return most_bytes(program, bind(program, open_inputs(request)).bounds) > memory // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

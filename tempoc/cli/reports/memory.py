@@ -14,12 +14,14 @@ from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import BudgetFit, fit_budget
 from tempoc.driver.search.candidates import device_row
+from tempoc.driver.search.device_budget import fit_device
 from tempoc.driver.search.variants import BoundReach, Family, open_variant_family, variant_family
 from tempoc.footprint.peak import peak
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import bound_values, resolve
+from tempoc.runtime.device import available
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import largest_bound
@@ -41,27 +43,31 @@ def echo_memory(
 
 
 def within_budget(
-    compilation: Compilation, given: tuple[str, ...], budget: int
+    compilation: Compilation, given: tuple[str, ...], budget: int | None
 ) -> dict[Variant, Compilation]:
     """The programs that keep to a budget in the ranges of bounds given; a single one for values.
 
-    Without bounds all of them rise together, as far as something is found. Raises `RunError`.
+    Without bounds all of them rise together, as far as something is found; without a budget it is
+    what the device has. Raises `RunError`.
     """
+    memory = available.device_memory() if budget is None else budget
+    if memory is None:
+        refuse("--bounds needs --memory-budget: this device does not say how much memory it has")
     least, most = _ends(parse_bounds(given, refuse))
     program = compilation.emitted.program
     free = [b.name for b in program.bounds if b.value is None]
     if not least:
-        return _announce_family(open_variant_family(compilation, default_filled_stores, budget))
+        return _announce_family(open_variant_family(compilation, default_filled_stores, memory))
     if missing := [name for name in free if name not in least]:
         raise RunError(missing_for_memory(missing))
     low, high = bound_values(program, least), bound_values(program, most)
     if least == most:
-        fitting = _announce_fit(
-            fit_budget(compilation, {n: low[n] for n in free}, default_filled_stores, budget)
-        )
+        fit = fit_device if budget is None else fit_budget
+        at = {n: low[n] for n in free}
+        fitting = _announce_fit(fit(compilation, at, default_filled_stores, memory))
         return {Variant(name="", about=""): fitting}
     reach = BoundReach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
-    return _announce_family(variant_family(compilation, reach, default_filled_stores, budget))
+    return _announce_family(variant_family(compilation, reach, default_filled_stores, memory))
 
 
 def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, object]]:
@@ -84,15 +90,22 @@ def _announce_family(variants: Family) -> dict[Variant, Compilation]:
     return {**variants.members}
 
 
-def within_budget_of_run(compilation: Compilation, request: RunOptions, budget: int) -> Compilation:
-    """The same with the bounds and data of a run. Raises `RunError`."""
+def within_budget_of_run(
+    compilation: Compilation, request: RunOptions, budget: int | None
+) -> Compilation:
+    """The program for the bounds and data of a run, by default on this device.
+
+    Raises `RunError`.
+    """
+    memory = available.device_memory() if budget is None else budget
+    if memory is None:
+        return compilation
     program = compilation.emitted.program
     bindings = bind(program, open_inputs(request))
+    fit = fit_device if budget is None else fit_budget
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
     return _announce_fit(
-        fit_budget(
-            compilation, values, lambda p: given_stores(p, bindings), budget, model=device_row()
-        )
+        fit(compilation, values, lambda p: given_stores(p, bindings), memory, model=device_row())
     )
 
 

@@ -20,9 +20,10 @@ def variants_text(directory: str) -> str:
 
 
 def _variants(program: prog.Program) -> str:
-    budget = size_text(effective_budget(program) or 0)
+    budget = effective_budget(program)
+    limit = "the device of the compilation" if budget is None else size_text(budget)
     rows = [(v.name or "as compiled", _bounds(v.upto), v.about) for v in program.variants]
-    title = f"the first that keeps to the budget of a run; to {budget} that is\n"
+    title = f"the first that keeps to the budget of a run; to {limit} that is\n"
     return title + table(("variant", "up to", "what is different"), rows)
 
 

@@ -84,10 +84,14 @@ class BudgetVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetFit:
-    """The variants that were measured; the last one fits and is chosen."""
+    """The variants that were measured; the last one fits and is chosen.
+
+    ``of_device``: the budget is what the device has, nobody asked for it.
+    """
 
     budget: int
     variants: tuple[BudgetVariant, ...]
+    of_device: bool = False
 
     @property
     def chosen(self) -> BudgetVariant:
@@ -103,8 +107,10 @@ class BudgetFit:
         if last.compilation.options.recompute is not None:
             more = f", {last.more(first)} more operations"
         copies = f", {size_text(last.copied)} copied to and from the host" if last.copied else ""
+        limit = size_text(self.budget)
+        limit = f"the {limit} of the device" if self.of_device else limit
         return (
-            f"note: {last.about()}, to keep to {size_text(self.budget)}: at most "
+            f"note: {last.about()}, to keep to {limit}: at most "
             f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, "
             f"{last.calls} calls of kernels instead of {first.calls}{more}{copies}\n"
         )

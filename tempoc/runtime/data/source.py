@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 
@@ -21,13 +22,17 @@ _CHUNK = 1 << 24
 
 
 class TensorSource(NamedTuple):
-    """A tensor somewhere; ``origin`` is the file it comes from, empty for arrays in memory."""
+    """A tensor somewhere; ``origin`` is the file it comes from, empty for arrays in memory.
+
+    ``array`` is the tensor itself if the device holds it already: then ``read`` copies it.
+    """
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     origin: str
     read: Callable[[], HostArray]
+    array: Any = None
 
 
 def in_memory(name: str, value: object, what: str = "tensor") -> TensorSource:
@@ -40,16 +45,26 @@ def in_memory(name: str, value: object, what: str = "tensor") -> TensorSource:
     return TensorSource(name, array.dtype, array.shape, "", lambda: array)
 
 
-def as_sources(values: Mapping[str, object], what: str = "tensor") -> dict[str, TensorSource]:
+def as_sources(
+    values: Mapping[str, object],
+    what: str = "tensor",
+    on_device: Callable[[object], Any] = lambda value: None,
+) -> dict[str, TensorSource]:
     """Arrays by name as sources; what is a source already stays. Raises ``RunError``.
 
-    ``what`` they are to the program: each an input, or a param.
+    ``what`` they are to the program: each an input, or a param. ``on_device`` gives the array of
+    the device that a value is, or ``None``.
     """
-    named = by_name(values, what)
-    return {
-        name: value if isinstance(value, TensorSource) else in_memory(name, value, what)
-        for name, value in named.items()
-    }
+    sources = {}
+    for name, value in by_name(values, what).items():
+        if isinstance(value, TensorSource):
+            sources[name] = value
+        elif (array := on_device(value)) is not None:
+            read = partial(np.asarray, array)
+            sources[name] = TensorSource(name, array.dtype, array.shape, "", read, array)
+        else:
+            sources[name] = in_memory(name, value, what)
+    return sources
 
 
 def by_name(values: object, what: str) -> Mapping[str, Any]:

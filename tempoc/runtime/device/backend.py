@@ -142,6 +142,12 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
         jax.monitoring.unregister_event_duration_listener(heard)
 
 
+def reserved_memory() -> int | None:
+    """The bytes that JAX has on the device for arrays; ``None`` for memory of the host."""
+    statistics = jax.devices()[0].memory_stats() or {}
+    return statistics.get("bytes_limit")
+
+
 def has_commands() -> bool:
     """Whether the device has command buffers (GPUs)."""
     return str(jax.default_backend()) == "gpu"

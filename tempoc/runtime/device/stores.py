@@ -20,7 +20,7 @@ from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, Prog
 from tempoc.runtime.data.bindings import Bindings, PointIndex, leading_dims, template_dims
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import TensorSource
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import backend, resident
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.messages import run as errors
@@ -79,9 +79,12 @@ class Layout:
         """The shape of a cell with its axes in their order."""
         return tuple(self.shape[self.order.index(k)] for k in range(len(self.order)))
 
-    def arranged(self, array: HostArray) -> HostArray:
-        """An array with its axes in their order, as a cell."""
-        return array if self.is_plain else np.ascontiguousarray(array.transpose(self.order))
+    def arranged(self, array: Any) -> Any:
+        """An array of the host or of the device with its axes in their order, as a cell."""
+        if self.is_plain:
+            return array
+        turned = array.transpose(self.order)
+        return np.ascontiguousarray(turned) if isinstance(turned, np.ndarray) else turned
 
     def slot(self, key: PointIndex) -> PointIndex:
         """The key reduced to the slot of its cell."""
@@ -207,6 +210,13 @@ def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
     return frozenset(stores + ([program.seed] if program.seed else []))
 
 
+def overwritten(program: Program) -> frozenset[str]:
+    """The stores that loops and blocks update in place. Of given stores, calls overwrite none."""
+    carried = [region.carried for region in regions(program.tree)]
+    carried += [block.carried for block in blocks(program.tree)]
+    return frozenset(cells.store for each in carried for cells in each)
+
+
 @dataclass(slots=True, kw_only=True)
 class SharedCells:
     """Device cells of params and the seed, shared by consecutive runs with the same ones.
@@ -221,10 +231,7 @@ class SharedCells:
     @classmethod
     def of(cls, program: Program) -> SharedCells:
         """The stores of params and the seed that no kernel call overwrites."""
-        tree = program.tree
-        excluded = {cells.store for region in regions(tree) for cells in region.carried}
-        excluded |= {cells.store for block in blocks(tree) for cells in block.carried}
-        excluded |= {store.name for store in program.stores if store.away}
+        excluded = overwritten(program) | {store.name for store in program.stores if store.away}
         return cls(stores=frozenset((program.seed, *(p.store for p in program.params))) - excluded)
 
     def cells_of(
@@ -250,17 +257,20 @@ def place_given(
     Stores in ``straight``, which are passed directly to a single call, stay host arrays: the call
     transfers them. A param that is assembled from several tensors is placed on the device anyway.
     Offloaded stores stay on the host, too; they are copied only if user functions might change the
-    arrays.
+    arrays. What the device holds already stays there, and is copied only if it is overwritten.
     """
     is_constant = not any(store.away for store in program.stores) or not any(
         isinstance(s, Host | Effect) for s in statements_in(program.tree)
     )
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     how = sizes, is_constant, program.tuning.put_arrays
+    changed = overwritten(program)
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:
         source = bindings.inputs[i.name]
-        if i.store in straight and (array := _as_it_is(source, i)) is not None:
+        if (cells := _resident(source, i, layouts[i.store], changed)) is not None:
+            placed[i.store] = cells
+        elif i.store in straight and (array := _as_it_is(source, i)) is not None:
             array = layouts[i.store].arranged(array)
             _check_cell(array, layouts[i.store])
             placed[i.store] = {(): array}
@@ -270,6 +280,8 @@ def place_given(
     def param(p: ProgramParam) -> CellArrays:
         sources = bindings.params[p.name]
         passed = p.store in straight and (shared is None or p.store not in shared.stores)
+        if (cells := _resident(sources.get(()), p, layouts[p.store], changed)) is not None:
+            return cells
         if passed and (array := _as_it_is(sources.get(()), p)) is not None:
             _check_cell(array, layouts[p.store])
             return {(): array}
@@ -292,6 +304,22 @@ def place_given(
         else:
             placed[store] = make()
     return placed
+
+
+def _resident(
+    source: TensorSource | None,
+    item: ProgramInput | ProgramParam,
+    store: Layout,
+    changed: Collection[str],
+) -> CellArrays | None:
+    """The only cell of a store, if its array is on the device; ``None`` if it has to be made."""
+    if source is None or source.array is None or store.keys or store.away:
+        return None
+    if source.dtype != NUMPY[item.dtype]:
+        return None
+    array = store.arranged(source.array)
+    _check_cell(array, store)
+    return {(): resident.private(array) if store.name in changed else array}
 
 
 def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) -> HostArray | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import OutputSpan, ProgramOutput
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import backend, resident
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.stores import KeyedCells, Layout
+from tempoc.runtime.device.stores import KeyedCells, Layout, bare_key
 from tempoc.runtime.messages import run as errors
 from tempoc.symbolic.walk import evaluate
 
@@ -40,34 +41,64 @@ class OutputSlice:
         """The output's array: an axis for each span among its entries, then the spatial axes."""
         if self.is_cell:
             return backend.host(cells)
-        outer = tuple(len(self.points[d]) for d in self.spans)
         if self.layout.is_single:
-            # Without keys, or with a single slot, which holds the only point that can be read.
-            part = self.part(backend.host(cells))
-            if part.shape == (*outer, *self.shape):
-                return part
-            for d in (d for d in self.spans if d in self.layout.keys):
-                part = np.expand_dims(part, self.spans.index(d))
-            return np.broadcast_to(part, (*outer, *self.shape))
+            part: HostArray = self._single(backend.host(cells), np)
+            return part
+        result: HostArray = np.empty(self.extents, NUMPY[self.dtype])
+        for places, cell in self._cells(cells):
+            where = dict(zip(self.layout.keys, places, strict=True))
+            target = tuple(where.get(d, slice(None)) for d in self.spans)
+            result[target] = self.part(backend.host(cell))
+        return result
+
+    def on_device(self, cells: KeyedCells | DeviceArray) -> DeviceArray:
+        """The same on the device; offloaded arrays stay on the host."""
+        if self.layout.away:
+            return self(cells)
+        if self.is_cell:
+            return cells
+        if self.layout.is_single:
+            return self._single(cells, resident.namespace)
+        parts = [self.part(cell) for _, cell in self._cells(cells)]
+        keys = self.layout.keys
+        return resident.joined(
+            parts,
+            counts=[len(self.points[d]) for d in keys],
+            axes=[self.spans.index(d) if d in self.spans else None for d in keys],
+            empty=(self.extents, self.dtype),
+        )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shape of the output."""
+        return (*(len(self.points[d]) for d in self.spans), *self.shape)
+
+    def _single(self, cell: Any, namespace: Any) -> Any:
+        """Of a cell without keys, or with a single slot: that has the only point that is read."""
+        part = self.part(cell)
+        if part.shape == self.extents:
+            return part
+        for d in (d for d in self.spans if d in self.layout.keys):
+            part = namespace.expand_dims(part, self.spans.index(d))
+        return namespace.broadcast_to(part, self.extents)
+
+    def _cells(self, cells: Any) -> Iterator[tuple[tuple[int, ...], DeviceArray]]:
+        """The cells that the output reads, each with its place along each key."""
         assert isinstance(cells, KeyedCells)
-        result = np.empty((*outer, *self.shape), NUMPY[self.dtype])
         keys = self.layout.keys
         for places in itertools.product(*(range(len(self.points[d])) for d in keys)):
             pairs = zip(keys, places, strict=True)
             key = self.layout.slot(tuple(self.points[d][i] for d, i in pairs))
-            where = dict(zip(keys, places, strict=True))
-            target = tuple(where.get(d, slice(None)) for d in self.spans)
-            result[target] = self.part(backend.host(cells[key[0] if len(key) == 1 else key]))
-        return result
+            yield places, cells[bare_key(key)]
 
-    def part(self, array: HostArray) -> HostArray:
+    def part(self, array: Any) -> Any:
         """The part of one cell that the output reads, without padding."""
         if not self.layout.is_plain:
             order = self.layout.order
             array = array.transpose([order.index(k) for k in range(len(order))])
         for axis, cut in enumerate(self.slices):
             if isinstance(cut, tuple):
-                array = array.take(cut, axis=axis)
+                array = array.take(np.array(cut, np.int32), axis=axis)
             elif cut != slice(0, array.shape[axis], 1):
                 array = array[(slice(None),) * axis + (cut,)]
         return array.squeeze(self.squeezed) if self.squeezed else array

@@ -199,7 +199,10 @@ class Specialization:
             for p in program.params
             if p.name in given.params
         ]
-        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for _, _, item, s in items)
+        fits = all(
+            s is not None and s.dtype == NUMPY[item.dtype] and prepared.layouts[item.store].is_plain
+            for _, _, item, s in items
+        )
         arguments = None
         if fits and self.stores == call.straight == {item.store for _, _, item, _ in items}:
             numbers = {store: k for k, store in enumerate(call.operands)}

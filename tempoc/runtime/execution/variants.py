@@ -18,7 +18,7 @@ from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.checkpoint.state import variant_of
 from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.bounds import bound_values
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import available, backend
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execution.specialize import input_signature, specialize
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem, effective_budget, peak_bytes
@@ -104,6 +104,8 @@ def _chosen_folder(
 ) -> str:
     """The folder of the program to run."""
     limit = effective_budget(loaded.program, budget)
+    if limit is None and loaded.program.variants:
+        limit = available.device_memory()
     name = "" if limit is None else _first_within_budget(loaded, bindings, limit)
     if loaded.choices:
         conditions = condition(loaded.program, bindings.bounds, name, precision)

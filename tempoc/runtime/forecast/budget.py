@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,8 +11,11 @@ from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.runtime.data.bounds import LIMIT, POWERS, resolve
+from tempoc.runtime.device import available
+from tempoc.runtime.device.stores import layouts_of
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
+from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget, too_large
+from tempoc.runtime.messages.units import size_text
 
 
 class PlannedRun(NamedTuple):
@@ -33,13 +37,34 @@ def peak_bytes(program: prog.Program, bounds: Mapping[str, int], given: frozense
     return forecast(program, bounds, given).peak
 
 
+def most_bytes(program: prog.Program, bounds: Mapping[str, int]) -> int:
+    """More than the peak can be: the bytes of all cells of all stores on the device."""
+    sizes = {dim: bounds.get(bound, 1) for dim, bound in program.dims}
+    return sum(
+        store.nbytes()
+        * math.prod(m or sizes[dim] for dim, m in zip(store.keys, store.moduli, strict=True))
+        for store in layouts_of(program, bounds).values()
+        if not store.away
+    )
+
+
 def check_budget(
     program: prog.Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
 ) -> None:
-    """Raises ``RunError`` if the stores of a run exceed the budget, or that of the compilation."""
+    """Raises ``RunError`` if the stores of a run exceed the budget, or that of the compilation.
+
+    Without either, if they are more than the device has.
+    """
     limit = effective_budget(program, budget)
-    if limit is not None and peak_bytes(program, bounds, given) > limit:
-        raise RunError(budget_problem([PlannedRun(program, bounds, given)], limit))
+    if limit is not None:
+        if peak_bytes(program, bounds, given) > limit:
+            raise RunError(budget_problem([PlannedRun(program, bounds, given)], limit))
+        return
+    memory = available.device_memory()
+    if memory is not None and most_bytes(program, bounds) > memory:
+        peak = peak_bytes(program, bounds, given)
+        if peak > memory:
+            raise RunError(too_large(size_text(peak), size_text(memory)))
 
 
 def budget_problem(

@@ -37,6 +37,13 @@ def nothing_fits(bound: str, least: int, peak: int, budget: int) -> Diagnostic:
     )
 
 
+too_large = ErrorRow(
+    "RT561",
+    "the run takes {peak}, more than the {memory} of the device",
+    "tempoc compile --bounds (with the bounds of this run) looks for a way that fits",
+    "a larger --memory-budget lets it run anyway",
+)
+
 no_value = ErrorRow(
     "RT582",
     "no {bound} is allowed with the other bounds as they are",

@@ -73,12 +73,7 @@ def straight_call(
         return None
     read = dict.fromkeys(output.store for output in program.outputs)
     used = (layouts[name] for name in (*read, *operands, *results))
-    fixed = all(
-        store.is_single
-        and not store.away
-        and (store.group < 0 or len(capacities[store.group]) == 1)
-        for store in used
-    )
+    fixed = all(_is_fixed(store, capacities) for store in used)
     if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
     expressions = (
@@ -100,6 +95,12 @@ def straight_call(
         straight=direct_inputs(program, single_calls),
         ends=bool(node.endings),
     )
+
+
+def _is_fixed(store: Layout, capacities: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a store is one cell on the device, of one size during the run."""
+    grows = store.group >= 0 and len(capacities[store.group]) > 1
+    return store.is_single and not store.away and not grows
 
 
 def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str]) -> bool:
