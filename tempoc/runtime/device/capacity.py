@@ -86,15 +86,17 @@ def _largest(program: prog.Program) -> set[str]:
 
 
 def rounded_groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
-    """The groups whose final size may be rounded up: it varies, and no kernel knows it."""
+    """The groups whose final size may be rounded up: it varies, and no other array has it."""
     if BUDGET in dict(program.provenance):
         return ()
-    exact = {group_of(n) for call in calls(program.tree) for n in call.needs if n.size in n.rows}
+    exact = {n.size for call in calls(program.tree) for n in call.needs if n.size in n.rows}
+    for store in program.stores:
+        exact |= {*store.shape, *(axis.size for axis in store.axes if not axis.grows)}
     constant = {b.name for b in program.bounds if isinstance(b.value, Const)}
     return tuple(
         (dim, size)
         for dim, size in groups(program)
-        if (dim, size) not in exact and not constant.issuperset(symbols(size))
+        if size not in exact and not constant.issuperset(symbols(size))
     )
 
 
