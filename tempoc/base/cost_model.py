@@ -164,7 +164,12 @@ class CostModel:
     it; each size is another compilation of the loop.
     """
     store_grain: int = 64
-    """Sizes of growing stores are multiples of this, as long as their first one is not smaller."""
+    """The least final size of a growing store, if that costs little: short runs share kernels."""
+    rounded_bytes: int = 1 << 20
+    """What it may take to round sizes up, whatever a run takes: a process takes a hundred times as
+    much."""
+    rounded_part: int = 8
+    """The part of all bytes that it may take: so much longer is a step that reads all of them."""
     first_steps: int = 64
     """Steps of the first call of a loop, whose time is unknown."""
     step_factor: int = 64

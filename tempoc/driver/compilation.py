@@ -246,8 +246,13 @@ class Compilation:
         """The buffer and the live range of every tensor."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
-        least, graph, apart = self.options.bucket, self.optimized, self.options.apart
-        memory = self._timed("memory", lambda: plan(*parts, least=least, graph=graph, apart=apart))
+        options, graph = self.options, self.optimized
+        least, apart = options.bucket, options.apart
+        rounds = least > 0 and not apart and options.memory_budget is None
+        memory = self._timed(
+            "memory",
+            lambda: plan(*parts, least=least, graph=graph, apart=apart, rounds=rounds),
+        )
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(memory, *parts))
         return memory

@@ -145,10 +145,10 @@ def _alone(cell: prog.Cell) -> prog.Cells:
 def _coordinates(called: Called, program: prog.Program) -> int:
     """How many numbers the function is told."""
     match called:
-        case prog.Region(point=point, lengths=lengths):
-            return 2 + len(point) + len(lengths)
-        case prog.Block(point=point, lengths=lengths):
-            return len(point) + len(lengths)
+        case prog.Region(point=point, lengths=lengths, counts=counts):
+            return 2 + len(point) + len(lengths) + len(counts)
+        case prog.Block(point=point, lengths=lengths, counts=counts):
+            return len(point) + len(lengths) + len(counts)
         case prog.Call(kernel=name, point=point):
             return len(point) + len(program.kernels[kernel_numbers(program)[name]].lengths)
 

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.device.capacity import CapacityGroup, rounded_groups
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, symbols
+
+SLOTS = "_slots"
+"""Ends the name for the slots of stores that have as many as a bound, rounded up."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,11 @@ class BoundFacts:
         for _ in derived:
             derived = {name: substitute(e, derived) for name, e in derived.items()}
         return derived
+
+    @cached_property
+    def rounded(self) -> frozenset[CapacityGroup]:
+        """The groups of stores that have slots for a bound, rounded up."""
+        return frozenset(rounded_groups(self.program))
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -87,7 +96,12 @@ class BoundFacts:
         """The same in symbols that count from 0: bounds are at least 1."""
         e = substitute(e, self.derived)
         given = {name: ix.Sym(name) + 1 for name in self.free if name in symbols(e)}
+        given |= {name: self.least_slots(name) for name in symbols(e) if name.endswith(SLOTS)}
         return substitute(e, given)
+
+    def least_slots(self, name: str) -> ix.Expr:
+        """The slots for a bound, rounded up: as many as it, or more."""
+        return ix.add(self.least(self.named(name.removesuffix(SLOTS))), ix.Sym(name))
 
     def at_least(self, e: ix.Expr, low: int) -> bool:
         """Whether a formula has at least that value for all bounds."""

@@ -196,7 +196,7 @@ class _Walker:
         for need in needs:
             for name in live:
                 axis = self.stores[name.partition(" ")[0]].growing
-                if axis and (axis.dim, axis.size) == (need.dim, need.size):
+                if axis and axis.least and (axis.dim, axis.size) == (need.dim, need.size):
                     self.note(live, (name, COPY))
 
     def freed(self, live: Live, cells: Iterable[prog.Cell]) -> Live:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from tempoc.footprint.formulas import BoundFacts
+from tempoc.footprint.formulas import SLOTS, BoundFacts
 from tempoc.footprint.moments import COPY, StorePart, moments
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
@@ -75,14 +75,18 @@ def part_size(store: Buffer, part: StorePart, facts: BoundFacts) -> ix.Expr:
     """The bytes of all cells of a store, of one of them, or of one before it grew."""
     size = cell_size(store, facts)
     if part[1] == COPY:
-        return substitute(size, {name: ix.Sym(name + BEFORE) for name in grown(store, facts)})
+        names = grown(store, facts)
+        before = {name: ix.Sym(name.removesuffix(SLOTS) + BEFORE) for name in names}
+        return substitute(size, before)
     return size if part[1] else ix.product((size, *counts(store, facts)))
 
 
 def cell_size(store: Buffer, facts: BoundFacts) -> ix.Expr:
     """The bytes of one array."""
-    sizes = (*(a.size for a in store.axes), *store.shape)
-    return ix.product((ix.Const(int(NUMPY[store.dtype].itemsize)), *map(facts.size, sizes)))
+    sizes = [*map(facts.size, (*(a.size for a in store.axes), *store.shape))]
+    if name := rounded(store, facts):
+        sizes[store.axes.index(store.growing)] = ix.Sym(name + SLOTS)
+    return ix.product((ix.Const(int(NUMPY[store.dtype].itemsize)), *sizes))
 
 
 def counts(store: Buffer, facts: BoundFacts) -> tuple[ix.Expr, ...]:
@@ -94,9 +98,24 @@ def counts(store: Buffer, facts: BoundFacts) -> tuple[ix.Expr, ...]:
 
 
 def grown(store: Buffer, facts: BoundFacts) -> tuple[str, ...]:
-    """The bound to which a store grows."""
-    size = facts.size(store.growing.size) if store.growing else None
+    """The bound to which a store grows, or the name of that, rounded."""
+    axis = store.growing
+    if axis is None or not axis.least:
+        return ()
+    if name := rounded(store, facts):
+        return (name + SLOTS,)
+    size = facts.size(axis.size)
     return (size.name,) if isinstance(size, ix.Sym) else ()
+
+
+def rounded(store: Buffer, facts: BoundFacts) -> str:
+    """The bound for which a store has slots and perhaps some more; empty if there is none."""
+    axis = store.growing
+    if axis is None or (axis.dim, axis.size) not in facts.rounded:
+        return ""
+    size = facts.size(axis.size)
+    assert isinstance(size, ix.Sym)
+    return size.name
 
 
 def _largest(

@@ -4,11 +4,16 @@ A loop over ``t`` that reads ``k[0:t+1]`` at each step needs ``t+1`` rows of ``k
 axis *grows* if every access in such a loop is at most a few rows ahead of the step. The capacity is
 chosen at run time from a few buckets; kernels take it from the array's shape. Each statement has a
 ``CapacityUse``: the rows that its kernel may rely on.
+
+A store of the points of such a loop (`tok[t]`) grows with those that it reads. Where there are
+none its size is *rounded* to a bucket: without that, each bound has kernels of its own. It is done
+where no other shape depends on the bound, so that kernels do not after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tempoc.memory.estimates import is_small
 from tempoc.memory.plan_types import CapacityUse
@@ -17,16 +22,30 @@ from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, walk
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.walk import children, substitute, symbols
 
 
 def growing_dims(
     tree: ScheduleTree, statements: Statements, space: Space
 ) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions along which its store should grow."""
+    return _dims_in_loops(tree, statements, space, ranges=True)
+
+
+def stepped_dims(
+    tree: ScheduleTree, statements: Statements, space: Space
+) -> Mapping[str, frozenset[str]]:
+    """For each tensor the dimensions along which its store could grow: loops step along them."""
+    return _dims_in_loops(tree, statements, space, ranges=False)
+
+
+def _dims_in_loops(
+    tree: ScheduleTree, statements: Statements, space: Space, *, ranges: bool
+) -> Mapping[str, frozenset[str]]:
     dims_of: dict[str, set[str]] = {}
     for loop in _rising_loops(tree):
-        for tensor, dim in _growth_candidates(loop, statements, space):
+        for tensor, dim in _growth_candidates(loop, statements, space, ranges=ranges):
             dims_of.setdefault(tensor, set()).add(dim)
     return {tensor: frozenset(dims) for tensor, dims in dims_of.items()}
 
@@ -40,9 +59,12 @@ def _rising_loops(tree: ScheduleTree) -> Iterator[TreeLoop]:
 
 
 def _growth_candidates(
-    loop: TreeLoop, statements: Statements, space: Space
+    loop: TreeLoop, statements: Statements, space: Space, *, ranges: bool
 ) -> Iterator[tuple[str, str]]:
-    """Tensors and dimensions that the loop reads up to its step, and never beyond it."""
+    """Tensors and dimensions that the loop accesses up to its step, and never beyond it.
+
+    ``ranges``: only those of which it reads long slices.
+    """
     by_name = {s.name: s for s in statements.statements}
     followed: dict[tuple[str, str], None] = {}
     excluded: dict[tuple[str, str], None] = {}
@@ -52,7 +74,8 @@ def _growth_candidates(
         for tensor, dim, entry, is_read in _accesses(s, statements):
             rows = substitute(rows_needed(entry), at)
             if isinstance(ix.sub(rows, ix.Sym(loop.var)), ix.Const):
-                if is_read and isinstance(entry, ix.Slice) and _is_long(entry, dim, s, space):
+                is_long = isinstance(entry, ix.Slice) and _is_long(entry, dim, s, space)
+                if not ranges or (is_read and is_long):
                     followed[tensor, dim] = None
             elif loop.var in symbols(rows) or _may_cover_bound(rows_needed(entry), dim, s, space):
                 excluded[tensor, dim] = None
@@ -70,6 +93,74 @@ def _is_long(entry: ix.Slice, dim: str, s: Statement, space: Space) -> bool:
     """Whether the length of a slice grows with the bound."""
     most = space.upper_bound(ix.sub(entry.hi, entry.lo), s.domain)
     return not is_small(most, space.universe.dim(dim).bound, space.universe)
+
+
+# ------------------------------------------------------------------ sizes that are rounded
+
+
+def with_rounded(
+    stores: Mapping[str, Buffer],
+    stepped: Mapping[str, frozenset[str]],
+    statements: Statements,
+    universe: Universe,
+) -> Mapping[str, Buffer]:
+    """The stores, with axes that grow or are rounded where each size over a bound could be so."""
+    bounds = [b.name for b in universe.bounds if b.value is None and b.name not in universe.lengths]
+    ranges = [e for s in statements.statements for v in s.vector for e in (v.lower, v.upper)]
+    for bound in bounds:
+        size = ix.Sym(bound)
+        depending = {n: s for n, s in stores.items() if any(_depends(e, bound) for e in _sizes(s))}
+        axes = {n: [a for a in s.axes if a.size == size] for n, s in depending.items()}
+        free = not any(_depends(e, bound) for e in ranges) and all(
+            len(own) == sum(_depends(e, bound) for e in _sizes(stores[name])) == 1
+            and (own[0].grows or own[0].dim in stepped.get(name, ()))
+            and not any(_depends(e, bound) for e in _ends(name, own[0].dim, statements))
+            and not statements.tensors[name].is_given
+            and not any(a.grows and a not in own for a in stores[name].axes)
+            for name, own in axes.items()
+        )
+        if free:
+            least = {a.dim: a.least for own in axes.values() for a in own if a.grows}
+            stores = {**stores, **{n: _rounded(s, size, least) for n, s in depending.items()}}
+    return stores
+
+
+def _rounded(store: Buffer, size: ix.Expr, least: Mapping[str, int]) -> Buffer:
+    """A store whose axis of that size grows with others along its dimension, or is rounded."""
+    axes = (
+        replace(a, least=least.get(a.dim, 0), rounded=a.dim not in least)
+        if a.size == size and not a.grows
+        else a
+        for a in store.axes
+    )
+    return replace(store, axes=tuple(axes))
+
+
+def _sizes(store: Buffer) -> Iterator[ix.Expr]:
+    yield from (axis.size for axis in store.axes)
+    yield from store.shape
+    yield from (key.modulo for key in store.keys if key.modulo is not None)
+
+
+def _ends(tensor: str, dim: str, statements: Statements) -> Iterator[ix.Expr]:
+    """The ends of all slices of a tensor along a dimension."""
+    place = statements.tensors[tensor].domain.dims.index(dim)
+    for s in statements.statements:
+        accesses = [(r.tensor, r.entries) for r in s.reads]
+        accesses += [(w.tensor, w.entries) for w in s.writes]
+        for name, entries in accesses:
+            if name == tensor and isinstance(entry := entries[place], ix.Slice):
+                yield from (entry.lo, entry.hi)
+
+
+def _depends(e: ix.Expr, bound: str) -> bool:
+    """Whether a value depends on a bound however large that is: not the minimum with another."""
+    if isinstance(e, ix.IndexMin):
+        return all(_depends(a, bound) for a in e.args)
+    return e == ix.Sym(bound) or any(_depends(part, bound) for part in children(e))
+
+
+# ------------------------------------------------------------------ accesses
 
 
 def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, ix.Entry, bool]]:

@@ -16,7 +16,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
-from tempoc.memory.growth import capacity_uses, growing_dims
+from tempoc.memory.growth import capacity_uses, growing_dims, stepped_dims, with_rounded
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.poly.relations import syntactic as fast
@@ -38,13 +38,14 @@ def plan(
     least: int = 0,
     graph: Graph | None = None,
     apart: bool = False,
+    rounds: bool = False,
 ) -> MemoryPlan:
     """The stores of all tensors, with their frees and donations.
 
     Growing stores have ``least`` slots at first; with 0 none grows. With the ``graph``, axes are
     ordered to suit the consumers. ``apart``: inputs and outputs have one array for each point where
     no statement reads or writes several at once, so that not all of them must be in memory at the
-    same time.
+    same time. ``rounds``: sizes that would be all that depends on a bound may be rounded up.
     """
     lives = lifetimes(statements, scheduled, outputs)
     # With lengths found at run time, sizes must suffice for the largest ones.
@@ -55,7 +56,10 @@ def plan(
     planner.apart = apart
     planner.least = least
     planner.growing = growing_dims(scheduled.tree, statements, size_space) if least else {}
-    stores = {t.name: planner.store(t) for t in statements.tensors.values()}
+    stores: Mapping[str, Buffer] = {t.name: planner.store(t) for t in statements.tensors.values()}
+    if rounds:
+        stepped = stepped_dims(scheduled.tree, statements, size_space)
+        stores = with_rounded(stores, stepped, statements, space.universe)
     return MemoryPlan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),

@@ -19,7 +19,7 @@ def kind(store: Buffer) -> str:
     if any(k.modulo not in (None, ix.ONE) for k in store.keys) or any(a.ring for a in store.axes):
         return "ring"
     if store.axes:
-        return "growing" if store.growing else "block"
+        return "growing" if store.growing and store.growing.least else "block"
     return "points" if any(k.modulo is None for k in store.keys) else "register"
 
 
@@ -98,7 +98,7 @@ def slots_text(
         elif k.modulo != ix.ONE:
             parts.append(f"{k.dim}: {shown(k.modulo)} in turn")
     for a in store.axes:
-        word = "ring " if a.ring else "up to " if a.grows else ""
+        word = "ring " if a.ring else "rounded " if a.rounded else "up to " if a.grows else ""
         place = f" behind {a.behind}" if a.behind else " ahead" if a.ahead else ""
         parts.append(f"{a.dim}: {word}{shown(a.size)}{place if order else ''}")
     return ", ".join(parts) or "1"

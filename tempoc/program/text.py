@@ -74,6 +74,8 @@ def _store(store: Buffer) -> str:
 def _axis(axis: BufferAxis) -> str:
     place = f" behind {axis.behind}" if axis.behind else " ahead" if axis.ahead else ""
     size = spelled(axis.size)
+    if axis.rounded:
+        return f"{axis.dim}: {size} rounded{place}"
     if axis.grows:
         return f"{axis.dim}: {axis.least} up to {size}{place}"
     return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{place}"

@@ -14,7 +14,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.footprint.formulas import BoundFacts
+from tempoc.footprint.formulas import SLOTS, BoundFacts
 from tempoc.footprint.peak import BEFORE, peak
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.nodes.nodes import Program
@@ -110,13 +110,13 @@ output o, late
 """
 PASSES = "canonicalize,fuse"
 
-# 32 bytes a row of x, h, k and y, but 256 a row of k in GROWING; 4 a number. At T = 9 and sizes two
-# apart there are 8 rows before there are 9. In PHASES never more than two of three.
+# 32 bytes a row of x, h, k and y, but 256 a row of k in GROWING; 4 a number. At T = 9 there are 64
+# rows of what grows, after 8 if there were 2 at first. In PHASES never more than two of three.
 BY_HAND = [
     (RING, None, 512, "32*T+64", 9 * 32 + 2 * 32),
     (BLOCK, None, 512, "64*T", 2 * 9 * 32),
-    (GROWING, PASSES, 2, "256*T+256*T_before+256", 256 + 9 * 256 + 8 * 256),
-    (GROWING, PASSES, 512, "256*T+256*T_before+256", 256 + 9 * 256),
+    (GROWING, PASSES, 2, "256*T_before+256*T_slots+256", 256 + 64 * 256 + 8 * 256),
+    (GROWING, PASSES, 512, "256*T_before+256*T_slots+256", 256 + 64 * 256),
     (GROWING, PASSES, 0, "256*T+256", 256 + 9 * 256),
     (PHASES, PASSES, 512, "8*T+4", 2 * 4 * 9 + 4),
     (WINDOWED, PASSES, 512, "32*B+32*min(4, T)+32*B*T", 32 * 9 + 32 * 4 + 32 * 81),
@@ -156,6 +156,7 @@ def by_formula(program: Program, bounds: dict[str, int]) -> int:
         name = facts.size(size)
         if isinstance(name, Sym):  # of a constant length there is no more than all
             values[name.name + BEFORE] = sizes[-2] if len(sizes) > 1 else 0
+            values[name.name + SLOTS] = sizes[-1]
     return evaluate(peak(program, default_filled_stores(program)).formula, values)
 
 

@@ -12,7 +12,7 @@ from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.capacity import MANY, Capacities, buckets
+from tempoc.runtime.device.capacity import MANY, Capacities, buckets, rounded
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import compile_text
 
@@ -28,10 +28,23 @@ def test_sizes_grow_to_all(full: int, least: int) -> None:
     assert all(later <= 2 * size for size, later in itertools.pairwise(unknown))
 
 
-def test_a_long_sequence_has_five_sizes() -> None:
-    assert buckets(8192, 512, RUN_TUNING, sure=True) == (1664, 3328, 4992, 6656, 8192)
+def test_long_sequences_have_few_sizes_and_share_them() -> None:
+    assert buckets(8192, 512, RUN_TUNING, sure=True) == (2048, 4096, 6144, 8192)
+    assert buckets(7000, 512, RUN_TUNING, sure=True) == (2048, 4096, 6144, 7000)
+    assert buckets(2500, 512, RUN_TUNING, sure=True) == (1024, 2048, 2500)
     assert buckets(8192, 512, RUN_TUNING, sure=False) == (512, 1024, 2048, 4096, 8192)
     assert buckets(1000, 512, RUN_TUNING, sure=True) == (1000,)
+
+
+@pytest.mark.parametrize("more", [0, 1, 10, 63, 1000])
+def test_the_last_size_is_rounded_up_as_far_as_that_is_cheap(more: int) -> None:
+    sizes = [rounded(full, more, RUN_TUNING) for full in range(1, 3000)]
+    assert sizes == sorted(sizes)
+    for full, size in enumerate(sizes, 1):
+        assert full <= size <= full + max(more, full // 8)
+    assert len({*sizes}) <= 8 * 12
+    if more >= 1000:
+        assert {*sizes[:1024]} == {64, 128, 256, 512, 1024}
 
 
 def test_steps_until_the_next_size() -> None:
@@ -54,7 +67,7 @@ output k[T-1] as found
 """
 
 
-@pytest.mark.parametrize(("last", "rows"), [(1, 2), (3, 6), (4, 12), (15, 24), (99, 164)])
+@pytest.mark.parametrize(("last", "rows"), [(1, 2), (3, 6), (4, 12), (15, 24), (99, 192)])
 def test_memory_follows_the_sequence(last: int, rows: int) -> None:
     """At most there are the rows of the last size and of the one before, from which they come."""
     _, loaded = compile_text(UNTIL, 2, "canonicalize,fuse", bucket=2)

@@ -92,10 +92,10 @@ def loop_t2(at, u, heat2, *, steps=None, N):
     return (u, heat2)
 
 
-def block(at, start, *, T, N):
+def block(at, heat2, start, *, N):
     """What stands between two tasks of the host: u_0, u_1, u_2, ..."""
+    t_end = at[0]
     u = jnp.zeros((2, N), jnp.float32)
-    heat2 = jnp.zeros((T,), jnp.float32)
     (u,) = u_0((), start, u)
     if N >= 3:
         def step_t(t, carry):
@@ -105,7 +105,7 @@ def block(at, start, *, T, N):
             (u,) = u_2((t, jnp.int32(N - 1)), u)
             (heat2,) = heat((t,), u, heat2, N=N)
             return (u, heat2)
-        (u, heat2) = lax.fori_loop(0, T - 1, step_t, (u, heat2))
+        (u, heat2) = lax.fori_loop(0, t_end, step_t, (u, heat2))
     if N <= 2:
         def step_t2(t, carry):
             (u, heat2) = carry
@@ -116,6 +116,6 @@ def block(at, start, *, T, N):
             (u,) = lax.fori_loop(0, N, step_i, (u,))
             (heat2,) = heat((t,), u, heat2, N=N)
             return (u, heat2)
-        (u, heat2) = lax.fori_loop(0, T - 1, step_t2, (u, heat2))
-    (heat2,) = heat((jnp.int32(T - 1),), u, heat2, N=N)
-    return (u, heat2)
+        (u, heat2) = lax.fori_loop(0, t_end, step_t2, (u, heat2))
+    (heat2,) = heat((t_end,), u, heat2, N=N)
+    return (heat2, u)

@@ -616,9 +616,10 @@ def loop_k(
     test_d_net_0_b, test_d_net_0_w, net_descend_exp2, train_predict_tanh, net_descend_exp, x,
     train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem, train_d_train_predict_tanh,
     train_d_train_getitem_mul2, train_d_train_getitem_expand_dims, train_expand_dims, *, steps=None,
-    I, K,
+    K,
 ):
     """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_2, test_d_train_predict_0, ..."""
+    i_at = at[2]
     count = at[1] if steps is None else steps
     def step_k(i, carry):
         (
@@ -631,7 +632,7 @@ def loop_k(
             test_d_net_descend_mul, test_d_train_getitem, test_d_train_d_train_predict_tanh_einsum2,
             test_d_train_predict_tanh_0_add2_2,
         ) = test_d_train_predict_tanh_0_add2(
-            (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+            (i_at, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
             test_d_net_0_w, train_predict_tanh, net_descend_exp, x, train_d_train_predict_tanh_sub,
             net_1_w, train_d_train_getitem, train_d_train_predict_tanh, train_d_train_getitem_mul2,
             train_d_train_getitem_expand_dims,
@@ -640,9 +641,7 @@ def loop_k(
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
             test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new,
-        ) = test_d_train_predict_2(
-            (jnp.int32(I - 1), k), test_d_train_getitem, net_1_w, train_predict_tanh,
-        )
+        ) = test_d_train_predict_2((i_at, k), test_d_train_getitem, net_1_w, train_predict_tanh)
         test_d_train_predict_tanh = jnp.where(
             k == K - 1, test_d_train_predict_tanh_new, test_d_train_predict_tanh,
         )
@@ -652,21 +651,20 @@ def loop_k(
         (
             test_d_train_predict_tanh, test_d_train_predict_transpose2,
         ) = test_d_train_predict_0(
-            (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
-            test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_tanh_einsum2,
-            test_d_train_predict_matmul2_einsum2,
+            (i_at, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
+            test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_matmul2_einsum2,
         )
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (jnp.int32(I - 1), k), train_predict_tanh, test_d_train_predict_tanh,
+            (i_at, k), train_predict_tanh, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         ) = test_d_net_12(
-            (jnp.int32(I - 1), k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
+            (i_at, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
             test_d_train_predict_transpose2_transpose, test_d_net_0_b, test_d_train_predict_add_sum,
             test_d_net_0_w, test_d_train_predict_transpose_transpose,
         )
@@ -764,16 +762,16 @@ def loop_i2(
     )
 
 
-def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *, I, K, N, M):
+def block(
+    at, rates_0, rates_1, train2, test2, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y,
+    new_y, *, I, K, N, M,
+):
     """What stands between two tasks of the host: test_d_test_getitem_mul, train_d_train_getitem_mul, net_0, ..."""
-    rates_0 = jnp.zeros((I,), jnp.float32)
-    rates_1 = jnp.zeros((I,), jnp.float32)
+    i_end = at[0]
     net_0_w = jnp.zeros((K, 10, 1), jnp.float32)
     net_0_b = jnp.zeros((K, 10), jnp.float32)
     net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
     net_1_b = jnp.zeros((K, 1), jnp.float32)
-    train2 = jnp.zeros((I, K), jnp.float32)
-    test2 = jnp.zeros((I,), jnp.float32)
     test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
     test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
     test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
@@ -962,47 +960,47 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1,
-        ) = lax.fori_loop(0, I - 1, step_i, carry)
+        ) = lax.fori_loop(0, i_end, step_i, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
-            (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
-            net_1_w, net_1_b,
+            (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
+            net_1_b,
         )
         (
             net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3,
         ) = net(
-            (jnp.int32(I - 1),), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
+            (i_end,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
             train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
         )
         net_0_w, net_0_b, net_1_w, net_1_b = net_1(
-            (jnp.int32(I - 1),), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
-            net_0_w_rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, K=K,
+            (i_end,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+            net_0_w, net_0_b, net_1_w, net_1_b, K=K,
         )
         train_predict_tanh, train_mse_sub, train2 = train(
-            (jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
+            (i_end,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
         )
         (
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
         ) = test(
-            (jnp.int32(I - 1),), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
-            test_d_test_getitem_mul2, test_expand_dims, test2, K=K, M=M,
+            (i_end,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
+            test_expand_dims, test2, K=K, M=M,
         )
         (
             train_d_train_getitem, train_d_train_getitem_expand_dims, train_d_net_1_b,
             train_d_train_predict_tanh, train_d_train_predict_tanh_sub, train_d_net_1_w,
             train_d_net_0_b, train_d_net_0_w2,
         ) = train_d_net_0_w(
-            (jnp.int32(I - 1),), train_d_train_getitem_mul2, train_mse_sub, net_1_w,
-            train_predict_tanh, train_expand_dims, K=K,
+            (i_end,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
+            train_expand_dims, K=K,
         )
-        (test_d_train_getitem,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(K - 1)), N=N)
+        (test_d_train_getitem,) = test_d_train_mse_sub_1((i_end, jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
             test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new3,
         ) = test_d_train_predict_2(
-            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
+            (i_end, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         if True:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new3
@@ -1012,17 +1010,16 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (jnp.int32(I - 1), jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
+            (i_end, jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         ) = test_d_net_0(
-            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_test_predict_add2_sum,
-            test_d_train_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-            test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-            test_d_train_predict_transpose_transpose,
+            (i_end, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
         )
         def step_k2(i2, carry):
             (
@@ -1035,8 +1032,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_net_descend_mul, test_d_train_getitem,
                 test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
-                (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                net_descend_exp2, test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
+                (i_end, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+                test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
                 train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem,
                 train_d_train_predict_tanh, train_d_train_getitem_mul2,
                 train_d_train_getitem_expand_dims,
@@ -1046,7 +1043,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum2,
                 test_d_train_predict_transpose2_new4,
             ) = test_d_train_predict_2(
-                (jnp.int32(I - 1), k), test_d_train_getitem, net_1_w, train_predict_tanh,
+                (i_end, k), test_d_train_getitem, net_1_w, train_predict_tanh,
             )
             test_d_train_predict_tanh = jnp.where(
                 k == K - 1, test_d_train_predict_tanh_new4, test_d_train_predict_tanh,
@@ -1057,22 +1054,21 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
             ) = test_d_train_predict_0(
-                (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
-                test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_tanh_einsum2,
-                test_d_train_predict_matmul2_einsum2,
+                (i_end, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
+                test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_matmul2_einsum2,
             )
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose,
             ) = test_d_train_predict(
-                (jnp.int32(I - 1), k), train_predict_tanh, test_d_train_predict_tanh,
+                (i_end, k), train_predict_tanh, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
                 test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
             ) = test_d_net_12(
-                (jnp.int32(I - 1), k), test_d_net_1_b, test_d_train_predict_add2_sum,
-                test_d_net_1_w, test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                (i_end, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
+                test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                 test_d_train_predict_add_sum, test_d_net_0_w,
                 test_d_train_predict_transpose_transpose,
             )
@@ -1150,28 +1146,28 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
-        ) = lax.fori_loop(0, I - 1, step_i2, carry)
+        ) = lax.fori_loop(0, i_end, step_i2, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
-            (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
-            net_1_w, net_1_b,
+            (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
+            net_1_b,
         )
         train_predict_tanh, train_mse_sub, train2 = train(
-            (jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
+            (i_end,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
         )
         (
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
         ) = test(
-            (jnp.int32(I - 1),), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
-            test_d_test_getitem_mul2, test_expand_dims, test2, K=K, M=M,
+            (i_end,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
+            test_expand_dims, test2, K=K, M=M,
         )
-        (test_d_train_getitem,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(0)), N=N)
+        (test_d_train_getitem,) = test_d_train_mse_sub_1((i_end, jnp.int32(0)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
             test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new6,
         ) = test_d_train_predict_2(
-            (jnp.int32(I - 1), jnp.int32(0)), test_d_train_getitem, net_1_w, train_predict_tanh,
+            (i_end, jnp.int32(0)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         if 0 == K - 1:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new6
@@ -1181,16 +1177,15 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
         ) = test_d_train_predict(
-            (jnp.int32(I - 1), jnp.int32(0)), train_predict_tanh, test_d_train_predict_tanh,
+            (i_end, jnp.int32(0)), train_predict_tanh, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         ) = test_d_net_0(
-            (jnp.int32(I - 1), jnp.int32(0)), test_d_test_predict_add2_sum,
-            test_d_train_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-            test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-            test_d_train_predict_transpose_transpose,
+            (i_end, jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
         )
     return (rates_0, rates_1, train2, test2)

@@ -318,10 +318,9 @@ def first_fault(fault, kernel, code, point):
     return jnp.where(fault[1] != 0, fault, new)
 
 
-def block(at, embed, prompt, *, B, S, T):
+def block(at, tok, embed, prompt, *, S, T):
     """What stands between two tasks of the host: x_0_early, q_turned_rope_speed_power, q_turned_rope_early."""
     fault = jnp.zeros(3, jnp.int32)
-    tok = jnp.zeros((B, T), jnp.int32)
     tok, x_early, code = x_0_early((), embed, prompt, tok, S=S, T=T)
     fault = first_fault(fault, 1, code, ())
     (q_turned_rope_speed_power2,) = q_turned_rope_speed_power(())

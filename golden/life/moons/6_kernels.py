@@ -703,11 +703,10 @@ def loop_i(
 
 
 def block(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, random_seed,
+    at, loss2, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, random_seed,
     loss_direction_wave_power, *, I,
 ):
     """What stands between two tasks of the host: loss_d_loss_expand_dims2, loss, net_adam_adam_direction_v_mul8, ..."""
-    loss2 = jnp.zeros((I,), jnp.float32)
     (loss_d_loss_expand_dims2_2,) = loss_d_loss_expand_dims2(())
     (
         loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
@@ -777,8 +776,8 @@ def block(
         net_2_b, net_3_w, net_3_b, I=I,
     )
     return (
-        net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-        loss_d_loss_expand_dims2_2, loss2, net_adam_adam_direction_m_moving_average_m_0_w,
+        loss2, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
+        loss_d_loss_expand_dims2_2, net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
         net_adam_adam_direction_m_moving_average_m_1_b,

@@ -256,12 +256,11 @@ def loop_t2(
 
 
 def block(
-    at, prompt, net_letters, net_cell_w, net_cell_b, net_cell_u, net_cell_c, net_out_w, net_out_b,
-    random_seed, *, B, T, P,
+    at, letter, prompt, net_letters, net_cell_w, net_cell_b, net_cell_u, net_cell_c, net_out_w,
+    net_out_b, random_seed, *, B, T, P,
 ):
     """What stands between two tasks of the host: letter_0, state_0, after, ..."""
     fault = jnp.zeros(4, jnp.int32)
-    letter = jnp.zeros((T, B), jnp.int32)
     drawn_temperature_categorical = jnp.zeros((B,), jnp.int32)
     (letter,) = letter_0((), prompt, letter, B=B, T=T, P=P)
     (state,) = state_0((), B=B)

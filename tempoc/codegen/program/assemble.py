@@ -32,6 +32,7 @@ from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.text.naming import RESERVED
+from tempoc.codegen.text.static_values import static_values
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.text import cell_bytes
 from tempoc.ops.control.control import After
@@ -45,6 +46,7 @@ from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.spelling import variable
 from tempoc.schedule.collected_lines import collected_rows, collected_types, effect_node
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
@@ -296,6 +298,7 @@ def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> prog.Ker
         name=f.name,
         dims=statement.domain.dims,
         bounds=f.bounds,
+        static=static_values(f.text, {variable(b): b for b in f.bounds}),
         donated=donated(statement, f, stages),
         equations=f.equations,
         checks=f.checks,

@@ -9,6 +9,8 @@ from tempoc.program.nodes.tuning import RunTuning
 RUN_TUNING = RunTuning(
     store_sizes=MODEL.store_sizes,
     store_grain=MODEL.store_grain,
+    rounded_bytes=MODEL.rounded_bytes,
+    rounded_part=MODEL.rounded_part,
     first_steps=MODEL.first_steps,
     step_factor=MODEL.step_factor,
     call_ms=MODEL.call_ms,

@@ -190,7 +190,8 @@ class Blocks:
         except SharedArraysUnknown:
             return None
         changed = [name for name in traversal.written_stores(body) if name in cells]
-        own_stores = [name for name in changed if name not in outside.touched_before]
+        before = outside.touched_before
+        own_stores = [n for n in changed if n not in before and not context.stores[n].growing]
         first = traversal.overwritten_stores(body, changed)
         overwritten = [n for n in changed if not cells[n].places and n in first]
         own_stores += [name for name in overwritten if name not in own_stores]
@@ -246,6 +247,7 @@ class Blocks:
             read=tuple(cells[n] for n in parts.read),
             local=tuple(parts.local),
             lengths=parts.lengths,
+            counts=(*writer.counts,),
             endings=tuple(map(parts.lengths.index, ends)),
             single=single_call(body, context, outside.loops),
         )

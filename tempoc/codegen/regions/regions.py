@@ -125,6 +125,7 @@ class Regions:
             read=tuple(cells[n] for n in read),
             needs=capacity_needs(loop),
             lengths=lengths,
+            counts=(*writer.counts,),
             endings=tuple(map(lengths.index, ends)),
             local=(*local, *(store.name for k in prints for store in context.rows[k])),
             prints=prints,

@@ -23,7 +23,8 @@ class RegionNames:
     ``cells`` are its array arguments, ``array_names`` their names; ``outer`` the variables of the
     enclosing loops. ``static`` are the names that are Python values when JAX traces the function.
     ``length_params`` are the lengths passed to it, ``lengths`` their names. ``used`` are the bounds
-    that the text names. ``at`` has ``ahead`` numbers before the point.
+    that the text names. ``at`` has ``ahead`` numbers before the point. ``counts`` are the ends of
+    loops that are passed after the lengths, with their names.
     """
 
     context: ProgramContext
@@ -35,6 +36,7 @@ class RegionNames:
     used: dict[str, None] = field(default_factory=dict)
     lengths: dict[ix.Expr, str] = field(default_factory=dict)
     ahead: int = 0
+    counts: dict[ix.Expr, str] = field(default_factory=dict)
 
     def cell(self, cell: prog.Cell) -> str:
         """The text of an array of a store."""
@@ -73,6 +75,11 @@ class RegionNames:
         """A length as the caller passes it in ``at``."""
         return f"at[{self.ahead + len(self.outer) + self.length_params.index(e)}]"
 
+    def count_argument(self, e: ix.Expr) -> str:
+        """The end of a loop as the caller passes it in ``at``."""
+        before = self.ahead + len(self.outer) + len(self.length_params)
+        return f"at[{before + [*self.counts].index(e)}]"
+
     def names_in(self, e: ix.Expr) -> tuple[str, ...]:
         """The bounds, variables and lengths that an expression names."""
         return symbols(
@@ -97,5 +104,7 @@ class RegionNames:
 
     def coordinate(self, e: ix.Expr) -> str:
         """A coordinate, as an i32 of JAX."""
+        if e in self.counts:
+            return self.counts[e]
         shown = self.text(e)
         return f"jnp.int32({shown})" if self.is_static(e) else shown

@@ -11,11 +11,13 @@ from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_selected
+from tempoc.codegen.regions.counts import loop_counts
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, names_in
+from tempoc.codegen.text.static_values import static_values
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
@@ -70,6 +72,8 @@ class RegionWriter(RegionNames):
             if e in self.ends:
                 self.end_names[e] = self.locals.fresh(f"{name}_end")
                 self.line(1, f"{self.end_names[e]} = jnp.int32(0)")
+        for e, count in loop_counts(s, self.context).items():
+            self.counts[e] = self.locals.fresh(count)
         for kernel in print_kernels(s):
             self.row_names[kernel] = name = self.locals.fresh(f"{kernel}_rows")
             arrays = (self.zeros(prog.Cell(store=b.name)) for b in self.context.rows[kernel])
@@ -100,19 +104,24 @@ class RegionWriter(RegionNames):
         for e, length in self.lengths.items():
             if e not in self.ends or not self.ahead:
                 self.line(1, f"{length} = {self.length_argument(e)}")
+        for e, count in self.counts.items():
+            self.line(1, f"{count} = {self.count_argument(e)}")
         bounds = tuple(b for b in self.context.bounds if b in self.used)
         head = signature(name, ["at", *given], (*first, *bounds))
         equations = dict.fromkeys(e for c in calls(s) for e in self.kernel(c).equations)
+        words = [INDENT + line for line in docstring(doc)]
+        lines = [*head, *words, *self.lines, *body]
+        callees = {c.kernel: self.kernel(c).static for c in calls(s)}
         kernel = prog.Kernel(
             name=name,
             dims=(),
             bounds=bounds,
+            static=static_values("\n".join(lines), {variable(b): b for b in bounds}, callees),
             donated=tuple(range(donated)),
             equations=tuple(equations),
             checks=("",) * self.checked,
         )
-        words = [INDENT + line for line in docstring(doc)]
-        return kernel, [*head, *words, *self.lines, *body]
+        return kernel, lines
 
     def refresh_lengths(self, s: prog.ProgramStatement, depth: int) -> None:
         """Recompute the lengths that a statement may have ended."""
@@ -269,10 +278,14 @@ class RegionWriter(RegionNames):
     def loop_range(self, loop: prog.Loop) -> tuple[str, str]:
         """The range of a ``lax.fori_loop``: the loop's own for step 1, else from 0 to the count."""
         if loop.step == 1:
-            return self.text(loop.lower), self.text(loop.upper)
+            return self.end_text(loop.lower), self.end_text(loop.upper)
         gap = ix.sub(loop.upper, loop.lower)
         gap = gap if loop.step > 0 else ix.sub(ix.ZERO, gap)
         return "0", self.text(ceildiv(gap, abs(loop.step)))
+
+    def end_text(self, e: ix.Expr) -> str:
+        """An end of the range of a loop: a number that is passed, or what it is computed from."""
+        return self.counts[e] if e in self.counts else self.text(e)
 
     def guard(self, guard: prog.Guard, depth: int) -> None:
         """A guarded body: Python's ``if`` for a static condition, else a branch of JAX."""

@@ -90,7 +90,7 @@ def _is_cut(e: ix.Expr) -> bool:
 def _buffer(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     """Kind, slots, bytes for a point with all that is kept beside it, and until when."""
     sizes = dict(zip(store.dims, slot_counts(store, plan.extents), strict=True))
-    grows = any(a.dim == dim and a.grows for a in store.axes)
+    grows = any(a.dim == dim and a.least for a in store.axes)
     count = ("up to " if grows else "") + show(sizes.pop(dim))
     others = (ix.Const(element_bytes(store)), *store.shape, *sizes.values())
     return [kind(store), count, bytes_text(ix.product(others)), _until(store, plan)]

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
 
 from tempoc.driver.search.budget import BudgetFit
-from tempoc.footprint.formulas import BoundFacts
+from tempoc.footprint.formulas import SLOTS, BoundFacts
 from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
-from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak
+from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak, rounded
 from tempoc.memory.proof import Proof
 from tempoc.memory.text import kind, slots_text
 from tempoc.memory.verify import SMALL
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
+from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.messages.units import size_text
@@ -35,7 +36,7 @@ def memory_text(program: prog.Program, bounds: Mapping[str, int] | None) -> str:
     lines = [*_peak_lines(largest, facts)]
     if held is not None and bounds is not None:
         values = ", ".join(f"{n} = {bounds[n]}" for n in facts.free)
-        at = _case_at(largest, bounds) if largest.others else ""
+        at = _case_at(largest, {**bounds, **_slots_of(program, bounds)}) if largest.others else ""
         lines.append(f"{f'for {values}' if values else 'that is'}: {exactly(held.peak)}{at}")
     rows = []
     left = {} if held is None else dict(held.stores)
@@ -52,6 +53,16 @@ def memory_text(program: prog.Program, bounds: Mapping[str, int] | None) -> str:
     head += ["bytes now"] if held is not None else []
     notes = [*_away(program, facts, held), *_notes(largest, stores, facts)]
     return "\n".join([*lines, "", table(head, rows), *notes]).rstrip() + "\n"
+
+
+def _slots_of(program: prog.Program, bounds: Mapping[str, int]) -> dict[str, int]:
+    """The names in a peak that no bound has, with their values."""
+    facts, values = BoundFacts(program), {}
+    for (_, size), sizes in zip(groups(program), Capacities.of(program, bounds).sizes, strict=True):
+        if isinstance(name := facts.size(size), ix.Sym):
+            values[name.name + SLOTS] = sizes[-1]
+            values[name.name + BEFORE] = sizes[-2] if len(sizes) > 1 else 0
+    return values
 
 
 def _away(program: prog.Program, facts: BoundFacts, held: Forecast | None) -> list[str]:
@@ -179,9 +190,17 @@ def _slots(program: prog.Program, store: Buffer, facts: BoundFacts) -> str:
 def _notes(largest: Peak, stores: Mapping[str, Buffer], facts: BoundFacts) -> Sequence[str]:
     """What names mean that the program does not have."""
     copies = [stores[r.part[0]] for r in largest.rows if r.part[1] == COPY]
-    names = dict.fromkeys(name for s in copies for name in grown(s, facts))
+    names = dict.fromkeys(n.removesuffix(SLOTS) for s in copies for n in grown(s, facts))
+    shown = (name for r in largest.rows if (name := rounded(stores[r.part[0]], facts)))
     return [
-        f"{show(ix.Sym(name + BEFORE))}: how many slots there were before the last growth to {name}"
-        "; 0 if there is only one size"
-        for name in names
+        *(
+            f"{show(ix.Sym(name + SLOTS))}: {name} rounded up, so that runs of other {name} share "
+            "kernels; at most an eighth of all bytes is for that, or 1 MiB"
+            for name in dict.fromkeys(shown)
+        ),
+        *(
+            f"{show(ix.Sym(name + BEFORE))}: how many slots there were before the last growth to "
+            f"{name}; 0 if there is only one size"
+            for name in names
+        ),
     ]

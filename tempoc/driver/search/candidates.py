@@ -249,5 +249,5 @@ def _growing(program: Program, sizes: Mapping[str, int]) -> Iterator[int]:
     """The final sizes of growing axes."""
     values = resolve(program, sizes, (), {}).values
     for store in program.stores:
-        if store.growing:
+        if store.growing and store.growing.least:
             yield evaluate(store.growing.size, values)

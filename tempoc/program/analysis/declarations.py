@@ -138,8 +138,8 @@ class DeclarationChecker:
         moduli = [key.modulo for key in store.keys if key.modulo is not None]
         for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
             self.expression(where, e)
-        some = [axis for axis in store.axes if axis.least]
-        plain = all(axis.least > 0 and not axis.ring for axis in some)
+        some = [axis for axis in store.axes if axis.least or axis.rounded]
+        plain = all((axis.least > 0) != axis.rounded and not axis.ring for axis in some)
         self.require(plain and len(some) <= 1, where, "cannot grow that way")
         inner = [axis.behind for axis in store.axes if axis.behind]
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
@@ -223,6 +223,10 @@ class DeclarationChecker:
         self.name("kernel", kernel.name)
         for name in unique(f"{where}, bound", kernel.bounds):
             self.require(name in self.bounds, where, f"no bound {name}")
+        for e in kernel.static:
+            self.expression(where, e)
+            own = {*symbols(e)} <= {*kernel.bounds}
+            self.require(own, where, "depends on bounds that it does not take")
         for name in kernel.lengths:
             is_length = name in self.bounds and name not in kernel.bounds
             self.require(is_length, where, f"{name} is no length")

@@ -182,8 +182,9 @@ class _ProgramChecker(DeclarationChecker):
 
     def lengths(self, where: str, region: prog.Region | prog.Block, scope: tuple[str, ...]) -> None:
         """The lengths passed to a region are lengths, and its endings refer to these."""
-        for e in region.lengths:
+        for e in (*region.lengths, *region.counts):
             self.expression(where, e, scope)
+        for e in region.lengths:
             plain = [*lengths_in(e, self.program.lengths)] == [e]
             self.require(plain, where, f"{show(e)} is no length")
         fits = all(0 <= k < len(region.lengths) for k in region.endings)

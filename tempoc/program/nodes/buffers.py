@@ -23,7 +23,8 @@ class Key:
 class BufferAxis:
     """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
 
-    One that grows has ``least`` slots at first and at most ``size``; 0: it does not grow.
+    One that grows has ``least`` slots at first and ``size`` in the end; 0: it has these at once. If
+    it grows or is ``rounded``, there may be some more, so that runs of other sizes are alike.
     ``behind`` is the number of spatial axes before it. ``ahead``: it stands before all axes that
     are not.
     """
@@ -32,13 +33,14 @@ class BufferAxis:
     size: Expr
     ring: bool = False
     least: int = 0
+    rounded: bool = False
     behind: int = 0
     ahead: bool = False
 
     @property
     def grows(self) -> bool:
-        """Whether there are fewer slots at first."""
-        return self.least > 0
+        """Whether the number of slots is chosen at run time."""
+        return self.least > 0 or self.rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class Buffer:
 
     @property
     def growing(self) -> BufferAxis | None:
-        """The axis that grows, if there is one."""
+        """The axis that grows or is rounded, if there is one."""
         return next((axis for axis in self.axes if axis.grows), None)
 
     @property

@@ -30,7 +30,7 @@ from tempoc.program.nodes.tuning import UNTUNED, RunTuning
 from tempoc.program.nodes.variants import Variant
 from tempoc.symbolic import expr as ix
 
-VERSION = 5
+VERSION = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,19 +75,22 @@ class CapacityNeed:
 class Kernel:
     """A function of ``kernels.py``.
 
-    ``bounds`` are its static parameters, ``donated`` the positions of arguments whose buffers it
-    takes over (0 is the first array). ``dims`` name the coordinates of its points, for messages;
-    ``lengths`` are the bounds whose lengths it takes. After the results it returns a bool for each
-    ending of the call. A kernel with ``checks`` returns one more result: an i32 that is 0, or
-    encodes the failed check and its value (``runtime/device/faults.py``); the texts say what is
-    wrong (``index {value} is out of range ...``). A kernel with ``vector`` computes all points of
-    these ranges in each call; instead of one i32 it returns two, the second of which is the index
-    of the first failing point. ``derives`` are the aliases of externs that it differentiates.
+    ``bounds`` are its static parameters, ``static`` what its text takes from them: for bounds that
+    give these expressions the same values it is the same function. ``donated`` are the positions of
+    arguments whose buffers it takes over (0 is the first array). ``dims`` name the coordinates of
+    its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
+    it returns a bool for each ending of the call. A kernel with ``checks`` returns one more result:
+    an i32 that is 0, or encodes the failed check and its value (``runtime/device/faults.py``); the
+    texts say what is wrong (``index {value} is out of range ...``). A kernel with ``vector``
+    computes all points of these ranges in each call; instead of one i32 it returns two, the second
+    of which is the index of the first failing point. ``derives`` are the aliases of externs that it
+    differentiates.
     """
 
     name: str
     dims: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
+    static: tuple[ix.Expr, ...] = ()
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
@@ -280,9 +283,10 @@ class Region:
     the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
     those of a step, over the loop's variable: the same for all steps, or one more with each.
 
-    After the point, ``at`` has the ``lengths`` known so far. For each of the ``endings``, indices
-    into these, the kernel returns an i32 before ``fault``: the length if it ended, or 0; it skips
-    the steps beyond. ``local`` stores never leave the kernel, and their earlier values are dead.
+    After the point, ``at`` has the ``lengths`` known so far, then the ``counts``: numbers over
+    bounds that the kernel need not know when it is traced. For each of the ``endings``, indices
+    into the lengths, it returns an i32 before ``fault``: the length if it ended, or 0; it skips the
+    steps beyond. ``local`` stores never leave the kernel, and their earlier values are dead.
 
     For each kernel of the ``prints`` the kernel of the region returns a tuple, after ``carried``:
     the number of rows, then the stores of rows. They hold the rows of ``most`` steps.
@@ -295,6 +299,7 @@ class Region:
     read: tuple[Cells, ...]
     needs: tuple[CapacityNeed, ...] = ()
     lengths: tuple[ix.Expr, ...] = ()
+    counts: tuple[ix.Expr, ...] = ()
     endings: tuple[int, ...] = ()
     local: tuple[str, ...] = ()
     prints: tuple[str, ...] = ()
@@ -306,8 +311,8 @@ class Block:
     """Device block: statements that are one kernel call where ``single`` holds, else one by one.
 
     ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
-    ``at`` has the ``point`` and the ``lengths``; these, ``endings`` and ``fault`` are as in a
-    region.
+    ``at`` has the ``point``, the ``lengths`` and the ``counts``; these, ``endings`` and ``fault``
+    are as in a region.
     """
 
     kernel: str
@@ -318,6 +323,7 @@ class Block:
     read: tuple[Cells, ...]
     local: tuple[str, ...]
     lengths: tuple[ix.Expr, ...] = ()
+    counts: tuple[ix.Expr, ...] = ()
     endings: tuple[int, ...] = ()
     single: ix.Expr = ix.TRUE
 

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 class RunTuning:
     """How a run divides its work. The least numbers, which are those of no tuning, are correct.
 
-    Growing stores have at most ``store_sizes`` sizes, multiples of ``store_grain`` slots. The first
-    call of a region runs ``first_steps``, the next ones up to ``step_factor`` times as many as the
-    one before, until a call takes ``call_ms``. An allocator of zeros is compiled after
-    ``allocated_bytes``, where each allocation counts as ``allocation_bytes`` more than its own. So
-    many arrays are put on the device at once, so many faults wait to be evaluated. Largest bounds
-    are searched for with up to ``searched_calls`` in a run; a condition of a loop is analyzed if it
-    has up to ``condition_cases``.
+    Growing stores have at most ``store_sizes`` sizes. The last one is rounded up, to no less than
+    ``store_grain`` slots where that takes at most ``rounded_bytes`` or one ``rounded_part`` more of
+    all bytes. The first call of a region runs ``first_steps``, the next ones up to ``step_factor``
+    times as many as the one before, until a call takes ``call_ms``. An allocator of zeros is
+    compiled after ``allocated_bytes``, where each allocation counts as ``allocation_bytes`` more
+    than its own. So many arrays are put on the device at once, so many faults wait to be evaluated.
+    Largest bounds are searched for with up to ``searched_calls`` in a run; a condition of a loop is
+    analyzed if it has up to ``condition_cases``.
     """
 
     store_sizes: int = 1
     store_grain: int = 1
+    rounded_bytes: int = 1
+    rounded_part: int = 1
     first_steps: int = 1
     step_factor: int = 1
     call_ms: int = 1

@@ -3,16 +3,26 @@
 Stores that grow along the same dimension to the same final size form a group and always have the
 same capacity, so that kernels are retraced only a few times: a few sizes (`RunTuning`) where the
 final one is certain to be reached, otherwise one for each doubling.
+
+The sizes come from a ladder that is the same for all runs, so that runs of other lengths find most
+kernels compiled. The final one is rounded up, too: to a power of two where that adds at most an
+eighth to the bytes that the run is given and keeps, or few, else to the coarsest part of one that
+does. A program that was compiled for a budget, or with a kernel that takes the final size from its
+bounds, has exactly that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.tuning import RunTuning
-from tempoc.symbolic.expr import Expr
+from tempoc.runtime.data.dtypes import NUMPY
+from tempoc.symbolic.expr import Const, Expr, Sym
 from tempoc.symbolic.walk import evaluate, symbols
 
 CapacityGroup = tuple[str, Expr]
@@ -28,7 +38,7 @@ def groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
 
 def _first_capacities(program: prog.Program) -> dict[CapacityGroup, int]:
     axes = (store.growing for store in program.stores)
-    return {(axis.dim, axis.size): axis.least for axis in axes if axis}
+    return {(axis.dim, axis.size): axis.least or MANY for axis in axes if axis}
 
 
 def group_of(need: prog.CapacityNeed) -> CapacityGroup:
@@ -37,21 +47,79 @@ def group_of(need: prog.CapacityNeed) -> CapacityGroup:
 
 
 def buckets(full: int, least: int, tuning: RunTuning, *, sure: bool) -> tuple[int, ...]:
-    """The sizes in increasing order, up to `full`. `sure`: the run is certain to need `full`."""
+    """The sizes in increasing order, up to `full`. `sure`: the run is certain to need `full`.
+
+    All but that are ``least`` times a power of two, or multiples of one of these.
+    """
     if not sure:
         sizes = [least]
         while sizes[-1] < full:
             sizes.append(2 * sizes[-1])
         return (*sizes[:-1], full)
     count = max(1, min(tuning.store_sizes, full // least))
-    grain = min(tuning.store_grain, least)
-    step = -(-full // (count * grain)) * grain
+    step = least
+    while step * count < full:
+        step *= 2
     return (*range(step, full, step), full)
+
+
+def rounded(full: int, more: int, tuning: RunTuning) -> int:
+    """The final size for so many slots: the next of a ladder with at most ``more`` slots more.
+
+    The coarsest ladder has the powers of two from the grain on, others have one, two, four and more
+    steps from each power to the next. The finest one is taken in any case.
+    """
+    power, parts = 1 << (full.bit_length() - 1), tuning.rounded_part
+    for step in (
+        max(tuning.store_grain, power),
+        *(max(1, power >> k) for k in range(parts.bit_length())),
+    ):
+        size = -(-full // step) * step
+        if size - full <= more:
+            break
+    return size
 
 
 def _largest(program: prog.Program) -> set[str]:
     """The names of the largest lengths."""
     return {length.largest for length in program.lengths}
+
+
+def rounded_groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
+    """The groups whose final size may be rounded up: it varies, and no other array has it."""
+    if BUDGET in dict(program.provenance):
+        return ()
+    exact = {n.size for call in calls(program.tree) for n in call.needs if n.size in n.rows}
+    for store in program.stores:
+        exact |= {*store.shape, *(axis.size for axis in store.axes if not axis.grows)}
+    constant = {b.name for b in program.bounds if isinstance(b.value, Const)}
+    return tuple(
+        (dim, size)
+        for dim, size in groups(program)
+        if size not in exact and not constant.issuperset(symbols(size))
+    )
+
+
+def _spare_slots(
+    program: prog.Program, bounds: Mapping[str, int], full: Mapping[CapacityGroup, int]
+) -> dict[CapacityGroup, int]:
+    """By how many slots groups may be rounded up: in all by an eighth of the bytes, or a few."""
+    slots = dict.fromkeys(rounded_groups(program), 0)
+    given = {i.store for i in program.inputs} | {p.store for p in program.params}
+    extents, nbytes = dict(program.dims), 0
+    for store in program.stores:
+        axis = store.growing
+        group = (axis.dim, axis.size) if axis else None
+        if store.name in given or group in slots:
+            keys = (Sym(extents[k.dim]) if k.modulo is None else k.modulo for k in store.keys)
+            sizes = (*keys, *(a.size for a in store.axes if a != axis), *store.shape)
+            one = math.prod([evaluate(e, bounds) for e in sizes], start=NUMPY[store.dtype].itemsize)
+            nbytes += one * full[group] if group in slots else one
+            if group in slots:
+                slots[group] += one
+    tuning = program.tuning
+    spare = max(nbytes // tuning.rounded_part, tuning.rounded_bytes)
+    return {group: spare // (len(slots) * max(1, one)) for group, one in slots.items()}
 
 
 @dataclass(slots=True)
@@ -64,17 +132,18 @@ class Capacities:
     @classmethod
     def of(cls, program: prog.Program, bounds: Mapping[str, int]) -> Capacities:
         """The first sizes."""
-        largest = _largest(program)
-        sizes = tuple(
-            buckets(
-                max(1, evaluate(size, bounds)),
-                least,
-                program.tuning,
-                sure=largest.isdisjoint(symbols(size)),
-            )
-            for (_, size), least in _first_capacities(program).items()
-        )
-        return cls(sizes, [some[0] for some in sizes])
+        largest, first = _largest(program), _first_capacities(program)
+        full = {group: max(1, evaluate(group[1], bounds)) for group in first}
+        last = {
+            group: rounded(full[group], more, program.tuning)
+            for group, more in _spare_slots(program, bounds, full).items()
+        }
+        sizes: list[tuple[int, ...]] = []
+        for group, least in first.items():
+            sure = largest.isdisjoint(symbols(group[1]))
+            some = buckets(full[group], least, program.tuning, sure=sure)
+            sizes.append((*some[:-1], last.get(group, full[group])))
+        return cls(tuple(sizes), [some[0] for some in sizes])
 
     def enough(self, group: int, rows: int) -> int:
         """The first size with so many rows, at least the current one."""

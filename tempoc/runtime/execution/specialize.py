@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
-from tempoc.program.nodes.gpu_commands import commands_of
 from tempoc.program.nodes.precision import precision_of
-from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.data.bindings import Bindings, Given, PointIndex, bind, is_seed, tensor_name
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
@@ -24,11 +21,11 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import (
     CellArrays,
     Layout,
-    fitting,
     given_stores,
     layouts_of,
     require_addressable,
 )
+from tempoc.runtime.execution.kernels import compiled_kernels
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
@@ -134,6 +131,7 @@ class Prepared:
                     given,
                     self.kernels,
                     self.single_calls(given),
+                    self.storage.capacities,
                 )
             )
         return self.straight[given]
@@ -151,58 +149,18 @@ def prepare(
     prepared = loaded.known.get(key)
     if not isinstance(prepared, Prepared):
         program = loaded.program
-        loops = {region.kernel for region in regions(program.tree)}
         layouts = layouts_of(program, bounds)
         require_addressable(layouts.values())
-        functions = _with_checks(program, layouts, loaded.functions)
         prepared = Prepared(
             program=program,
             bounds=bounds,
             layouts=layouts,
-            kernels=[
-                _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
-                for f, k in zip(functions, program.kernels, strict=True)
-            ],
+            kernels=compiled_kernels(loaded, bounds, layouts, precision),
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
         )
         loaded.known[key] = prepared
     return prepared
-
-
-def _with_checks(
-    program: prog.Program,
-    layouts: Mapping[str, Layout],
-    functions: Sequence[Callable[..., Any]],
-) -> list[Callable[..., Any]]:
-    """The kernels of calls, which check when JAX traces them that results fit their stores."""
-    results: dict[str, tuple[list[str], int]] = {}
-    for s in statements_in(program.tree):
-        if isinstance(s, prog.Call):
-            results[s.kernel] = [cell.store for cell in s.results], len(s.endings)
-        elif isinstance(s, prog.Region | prog.Block):
-            changed = (*s.carried, *(s.made if isinstance(s, prog.Block) else ()))
-            more = bool(s.endings) + (len(s.prints) if isinstance(s, prog.Region) else 0)
-            results[s.kernel] = [cells.store for cells in changed], more
-    checked = []
-    for kernel, function in zip(program.kernels, functions, strict=True):
-        stores, ends = results.get(kernel.name, ([], 0))
-        more = ends + bool(kernel.checks)
-        checked.append(fitting(function, [layouts[store] for store in stores], more))
-    return checked
-
-
-def _compiled(
-    function: Callable[..., Any],
-    kernel: prog.Kernel,
-    bounds: Mapping[str, int],
-    loop: bool,
-    precision: str,
-    commands: str,
-) -> Callable[..., Any]:
-    compiled = backend.compile_region if loop else backend.compile_kernel
-    static = {variable(b): bounds[b] for b in kernel.bounds}
-    return compiled(function, static, kernel.donated, precision, commands)
 
 
 class DirectRun(NamedTuple):

@@ -459,7 +459,7 @@ class _Assembler:
             steps=self.steps(loop),
             device_call=self.device_call(region, region.carried),
             outer=self.tuple([*map(ix.Sym, region.point)]),
-            lengths=self.tuple(region.lengths),
+            lengths=self.tuple((*region.lengths, *region.counts)),
             limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
             steps_left=self.steps_left(region),
             needs=tuple(needs),
@@ -510,7 +510,7 @@ class _Assembler:
         for name in block.local:
             self.act(self.operands.free(prog.Cell(store=name)))
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
-        point = self.point((*map(ix.Sym, block.point), *block.lengths))
+        point = self.point((*map(ix.Sym, block.point), *block.lengths, *block.counts))
         device_call = self.device_call(block, (*block.carried, *block.made))
         self.act(code.call_block(device_call, point), block)
         if self.hooks.progress:

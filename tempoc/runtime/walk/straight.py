@@ -43,12 +43,13 @@ def straight_call(
     given: frozenset[str],
     kernels: Sequence[Callable[..., Any]],
     single_calls: Collection[str],
+    capacities: Sequence[tuple[int, ...]],
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
     It checks nothing, all stores are single cells of fixed size, and if it ends a length, it has
     no condition, and no output depends on that. ``single_calls`` are the blocks that run as one
-    call each, by their kernels.
+    call each, by their kernels, ``capacities`` the sizes of groups of stores whose size is chosen.
     """
     nodes: list[prog.Call | prog.Block] = []
     ended = bounds_set_by_run(program.bounds, program.lengths)
@@ -72,23 +73,34 @@ def straight_call(
         return None
     read = dict.fromkeys(output.store for output in program.outputs)
     used = (layouts[name] for name in (*read, *operands, *results))
-    fixed = all(store.is_single and store.group < 0 and not store.away for store in used)
+    fixed = all(_is_fixed(store, capacities) for store in used)
     if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
     expressions = (
-        node.point if isinstance(node, prog.Call) else (*map(ix.Sym, node.point), *node.lengths)
+        node.point
+        if isinstance(node, prog.Call)
+        else (*map(ix.Sym, node.point), *node.lengths, *node.counts)
     )
     point = tuple(evaluate(e, bounds) for e in expressions)
     made = [layouts[name] for name in operands if name not in given]
+    slots = [sizes[-1] for sizes in capacities]
     return StraightCall(
         kernel=kernels[number],
         at=backend.constant(point) if point else (),
         operands=operands,
-        zeros={s.name: partial(backend.zeros, s.shape, s.dtype, program.tuning) for s in made},
+        zeros={
+            s.name: partial(backend.zeros, s.shaped(slots), s.dtype, program.tuning) for s in made
+        },
         results=results,
         straight=direct_inputs(program, single_calls),
         ends=bool(node.endings),
     )
+
+
+def _is_fixed(store: Layout, capacities: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a store is one cell on the device, of one size during the run."""
+    grows = store.group >= 0 and len(capacities[store.group]) > 1
+    return store.is_single and not store.away and not grows
 
 
 def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str]) -> bool:

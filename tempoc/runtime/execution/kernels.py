@@ -1,0 +1,57 @@
+"""The kernels of a program, compiled for bounds; equal ones are shared between bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tempoc.program.analysis.traversal import regions, statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.gpu_commands import commands_of
+from tempoc.program.nodes.spelling import variable
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.stores import Layout, fitting
+from tempoc.runtime.load.load import LoadedProgram
+from tempoc.symbolic.walk import evaluate
+
+
+def compiled_kernels(
+    loaded: LoadedProgram, bounds: Mapping[str, int], layouts: Mapping[str, Layout], precision: str
+) -> list[Callable[..., Any]]:
+    """The kernels, compiled lazily; their results are checked to fit their stores.
+
+    A kernel to which other bounds give the same values and results is the same function, of which
+    JAX knows for which shapes it is compiled.
+    """
+    program, known = loaded.program, loaded.known
+    results, loops = _results(program), {region.kernel for region in regions(program.tree)}
+    kernels: list[Callable[..., Any]] = []
+    for kernel, function in zip(program.kernels, loaded.functions, strict=True):
+        names, more = results.get(kernel.name, ([], 0))
+        stores = [layouts[name] for name in names]
+        key = (
+            *("kernel", kernel.name, precision),
+            tuple([evaluate(e, bounds) for e in kernel.static]),
+            tuple([store.shape for store in stores if store.group < 0]),
+        )
+        if key not in known:
+            compiled = backend.compile_region if kernel.name in loops else backend.compile_kernel
+            static = {variable(b): bounds[b] for b in kernel.bounds}
+            commands = commands_of(program, kernel.name)
+            checked = fitting(function, stores, more + bool(kernel.checks))
+            known[key] = compiled(checked, static, kernel.donated, precision, commands)
+        kernels.append(known[key])  # type: ignore[arg-type]
+    return kernels
+
+
+def _results(program: prog.Program) -> dict[str, tuple[list[str], int]]:
+    """For the kernel of each call the stores of its results, and how many more results follow."""
+    results: dict[str, tuple[list[str], int]] = {}
+    for s in statements_in(program.tree):
+        if isinstance(s, prog.Call):
+            results[s.kernel] = [cell.store for cell in s.results], len(s.endings)
+        elif isinstance(s, prog.Region | prog.Block):
+            changed = (*s.carried, *(s.made if isinstance(s, prog.Block) else ()))
+            more = bool(s.endings) + (len(s.prints) if isinstance(s, prog.Region) else 0)
+            results[s.kernel] = [cells.store for cells in changed], more
+    return results

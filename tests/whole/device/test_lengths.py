@@ -1,0 +1,114 @@
+"""One compilation for many lengths: what only counts is data, and shapes are rounded up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+import pytest
+
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.run import Settings, run_given
+from tests.support.agreement import compile_text
+
+LENGTHS = (1, 2, 3, 7, 20, 33, 40, 57, 63, 64)
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+WORDS = """
+import nn
+dim t < T
+input first: i32
+param embed: f32[9, 4]
+param W: f32[4, 4]
+tok[0] = first
+tok[t] = best[t-1]
+x = embed[tok]
+k = tanh(W @ x)
+"""
+CACHE = f"""{WORDS}
+y = x + nn.softmax(k[0:t+1] @ x) @ k[0:t+1]
+best = argmax(embed @ y)
+output tok
+"""
+WINDOW = f"""{WORDS}
+y = x + nn.softmax(k[max(0, t-2):t+1] @ x) @ k[max(0, t-2):t+1]
+best = argmax(embed @ y)
+output tok
+output y[T-1] as last
+"""
+STATE = f"""{WORDS}
+h[0] = k[0]
+h[t] = tanh(k + 0.5 * h[t-1])
+best = argmax(embed @ h)
+output tok, best
+"""
+PROMPT = """
+import nn
+dim s < S
+dim t < T
+input prompt[s]: i32
+param embed: f32[9, 4]
+param W: f32[4, 4]
+tok[t] = prompt[t] when t < S
+tok[t] = best[t-1]
+x = embed[tok]
+k = tanh(W @ x)
+y = x + nn.softmax(k[0:t+1] @ x) @ k[0:t+1]
+best = argmax(embed @ y)
+output tok
+"""
+
+
+@pytest.fixture
+def compilations() -> Iterator[list[str]]:
+    """The functions that XLA compiled since the test began, without those that make zeros."""
+    events: list[str] = []
+
+    def listen(event: str, _: float, fun_name: str = "", **__: object) -> None:
+        events.extend([fun_name] if event == COMPILED and "lambda" not in fun_name else [])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield events
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def run(loaded: LoadedProgram, length: int) -> dict[str, np.ndarray]:
+    """The outputs for a length, and for fixed other data."""
+    random = np.random.default_rng(3)
+    weights = {
+        "embed": random.standard_normal((9, 4), np.float32),
+        "W": random.standard_normal((4, 4), np.float32),
+    }
+    name = loaded.program.inputs[0].name
+    data = {"first": np.int32(4), "prompt": np.array([4, 0, 7], np.int32)}
+    given = Given(
+        bounds={"T": length},
+        inputs=as_sources({name: np.asarray(data[name])}),
+        params=as_sources(weights),
+    )
+    return dict(run_given(loaded, given, Settings()).outputs)
+
+
+@pytest.mark.usefixtures("each_its_own")
+@pytest.mark.parametrize(
+    ("text", "level", "most"),
+    [(CACHE, 1, 4), (CACHE, 2, 2), (WINDOW, 2, 6), (STATE, 2, 2), (PROMPT, 1, 5), (PROMPT, 2, 4)],
+)
+def test_ten_lengths_share_what_is_compiled(
+    text: str, level: int, most: int, compilations: list[str]
+) -> None:
+    """And each gives what a program alone in its process gives."""
+    loaded = compile_text(text, level)[1]
+    shared = [run(loaded, length) for length in reversed(LENGTHS)][::-1]
+    assert 0 < len(compilations) <= most
+    compilations.clear()
+    for length in LENGTHS:
+        run(loaded, length)
+    assert compilations == []
+    for length, outputs in zip(LENGTHS, shared, strict=True):
+        loaded.known.clear()
+        for name, array in run(loaded, length).items():
+            np.testing.assert_array_equal(outputs[name], array, err_msg=f"{name} at {length}")
