@@ -21,7 +21,8 @@ def compiled_kernels(
     """The kernels, compiled lazily; their results are checked to fit their stores.
 
     A kernel to which other bounds give the same values and results is the same function, of which
-    JAX knows for which shapes it is compiled.
+    JAX knows for which shapes it is compiled. The user's functions are looked at when kernels are
+    traced, which is done for all bounds then.
     """
     program, known = loaded.program, loaded.known
     results, loops = _results(program), {region.kernel for region in regions(program.tree)}
@@ -33,6 +34,7 @@ def compiled_kernels(
             *("kernel", kernel.name, precision),
             tuple([evaluate(e, bounds) for e in kernel.static]),
             tuple([store.shape for store in stores if store.group < 0]),
+            tuple(bounds.items()) if loaded.traced else (),
         )
         if key not in known:
             compiled = backend.compile_region if kernel.name in loops else backend.compile_kernel
