@@ -193,7 +193,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     "names of cases": {
         "driver/options.py": {2},
         "frontend/environment/draft_node.py": {2},
-        "passes/domain/index_set_split.py": {2},
+        "passes/domain/index_set_split.py": {2, 3},
     },
     "more than any": {
         "offload/rewrite.py": {99},
