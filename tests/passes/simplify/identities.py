@@ -8,6 +8,7 @@ from __future__ import annotations
 HEAD = """
 bound T
 dim t < T
+dim j < T
 %x = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
 %y = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
 %z = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
@@ -293,7 +294,13 @@ ROUNDED = {
 %d = sum{axes=(1,)} %n8 : [t] f32[2]
 %n9 = mul %A, %s : [t] f32[3, 3]
 %n10 = div %n9, %r[T-1] : [t] f32[3, 3]
-%e = sum{axes=(0,)} %n10[0:T] : [] f32[3, 3]""",
+%e = sum{axes=(0,)} %n10[0:T] : [] f32[3, 3]
+%n11 = sub %s, %u[j] : [t, j | j <= t] f32
+%n12 = mul %n11, %r[j] : [t, j | j <= t] f32[3]
+%g = sum{axes=(0,)} %n12[t, 0:t+1] : [t] f32[3]
+%n13 = mul %s[j], %r[j] : [t, j | t <= j] f32[3]
+%n14 = mul %n13, %u : [t, j | t <= j] f32[3]
+%h = sum{axes=(0,)} %n14[t, t:T] : [t] f32[3]""",
     "a product of matrices": """%a = einsum{spec="ab,b->a"} %x, %r : [t] f32[2]
 %b = einsum{spec="cb,ac->ab"} %W, %x : [t] f32[2, 4]
 %d = einsum{spec="kj,k->j"} %W, %r : [t] f32[4]""",
@@ -380,6 +387,7 @@ def program(lines: str) -> str:
     names = [line.split()[0] for line in lines.splitlines() if not line.startswith("%n")]
     used = {word.strip(",").split("[")[0].split("@")[0] for word in lines.split()}
     head = [h for h in HEAD.splitlines() if not h.startswith("%") or h.split()[0] in used]
+    head = [h for h in head if h != "dim j < T" or "[t, j" in lines]
     outputs = []
     for line in lines.split("\n"):
         name = line.split()[0]

@@ -95,18 +95,23 @@ class _Product:
         if composed is None:
             return False
         read, sliced = composed
-        at = [s for e in read.entries if not isinstance(e, ix.Slice) for s in symbols(e)]
-        at += [
-            s
-            for e in read.entries
-            if isinstance(e, ix.Slice)
-            for x in (e.lo, e.hi)
-            for s in symbols(x)
-        ]
+        at = {s for e in read.entries for s in self._varying(e)}
         points = (f"@{d}" for d in v.node.domain.dims if d in at)
         letters = frozenset((*term, *(self.dims[d] for d in sliced), *points))
         self.factors.append(ProductFactor(edge, term, letters, divides))
         return True
+
+    def _varying(self, entry: ix.Entry) -> tuple[str, ...]:
+        """The dimensions with which what is read at an entry varies; windows move along them.
+
+        Of ``k[0:t+1]`` each ``t`` reads a part of the same.
+        """
+        if not isinstance(entry, ix.Slice):
+            return symbols(entry)
+        is_dim = self.match.space.universe.is_dim
+        if any(map(is_dim, symbols(ix.sub(entry.hi, entry.lo)))):
+            return ()
+        return (*symbols(entry.lo), *symbols(entry.hi))
 
     def groups(self) -> list[list[ProductFactor]]:
         """The factors that vary over the sum; those of a group have no letters that its first one
@@ -174,12 +179,25 @@ def _product(v: Match, op: Sum | Mean) -> _Product | None:
     dims, axes = dict(zip(sliced, _DIMS, strict=False)), _AXES[: node.types[0].ndim]
     letters = (*dims.values(), *axes)
     gone = frozenset(letters[k] for k in axes_of(op.axes, len(letters)))
-    extents = zip(letters, v.type_of(edge).shape, strict=True)
-    if any(v.space.universe.is_dim(s) for c, e in extents if c in gone for s in symbols(e)):
-        return None  # ragged operands of a contraction are masked
     product = _Product(match=v, node=node, read=edge, dims=dims, axes=axes, gone=gone)
     whole = product.take_apart(node, False, axes) and len(product.factors) > 1
-    return product if whole else None
+    return product if whole and _is_contracted_well(product) else None
+
+
+def _is_contracted_well(product: _Product) -> bool:
+    """Whether nothing is lost if the sum becomes a contraction.
+
+    A sum over ``s <= t`` of what depends on ``s`` alone is a running sum, which a contraction with
+    masks is not. But if a factor is another one at each ``t``, as in ``score[t, s] * k[s]``, there
+    is none.
+    """
+    v = product.match
+    letters = (*product.dims.values(), *product.axes)
+    extents = zip(letters, v.type_of(product.read).shape, strict=True)
+    ends = {s for c, e in extents if c in product.gone for s in symbols(e)}
+    varying = [f.letters for f in product.factors if f.letters & product.gone]
+    ragged = filter(v.space.universe.is_dim, ends)
+    return all(any(f"@{d}" in own for own in varying) for d in ragged)
 
 
 def _contracted(product: _Product, groups: Sequence[list[ProductFactor]], result: str) -> Rewrite:
