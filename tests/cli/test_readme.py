@@ -30,7 +30,7 @@ GUIDES = (
 FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
 LANGUAGES = {"", "sh", "console", "python", "rt"}
 OF_OTHERS = {
-    "--help", "--version", "--bless", "--quick",
+    "--help", "--version", "--bless", "--quick", "--full",
     "--tokens", "--out", "--chat", "--home", "--slots", "--port",
 }  # fmt: skip
 """Options of pytest, of benchmarks and of scripts in `examples/`."""

@@ -25,8 +25,12 @@ HALF = HEAD + "x[t, b] = bf16(f32(t + b))\noutput x\n"
 """Takes 2*T*B bytes."""
 
 
+EXACT = Options(level=0, recompute="cheap", memory_budget=404)
+"""With a budget no size is rounded."""
+
+
 def compiled(text: str) -> Compilation:
-    return Compilation(load_source(Source("m.rt", text)), Options(level=0, recompute="cheap"))
+    return Compilation(load_source(Source("m.rt", text)), EXACT)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tempoc.codegen.program import bundle
 from tempoc.runtime.data.files import open_bundle
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import fitting
-from tempoc.runtime.execution import specialize
+from tempoc.runtime.execution import kernels
 from tempoc.runtime.load import load
 from tempoc.runtime.main import main as run_main
 from tests.files.mutants import CHANGES, Change, change_files, copied
@@ -144,7 +144,7 @@ def compiled_once() -> Iterator[None]:
 
     with (
         patch.object(load, "namespace", fresh),
-        patch.object(specialize, "fitting", lambda f, stores, more: wrapped(f, (*stores,), more)),
+        patch.object(kernels, "fitting", lambda f, stores, more: wrapped(f, (*stores,), more)),
         patch.object(
             backend,
             "compile_kernel",

@@ -113,6 +113,51 @@ def first_wrong(*wrong):
     return fault
 
 
+def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
+    """jax.vmap(point), some points at a time, of some arrays only the part that these read.
+
+    The n-th point reads up to `width` positions from `first(n)` on, along the axis that `axes` has
+    for an array. It is also given the position where the part begins. What points at a time make
+    has up to 64 * 2**20; one point alone makes arrays of up to `size` bytes of its window.
+    """
+
+    def call(*arrays):
+        places = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, places) if a is not None)
+        length = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        block = max(1, min(max(64, width), 64 * 2**20 // max(1, 2 * size)))
+        batches = -(-count // block)
+        block = -(-count // max(1, batches))
+        near = min(length, block - 1 + width)
+        every = jax.vmap(point, (*places, None), out_axes)
+
+        def part(n):
+            start = jnp.clip(first(n), 0, length - near).astype(jnp.int32)
+            parts = []
+            for x, a, b in zip(arrays, places, axes):
+                if a is not None:
+                    x = lax.dynamic_slice_in_dim(x, n, block, a)
+                elif b is not None:
+                    x = lax.dynamic_slice_in_dim(x, start, near, b)
+                parts.append(x)
+            return every(*parts, start)
+
+        if batches <= 1:
+            return part(jnp.int32(0))
+
+        def step(k, buffers):
+            n = jnp.minimum(k * block, count - block)  # the last part may begin a bit earlier
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
+            return jax.tree.map(put, buffers, part(n), outs)
+
+        shapes = jax.eval_shape(part, jnp.int32(0))
+        outs = out_axes if isinstance(out_axes, tuple) else jax.tree.map(lambda _: out_axes, shapes)
+        whole = lambda y, a: jnp.zeros((*y.shape[:a], count, *y.shape[a + 1 :]), y.dtype)
+        return lax.fori_loop(0, batches, step, jax.tree.map(whole, shapes, outs))
+
+    return call
+
+
 def net_letters_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:292: return random.normal([tokens, width]) * sqrt(1.0 / width)
@@ -277,17 +322,78 @@ def net_blocks_0_mlp_0_b_default(at):
     return b_default, b_default
 
 
-def drawn_temperature_categorical(
-    at, net_letters, letter, blocks_0_first_scale, blocks_0_first_bias, blocks_0_attention_q,
-    speed_power, blocks_0_attention_k, blocks_0_attention_v, attention_k_rope_concat,
-    attention_v_reshape, blocks_0_attention_out, blocks_0_second_scale, blocks_0_second_bias,
-    blocks_0_mlp_0_w, blocks_0_mlp_0_b, blocks_0_mlp_1_w, blocks_0_mlp_1_b, blocks_1_first_scale,
-    blocks_1_first_bias, blocks_1_attention_q, blocks_1_attention_k, blocks_1_attention_v,
-    attention2_k_rope_concat, attention2_v_reshape, blocks_1_attention_out, blocks_1_second_scale,
-    blocks_1_second_bias, blocks_1_mlp_0_w, blocks_1_mlp_0_b, blocks_1_mlp_1_w, blocks_1_mlp_1_b,
-    last_scale, last_bias, random_seed, *, T,
+def drawn_logits_x_attention_v_reshape_early(
+    at, net_letters, first_scale, first_bias, attention_q, speed_power, attention_k, attention_v,
+    prompt, letter, *, T, P,
 ):
-    """nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
+    """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P
+    nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
+    nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
+    nn.rt:79: angle = position * (speed if stretch == 1.0 else stretched(speed, stretch, slow, fast, length))
+    nn.rt:80: low = split(x, 2, -1)[0]
+    nn.rt:81: high = split(x, 2, -1)[1]
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:15: v = reshape(x @ layer.v.T, [size(x, 0) * heads, -1])
+    transformer.rt:22: x = net.letters[letter]
+    """
+    def point(t, prompt_t_p):
+        letter_0 = jnp.broadcast_to(prompt_t_p, (3,))
+        wrong = wrong_value(letter_0, (letter_0 >= -58) & (letter_0 < 58))
+        x_getitem = jnp.take(
+            net_letters, jnp.where(letter_0 < 0, letter_0 + 58, letter_0), axis=0, mode="clip",
+        )
+        d_sub = x_getitem - jnp.sum(x_getitem, axis=1, keepdims=True) / 64
+        layer_norm_rsqrt = lax.rsqrt(jnp.sum(d_sub * d_sub, axis=1, keepdims=True) / 64 + 1e-05)
+        layer_norm_add2 = d_sub * layer_norm_rsqrt * first_scale + first_bias
+        q_reshape = jnp.reshape(jnp.einsum("ij,kj->ik", layer_norm_add2, attention_q), (12, 16))
+        angle_mul = jnp.int32(t).astype(jnp.float32) * speed_power
+        q_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 8, axis=1)
+        q_rope_low_split_1 = lax.slice_in_dim(q_reshape, 8, 16, axis=1)
+        rope_cos = jnp.cos(angle_mul)
+        rope_sin = jnp.sin(angle_mul)
+        q_rope_sub = q_rope_low_split_0 * rope_cos - q_rope_low_split_1 * rope_sin
+        q_rope_add = q_rope_low_split_1 * rope_cos + q_rope_low_split_0 * rope_sin
+        q_rope_concat = jnp.concatenate([q_rope_sub, q_rope_add], axis=1)
+        k_reshape = jnp.reshape(jnp.einsum("ij,kj->ik", layer_norm_add2, attention_k), (12, 16))
+        k_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 8, axis=1)
+        k_rope_low_split_1 = lax.slice_in_dim(k_reshape, 8, 16, axis=1)
+        k_rope_sub = k_rope_low_split_0 * rope_cos - k_rope_low_split_1 * rope_sin
+        k_rope_add = k_rope_low_split_1 * rope_cos + k_rope_low_split_0 * rope_sin
+        k_rope_concat = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
+        v_reshape = jnp.reshape(jnp.einsum("ij,kj->ik", layer_norm_add2, attention_v), (12, 16))
+        return (
+            letter_0, x_getitem, rope_cos, rope_sin, q_rope_concat, k_rope_concat, v_reshape,
+            first_wrong(wrong),
+        )
+    (
+        letter_0_rows, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
+        k_rope_concat_rows, v_reshape_rows, fault,
+    ) = jax.vmap(point)(
+        jnp.arange(min(P, T), dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T)),
+    )
+    letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return (
+        letter2, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
+        k_rope_concat_rows, v_reshape_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
+    )
+
+
+def drawn_temperature_categorical_late(
+    at, temperature_categorical_prev, net_letters, blocks_0_first_scale, blocks_0_first_bias,
+    blocks_0_attention_q, speed_power, blocks_0_attention_k, blocks_0_attention_v,
+    attention_k_rope_concat, attention_v_reshape, blocks_0_attention_out, blocks_0_second_scale,
+    blocks_0_second_bias, blocks_0_mlp_0_w, blocks_0_mlp_0_b, blocks_0_mlp_1_w, blocks_0_mlp_1_b,
+    blocks_1_first_scale, blocks_1_first_bias, blocks_1_attention_q, blocks_1_attention_k,
+    blocks_1_attention_v, attention2_k_rope_concat, attention2_v_reshape, blocks_1_attention_out,
+    blocks_1_second_scale, blocks_1_second_bias, blocks_1_mlp_0_w, blocks_1_mlp_0_b,
+    blocks_1_mlp_1_w, blocks_1_mlp_1_b, last_scale, last_bias, random_seed, letter, *, T,
+):
+    """recite.rt:24: letter[t] = drawn[t-1]
+    nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:29: return x @ w.T + b
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
@@ -310,10 +416,16 @@ def drawn_temperature_categorical(
     transformer.rt:28: return nn.layer_norm(x, net.last.scale, net.last.bias) @ net.letters.T
     """
     t = at[0]
-    letter_t = letter[t]
-    wrong = wrong_value(letter_t, (letter_t >= -58) & (letter_t < 58))
+    wrong = wrong_value(
+        temperature_categorical_prev,
+        (temperature_categorical_prev >= -58) & (temperature_categorical_prev < 58),
+    )
     x_getitem = jnp.take(
-        net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
+        net_letters,
+        jnp.where(
+            temperature_categorical_prev < 0, temperature_categorical_prev + 58,
+            temperature_categorical_prev,
+        ), axis=0, mode="clip",
     )
     drawn_logits_seen_layer_norm_d_sub = x_getitem - jnp.sum(x_getitem, axis=1, keepdims=True) / 64
     seen_layer_norm_mul = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_d_sub
@@ -340,13 +452,13 @@ def drawn_temperature_categorical(
     attention_k_rope_sub = attention_k_rope_low_split_0 * rope_cos - attention_k_rope_mul2
     attention_k_rope_mul4 = attention_k_rope_low_split_0 * rope_sin
     attention_k_rope_add = attention_k_rope_low_split_1 * rope_cos + attention_k_rope_mul4
-    attention_k_rope_concat_t = jnp.concatenate(
+    attention_k_rope_concat_late = jnp.concatenate(
         [attention_k_rope_sub, attention_k_rope_add], axis=1,
     )
     attention_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_v)
-    attention_v_reshape_t = jnp.reshape(attention_v_matmul, (12, 16))
+    attention_v_reshape_late = jnp.reshape(attention_v_matmul, (12, 16))
     attention_k_rope_concat = lax.dynamic_update_index_in_dim(
-        attention_k_rope_concat, attention_k_rope_concat_t, lax.rem(t, min(32, T)), 2,
+        attention_k_rope_concat, attention_k_rope_concat_late, lax.rem(t, min(32, T)), 2,
     )
     attention_k_rope_concat_slice = jnp.moveaxis(attention_k_rope_concat, 2, 0)
     attention_past_multi_head_attention_scores_einsum = jnp.einsum(
@@ -372,7 +484,7 @@ def drawn_temperature_categorical(
     )
     attention_past_multi_head_attention_softmax_div = attention_past_multi_head_attention_softmax_e_exp / attention_past_multi_head_attention_softmax_sum
     attention_v_reshape = lax.dynamic_update_index_in_dim(
-        attention_v_reshape, attention_v_reshape_t, lax.rem(t, min(32, T)), 1,
+        attention_v_reshape, attention_v_reshape_late, lax.rem(t, min(32, T)), 1,
     )
     attention_v_reshape_slice = jnp.moveaxis(attention_v_reshape, 1, 0)
     attention_past_multi_head_attention_softmax_div_masked = jnp.where(
@@ -416,13 +528,13 @@ def drawn_temperature_categorical(
     attention2_k_rope_sub = attention2_k_rope_low_split_0 * rope_cos - attention2_k_rope_mul2
     attention2_k_rope_mul4 = attention2_k_rope_low_split_0 * rope_sin
     attention2_k_rope_add = attention2_k_rope_low_split_1 * rope_cos + attention2_k_rope_mul4
-    attention2_k_rope_concat_t = jnp.concatenate(
+    attention2_k_rope_concat_late = jnp.concatenate(
         [attention2_k_rope_sub, attention2_k_rope_add], axis=1,
     )
     attention2_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_v)
-    attention2_v_reshape_t = jnp.reshape(attention2_v_matmul, (12, 16))
+    attention2_v_reshape_late = jnp.reshape(attention2_v_matmul, (12, 16))
     attention2_k_rope_concat = lax.dynamic_update_index_in_dim(
-        attention2_k_rope_concat, attention2_k_rope_concat_t, lax.rem(t, min(32, T)), 2,
+        attention2_k_rope_concat, attention2_k_rope_concat_late, lax.rem(t, min(32, T)), 2,
     )
     attention2_k_rope_concat_slice = jnp.moveaxis(attention2_k_rope_concat, 2, 0)
     attention2_past_multi_head_attention_scores_einsum = jnp.einsum(
@@ -447,7 +559,7 @@ def drawn_temperature_categorical(
     )
     attention2_past_multi_head_attention_softmax_div = attention2_past_multi_head_attention_softmax_e_exp / attention2_past_multi_head_attention_softmax_sum
     attention2_v_reshape = lax.dynamic_update_index_in_dim(
-        attention2_v_reshape, attention2_v_reshape_t, lax.rem(t, min(32, T)), 1,
+        attention2_v_reshape, attention2_v_reshape_late, lax.rem(t, min(32, T)), 1,
     )
     attention2_v_reshape_slice = jnp.moveaxis(attention2_v_reshape, 1, 0)
     attention2_past_multi_head_attention_softmax_div_masked = jnp.where(
@@ -477,10 +589,11 @@ def drawn_temperature_categorical(
     scores = temperature_div + random_gumbel(
         temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)),
     )
-    temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+    temperature_categorical_late = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+    letter = lax.dynamic_update_index_in_dim(letter, temperature_categorical_prev, t, 0)
     return (
-        attention_k_rope_concat, attention_v_reshape, attention2_k_rope_concat,
-        attention2_v_reshape, temperature_categorical, first_wrong(wrong),
+        letter, attention_k_rope_concat, attention_v_reshape, attention2_k_rope_concat,
+        attention2_v_reshape, temperature_categorical_late, first_wrong(wrong),
     )
 
 
@@ -490,21 +603,190 @@ def drawn_logits_x_attention_q_rope_speed_power(at):
     return (jnp.power(jnp.float32(10000.0), speed_div),)
 
 
-def letter_0(at, prompt, letter, *, T, P):
-    """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
-    def point(prompt_t_p):
-        letter_0 = jnp.broadcast_to(prompt_t_p, (3,))
-        return letter_0
-    letter_0_rows = jax.vmap(point)(lax.dynamic_slice_in_dim(prompt, 0, min(P, T)))
-    letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
-    return (letter2,)
-
-
-def letter_1(at, temperature_categorical_prev, letter):
-    """recite.rt:24: letter[t] = drawn[t-1]"""
+def drawn_logits_x_last(
+    at, attention_k_rope_concat, attention_v_reshape, attention2_k_rope_concat,
+    attention2_v_reshape, drawn_logits_x_attention_k_rope_concat,
+    drawn_logits_x_attention_v_reshape, drawn_logits_x_attention2_k_rope_concat,
+    drawn_logits_x_attention2_v_reshape, *, T,
+):
+    """nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    transformer.rt:15: v = reshape(x @ layer.v.T, [size(x, 0) * heads, -1])
+    """
     t = at[0]
-    letter = lax.dynamic_update_index_in_dim(letter, temperature_categorical_prev, t, 0)
-    return (letter,)
+    attention_k_rope_concat_t = attention_k_rope_concat[t]
+    attention_v_reshape_t = attention_v_reshape[t]
+    attention2_k_rope_concat_t = attention2_k_rope_concat[t]
+    attention2_v_reshape_t = attention2_v_reshape[t]
+    drawn_logits_x_attention_k_rope_concat = lax.dynamic_update_index_in_dim(
+        drawn_logits_x_attention_k_rope_concat, attention_k_rope_concat_t, lax.rem(t, min(32, T)),
+        2,
+    )
+    drawn_logits_x_attention_v_reshape = lax.dynamic_update_index_in_dim(
+        drawn_logits_x_attention_v_reshape, attention_v_reshape_t, lax.rem(t, min(32, T)), 1,
+    )
+    drawn_logits_x_attention2_k_rope_concat = lax.dynamic_update_index_in_dim(
+        drawn_logits_x_attention2_k_rope_concat, attention2_k_rope_concat_t, lax.rem(t, min(32, T)),
+        2,
+    )
+    drawn_logits_x_attention2_v_reshape = lax.dynamic_update_index_in_dim(
+        drawn_logits_x_attention2_v_reshape, attention2_v_reshape_t, lax.rem(t, min(32, T)), 1,
+    )
+    return (
+        drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+    )
+
+
+def drawn_logits_early(
+    at, q_rope_concat, attention_out, x_getitem, second_scale, second_bias, mlp_0_w, mlp_0_b,
+    mlp_1_w, mlp_1_b, first_scale, first_bias, attention_k, rope_cos, rope_sin, attention_v,
+    attention_k_rope_concat, attention_v_reshape, *, T, P,
+):
+    """nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
+    nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
+    nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
+    nn.rt:80: low = split(x, 2, -1)[0]
+    nn.rt:81: high = split(x, 2, -1)[1]
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:104: scores = einsum("hd,shd->hs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:105: return einsum("hs,she->he", softmax(scores), values)
+    transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:15: v = reshape(x @ layer.v.T, [size(x, 0) * heads, -1])
+    transformer.rt:17: return reshape(past, [size(x, 0), -1]) @ layer.out.T
+    transformer.rt:25: x = x + attention(seen, block.attention, t, heads, window)
+    transformer.rt:26: x = x + nn.mlp(block.mlp, nn.layer_norm(x, block.second.scale, block.second.bias), gelu)
+    """
+    attention_v_reshape_near_finite = jnp.all(jnp.isfinite(attention_v_reshape))
+    def point(
+        t, q_rope_concat, attention_k_rope_concat_near, attention_v_reshape_near, x_getitem,
+        rope_cos, rope_sin, t_from,
+    ):
+        scores_div = jnp.einsum("hd,shd->hs", q_rope_concat, attention_k_rope_concat_near) * 0.25
+        spots = t_from + jnp.arange(attention_k_rope_concat_near.shape[0], dtype=jnp.int32)
+        valid = (spots >= jnp.maximum(0, t-31)) & (spots < t+1)
+        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
+        e_exp = jnp.exp(e_sub)
+        softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
+        softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+        valid2 = ((spots >= jnp.maximum(0, t-31)) & (spots < t+1))[:, None, None]
+        multi_head_attention_einsum = lax.cond(
+            attention_v_reshape_near_finite,
+            lambda: jnp.einsum("hs,she->he", softmax_div_masked, attention_v_reshape_near),
+            lambda: jax.custom_batching.sequential_vmap(
+                lambda softmax_div_masked, attention_v_reshape_near, valid2: jnp.einsum(
+                    "hs,she->he", softmax_div_masked,
+                    jnp.where(valid2, attention_v_reshape_near, 0.0),
+                )
+            )(softmax_div_masked, attention_v_reshape_near, valid2),
+        )
+        attention_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
+        x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, attention_out)
+        drawn_logits_x_layer_norm_d_sub = x_add - jnp.sum(x_add, axis=1, keepdims=True) / 64
+        layer_norm_mul = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_d_sub
+        layer_norm_rsqrt = lax.rsqrt(jnp.sum(layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05)
+        layer_norm_mul3 = drawn_logits_x_layer_norm_d_sub * layer_norm_rsqrt * second_scale
+        h_linear_add = jnp.einsum("ij,kj->ik", layer_norm_mul3 + second_bias, mlp_0_w) + mlp_0_b
+        h_gelu = jax.nn.gelu(h_linear_add, approximate=False)
+        x_add2 = x_add + (jnp.einsum("ij,kj->ik", h_gelu, mlp_1_w) + mlp_1_b)
+        drawn_logits_seen_layer_norm2_d_sub = x_add2 - jnp.sum(x_add2, axis=1, keepdims=True) / 64
+        layer_norm2_mul = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_d_sub
+        layer_norm2_rsqrt = lax.rsqrt(jnp.sum(layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05)
+        layer_norm2_mul3 = drawn_logits_seen_layer_norm2_d_sub * layer_norm2_rsqrt * first_scale
+        layer_norm2_add2 = layer_norm2_mul3 + first_bias
+        k_reshape = jnp.reshape(jnp.einsum("ij,kj->ik", layer_norm2_add2, attention_k), (12, 16))
+        low_split_0 = lax.slice_in_dim(k_reshape, 0, 8, axis=1)
+        low_split_1 = lax.slice_in_dim(k_reshape, 8, 16, axis=1)
+        rope_sub = low_split_0 * rope_cos - low_split_1 * rope_sin
+        rope_add = low_split_1 * rope_cos + low_split_0 * rope_sin
+        attention2_k_rope_concat = jnp.concatenate([rope_sub, rope_add], axis=1)
+        v_matmul = jnp.einsum("ij,kj->ik", layer_norm2_add2, attention_v)
+        return (x_add2, layer_norm2_add2, attention2_k_rope_concat, jnp.reshape(v_matmul, (12, 16)))
+    (
+        x_add2_rows, layer_norm2_add2_rows, attention2_k_rope_concat_rows,
+        attention2_v_reshape_rows,
+    ) = in_windows(
+        point, lambda t: jnp.maximum(0, t-31), min(32, P), 0,
+        axes=(None, None, 0, 0, None, None, None), in_axes=(0, 0, None, None, 0, 0, 0),
+    )(
+        jnp.arange(min(P, T), dtype=jnp.int32), q_rope_concat, attention_k_rope_concat,
+        attention_v_reshape, x_getitem, rope_cos, rope_sin,
+    )
+    return (
+        x_add2_rows, layer_norm2_add2_rows, attention2_k_rope_concat_rows,
+        attention2_v_reshape_rows,
+    )
+
+
+def drawn_temperature_categorical_early(
+    at, seen_layer_norm2_add2, attention_q, rope_cos, rope_sin, k_rope_concat, v_reshape,
+    attention_out, x_add2, second_scale, second_bias, mlp_0_w, mlp_0_b, mlp_1_w, mlp_1_b,
+    last_scale, last_bias, net_letters, random_seed, *, P,
+):
+    """nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
+    nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
+    nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
+    nn.rt:80: low = split(x, 2, -1)[0]
+    nn.rt:81: high = split(x, 2, -1)[1]
+    nn.rt:82: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:104: scores = einsum("hd,shd->hs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:105: return einsum("hs,she->he", softmax(scores), values)
+    sampling.rt:10: return random.categorical(logits / heat)
+    transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:17: return reshape(past, [size(x, 0), -1]) @ layer.out.T
+    transformer.rt:25: x = x + attention(seen, block.attention, t, heads, window)
+    transformer.rt:26: x = x + nn.mlp(block.mlp, nn.layer_norm(x, block.second.scale, block.second.bias), gelu)
+    transformer.rt:28: return nn.layer_norm(x, net.last.scale, net.last.bias) @ net.letters.T
+    """
+    t = at[0]
+    q_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2[t], attention_q)
+    q_reshape = jnp.reshape(q_matmul, (12, 16))
+    low_split_0 = lax.slice_in_dim(q_reshape, 0, 8, axis=1)
+    low_split_1 = lax.slice_in_dim(q_reshape, 8, 16, axis=1)
+    rope_cos_t = rope_cos[t]
+    rope_sin_t = rope_sin[t]
+    rope_sub = low_split_0 * rope_cos_t - low_split_1 * rope_sin_t
+    rope_add = low_split_1 * rope_cos_t + low_split_0 * rope_sin_t
+    q_rope_concat = jnp.concatenate([rope_sub, rope_add], axis=1)
+    k_rope_concat_slice = lax.dynamic_slice_in_dim(
+        k_rope_concat, jnp.maximum(0, t-31), min(32, P), axis=0,
+    )
+    scores_div = jnp.einsum("hd,shd->hs", q_rope_concat, k_rope_concat_slice) * 0.25
+    valid = jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1)
+    e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
+    e_exp = jnp.exp(e_sub)
+    softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
+    v_reshape_slice = lax.dynamic_slice_in_dim(v_reshape, jnp.maximum(0, t-31), min(32, P), axis=0)
+    softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+    valid2 = (jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1))[:, None, None]
+    v_reshape_slice_masked = jnp.where(valid2, v_reshape_slice, 0.0)
+    multi_head_attention_einsum = jnp.einsum(
+        "hs,she->he", softmax_div_masked, v_reshape_slice_masked,
+    )
+    attention2_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
+    x_add3 = x_add2[t] + jnp.einsum("ij,kj->ik", attention2_reshape, attention_out)
+    drawn_logits_x_layer_norm2_d_sub = x_add3 - jnp.sum(x_add3, axis=1, keepdims=True) / 64
+    layer_norm2_mul = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_d_sub
+    layer_norm2_rsqrt = lax.rsqrt(jnp.sum(layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05)
+    layer_norm2_mul3 = drawn_logits_x_layer_norm2_d_sub * layer_norm2_rsqrt * second_scale
+    h_linear_add = jnp.einsum("ij,kj->ik", layer_norm2_mul3 + second_bias, mlp_0_w) + mlp_0_b
+    h_gelu = jax.nn.gelu(h_linear_add, approximate=False)
+    x_add4 = x_add3 + (jnp.einsum("ij,kj->ik", h_gelu, mlp_1_w) + mlp_1_b)
+    drawn_logits_layer_norm_d_sub = x_add4 - jnp.sum(x_add4, axis=1, keepdims=True) / 64
+    layer_norm_mul = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_d_sub
+    layer_norm_rsqrt = lax.rsqrt(jnp.sum(layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05)
+    layer_norm_add2 = drawn_logits_layer_norm_d_sub * layer_norm_rsqrt * last_scale + last_bias
+    temperature_div = jnp.einsum("ij,kj->ik", layer_norm_add2, net_letters) / 0.7
+    temperature_key = random_key(random_seed, 3419918578, t)
+    scores = temperature_div + random_gumbel(
+        temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)),
+    )
+    return (jnp.argmax(scores, axis=-1).astype(jnp.int32),)
 
 
 def written(at, letter):
@@ -524,71 +806,51 @@ def first_fault(fault, kernel, code, point):
 def loop_t(
     at, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
     drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-    drawn_temperature_categorical2, net_letters, letter, net_blocks_0_first_scale,
-    net_blocks_0_first_bias, net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
-    net_blocks_0_attention_k, net_blocks_0_attention_v, net_blocks_0_attention_out,
-    net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
-    net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
-    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-    net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-    net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-    net_last_scale, net_last_bias, random_seed, *, steps=None, T,
+    drawn_logits_x_attention_k_rope_concat_early, drawn_logits_x_attention_v_reshape_early2,
+    drawn_logits_x_attention2_k_rope_concat_early, drawn_logits_x_attention2_v_reshape_early, *,
+    steps=None, T,
 ):
-    """t from at[0] on, at[1] steps; the loop of drawn_temperature_categorical."""
-    fault = jnp.zeros(4, jnp.int32)
+    """t from at[0] on, at[1] steps; the loop of drawn_logits_x_last."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
         ) = carry
         t = at[0] + i
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, code,
-        ) = drawn_temperature_categorical(
-            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
-            net_blocks_0_attention_k, net_blocks_0_attention_v,
-            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
-            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
-            net_blocks_1_attention_k, net_blocks_1_attention_v,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-            net_last_scale, net_last_bias, random_seed, T=T,
+        ) = drawn_logits_x_last(
+            (t,), drawn_logits_x_attention_k_rope_concat_early,
+            drawn_logits_x_attention_v_reshape_early2,
+            drawn_logits_x_attention2_k_rope_concat_early,
+            drawn_logits_x_attention2_v_reshape_early, drawn_logits_x_attention_k_rope_concat,
+            drawn_logits_x_attention_v_reshape, drawn_logits_x_attention2_k_rope_concat,
+            drawn_logits_x_attention2_v_reshape, T=T,
         )
-        fault = first_fault(fault, 16, code, (t,))
         return (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
         )
     carry = (
         drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
     )
     (
         drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
     ) = lax.fori_loop(0, count, step_t, carry)
     return (
         drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
     )
 
 
 def loop_t2(
     at, letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
     drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-    drawn_temperature_categorical2, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
+    drawn_temperature_categorical, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
     net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
     net_blocks_0_attention_k, net_blocks_0_attention_v, net_blocks_0_attention_out,
     net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
@@ -596,162 +858,181 @@ def loop_t2(
     net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
     net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
     net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-    net_last_scale, net_last_bias, random_seed, *, steps=None, T,
+    net_last_scale, net_last_bias, random_seed, *, steps=None, T, P,
 ):
-    """t from at[0] on, at[1] steps; the loop of letter_1, drawn_temperature_categorical."""
+    """t from at[0] on, at[1] steps; the loop of drawn_temperature_categorical_late."""
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
         (
             letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
+            drawn_temperature_categorical, fault,
         ) = carry
         t = at[0] + i
-        (letter,) = letter_1((t,), drawn_temperature_categorical2, letter)
-        (
-            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, code,
-        ) = drawn_temperature_categorical(
-            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
-            net_blocks_0_attention_k, net_blocks_0_attention_v,
-            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
-            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
-            net_blocks_1_attention_k, net_blocks_1_attention_v,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-            net_last_scale, net_last_bias, random_seed, T=T,
-        )
-        fault = first_fault(fault, 16, code, (t,))
+        if T > P:
+            (
+                letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical, code,
+            ) = drawn_temperature_categorical_late(
+                (t,), drawn_temperature_categorical, net_letters, net_blocks_0_first_scale,
+                net_blocks_0_first_bias, net_blocks_0_attention_q,
+                drawn_logits_x_attention_q_rope_speed_power2, net_blocks_0_attention_k,
+                net_blocks_0_attention_v, drawn_logits_x_attention_k_rope_concat,
+                drawn_logits_x_attention_v_reshape, net_blocks_0_attention_out,
+                net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w,
+                net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+                net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+                net_blocks_1_attention_k, net_blocks_1_attention_v,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, letter, T=T,
+            )
+            fault = first_fault(fault, 17, code, (t,))
         return (
             letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
+            drawn_temperature_categorical, fault,
         )
     carry = (
         letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
+        drawn_temperature_categorical, fault,
     )
     (
         letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
+        drawn_temperature_categorical, fault,
     ) = lax.fori_loop(0, count, step_t, carry)
     return (
         letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
+        drawn_temperature_categorical, fault,
     )
 
 
 def block(
-    at, prompt, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
-    net_blocks_0_attention_q, net_blocks_0_attention_k, net_blocks_0_attention_v,
-    net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-    net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
-    net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
-    net_blocks_1_attention_k, net_blocks_1_attention_v, net_blocks_1_attention_out,
-    net_blocks_1_second_scale, net_blocks_1_second_bias, net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b,
-    net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, *, T, P,
+    at, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias, net_blocks_0_attention_q,
+    net_blocks_0_attention_k, net_blocks_0_attention_v, prompt, net_blocks_0_attention_out,
+    net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
+    net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+    net_blocks_1_attention_k, net_blocks_1_attention_v, net_blocks_1_attention_q,
+    net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+    net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+    net_last_scale, net_last_bias, random_seed, *, T, P,
 ):
-    """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_speed_power, letter_0, drawn_temperature_categorical, ..."""
+    """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_speed_power, drawn_logits_x_attention_v_reshape_early, drawn_logits_early, ..."""
     fault = jnp.zeros(4, jnp.int32)
     letter = jnp.zeros((T, 3), jnp.int32)
     drawn_logits_x_attention_k_rope_concat = jnp.zeros((12, 16, min(32, T)), jnp.float32)
     drawn_logits_x_attention_v_reshape = jnp.zeros((12, min(32, T), 16), jnp.float32)
     drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, 16, min(32, T)), jnp.float32)
     drawn_logits_x_attention2_v_reshape = jnp.zeros((12, min(32, T), 16), jnp.float32)
-    drawn_temperature_categorical2 = jnp.zeros((3,), jnp.int32)
     (drawn_logits_x_attention_q_rope_speed_power2,) = drawn_logits_x_attention_q_rope_speed_power(
         ()
     )
-    (letter,) = letter_0((), prompt, letter, T=T, P=P)
+    (
+        letter, drawn_logits_x_getitem_early, drawn_logits_x_attention_q_rope_cos_early,
+        drawn_logits_x_attention_q_rope_sin_early, drawn_logits_x_attention_q_rope_concat_early,
+        drawn_logits_x_attention_k_rope_concat_early, drawn_logits_x_attention_v_reshape_early2,
+        code,
+    ) = drawn_logits_x_attention_v_reshape_early(
+        (), net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
+        net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
+        net_blocks_0_attention_k, net_blocks_0_attention_v, prompt, letter, T=T, P=P,
+    )
+    fault = first_fault(fault, 16, code, ())
+    (
+        drawn_logits_x_add2_early, drawn_logits_seen_layer_norm2_add2_early,
+        drawn_logits_x_attention2_k_rope_concat_early, drawn_logits_x_attention2_v_reshape_early,
+    ) = drawn_logits_early(
+        (), drawn_logits_x_attention_q_rope_concat_early, net_blocks_0_attention_out,
+        drawn_logits_x_getitem_early, net_blocks_0_second_scale, net_blocks_0_second_bias,
+        net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+        net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_k,
+        drawn_logits_x_attention_q_rope_cos_early, drawn_logits_x_attention_q_rope_sin_early,
+        net_blocks_1_attention_v, drawn_logits_x_attention_k_rope_concat_early,
+        drawn_logits_x_attention_v_reshape_early2, T=T, P=P,
+    )
     def step_t(t, carry):
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
         ) = carry
         (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, code,
-        ) = drawn_temperature_categorical(
-            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
-            net_blocks_0_attention_k, net_blocks_0_attention_v,
-            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
-            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
-            net_blocks_1_attention_k, net_blocks_1_attention_v,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-            net_last_scale, net_last_bias, random_seed, T=T,
+        ) = drawn_logits_x_last(
+            (t,), drawn_logits_x_attention_k_rope_concat_early,
+            drawn_logits_x_attention_v_reshape_early2,
+            drawn_logits_x_attention2_k_rope_concat_early,
+            drawn_logits_x_attention2_v_reshape_early, drawn_logits_x_attention_k_rope_concat,
+            drawn_logits_x_attention_v_reshape, drawn_logits_x_attention2_k_rope_concat,
+            drawn_logits_x_attention2_v_reshape, T=T,
         )
-        fault = first_fault(fault, 16, code, (t,))
         return (
             drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
         )
     carry = (
         drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
     )
     (
         drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
-    ) = lax.fori_loop(0, P, step_t, carry)
+    ) = lax.fori_loop(max(0, P - 31), P, step_t, carry)
+    (drawn_temperature_categorical,) = drawn_temperature_categorical_early(
+        (jnp.int32(P - 1),), drawn_logits_seen_layer_norm2_add2_early, net_blocks_1_attention_q,
+        drawn_logits_x_attention_q_rope_cos_early, drawn_logits_x_attention_q_rope_sin_early,
+        drawn_logits_x_attention2_k_rope_concat_early, drawn_logits_x_attention2_v_reshape_early,
+        net_blocks_1_attention_out, drawn_logits_x_add2_early, net_blocks_1_second_scale,
+        net_blocks_1_second_bias, net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+        net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, net_letters, random_seed, P=P,
+    )
     def step_t2(t, carry):
         (
             letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
+            drawn_temperature_categorical, fault,
         ) = carry
-        (letter,) = letter_1((t,), drawn_temperature_categorical2, letter)
-        (
-            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, code,
-        ) = drawn_temperature_categorical(
-            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_speed_power2,
-            net_blocks_0_attention_k, net_blocks_0_attention_v,
-            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
-            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
-            net_blocks_1_attention_k, net_blocks_1_attention_v,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-            net_last_scale, net_last_bias, random_seed, T=T,
-        )
-        fault = first_fault(fault, 16, code, (t,))
+        if T > P:
+            (
+                letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical, code,
+            ) = drawn_temperature_categorical_late(
+                (t,), drawn_temperature_categorical, net_letters, net_blocks_0_first_scale,
+                net_blocks_0_first_bias, net_blocks_0_attention_q,
+                drawn_logits_x_attention_q_rope_speed_power2, net_blocks_0_attention_k,
+                net_blocks_0_attention_v, drawn_logits_x_attention_k_rope_concat,
+                drawn_logits_x_attention_v_reshape, net_blocks_0_attention_out,
+                net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w,
+                net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+                net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+                net_blocks_1_attention_k, net_blocks_1_attention_v,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, letter, T=T,
+            )
+            fault = first_fault(fault, 17, code, (t,))
         return (
             letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault,
+            drawn_temperature_categorical, fault,
         )
     carry = (
         letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
+        drawn_temperature_categorical, fault,
     )
     (
         letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
         drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-        drawn_temperature_categorical2, fault,
+        drawn_temperature_categorical, fault,
     ) = lax.fori_loop(P, T, step_t2, carry)
     (written2,) = written((), letter)
     return (written2, fault)

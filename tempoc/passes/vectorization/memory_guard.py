@@ -35,16 +35,14 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     """Those of the candidates that may be vectorized along a dimension.
 
     Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
-    So are copies of a constant number of points, with which the windows of a loop begin: one by one
-    they fit into its ring.
+    So are copies with which the windows of a loop begin: one by one they fit into its ring.
     """
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
     large = [n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes]
     full_extent = full_extent_nodes(graph, dim, late=large) | repeatedly_read(graph, dim, space)
     limit = _size(graph, dim, full_extent, space)
     few_points = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
-    copies = (n for n in along if isinstance(n.op, Copy))
-    few_points |= {n.name for n in copies if space.has_few_points(n.domain, dim)}
+    few_points |= {n.name for n in along if _begins_windows(n, dim, space)}
     full_extent |= few_points
     candidates = [s for s in candidates if s not in few_points]
     boundary = _LoopBoundary(graph, dim, full_extent)
@@ -83,6 +81,15 @@ class _LoopBoundary:
                 yield reader, source
             if reader not in free and source in vectorized and source not in self.full_extent:
                 yield source, source
+
+
+def _begins_windows(node: Node, dim: str, space: Space) -> bool:
+    """Whether a node copies a constant number of points before a cut (``domain/split.py``)."""
+    if not isinstance(node.op, Copy) or not space.has_few_points(node.domain, dim):
+        return False
+    last = space.upper_bound(ix.Sym(dim), node.domain)
+    limits = last.args if isinstance(last, ix.IndexMin) else (last,)
+    return not any(isinstance(limit, ix.Const) for limit in limits)
 
 
 def _gains(graph: Graph, node: Node, dim: str) -> bool:

@@ -144,6 +144,7 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
 
 def reserved_memory() -> int | None:
     """The bytes that JAX has on the device for arrays; ``None`` for memory of the host."""
+    check_device()
     statistics = jax.devices()[0].memory_stats() or {}
     return statistics.get("bytes_limit")
 

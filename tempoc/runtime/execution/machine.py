@@ -7,7 +7,7 @@ host, and evaluates the faults of checks after many calls and at the end.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -44,6 +44,19 @@ def derive_bounds(program: prog.Program, bounds: dict[str, int]) -> tuple[str, .
             derived[name] = None
             bounds[name] = evaluate(value, bounds)
     return tuple(name for name in derived if name not in fixed)
+
+
+def _agreeing(
+    ends: Mapping[PointIndex, int], dims: Sequence[str], at: Mapping[str, int]
+) -> Iterator[tuple[PointIndex, int]]:
+    """The points of these dimensions that have ended and agree with what is known of one."""
+    if all(d in at for d in dims):
+        point = tuple(at[d] for d in dims)
+        yield from ((point, ends[point]),) if point in ends else ()
+        return
+    for point, n in ends.items():
+        if all(at.get(d, k) == k for d, k in zip(dims, point, strict=True)):
+            yield point, n
 
 
 class Machine(RunFrame):
@@ -177,9 +190,30 @@ class Machine(RunFrame):
                     errors.small_bound(b.name, spelled(b.value), values_now[b.name], end)
                 )
         for a in self.program.assumptions:
-            if not evaluate(a.condition, values_now):
-                values = ", ".join(f"{n} = {values_now[n]}" for n in symbols(a.condition))
-                raise RunError(errors.violated_at_end(a.text, values, end))
+            names = symbols(a.condition)
+            for lengths in self._ended_with(names, dict(zip(dims, outer, strict=True))):
+                now = {**values_now, **lengths}
+                if not evaluate(a.condition, now):
+                    values = ", ".join(f"{n} = {now[n]}" for n in names)
+                    raise RunError(errors.violated_at_end(a.text, values, end))
+
+    def _ended_with(
+        self, names: Sequence[str], point: Mapping[str, int]
+    ) -> Iterator[Mapping[str, int]]:
+        """The lengths among names wherever all of them have ended, at a point or together with it.
+
+        The last one that ends finds all the others.
+        """
+        states: list[tuple[Mapping[str, int], Mapping[str, int]]] = [(point, {})]
+        for length in (n for n in self.program.lengths if n.bound in names):
+            known = self.ends[length.bound]
+            states = [
+                ({**at, **dict(zip(length.outer, outer, strict=True))}, {**values, length.bound: n})
+                for at, values in states
+                for outer, n in _agreeing(known, length.outer, at)
+            ]
+        for _, values in states:
+            yield values
 
     def known_values(self) -> dict[str, Any]:
         """The current values of all bounds, and the tables of lengths at points."""

@@ -32,6 +32,12 @@ k = length(count, most = T)
 y = sum(x[0:T][0:k])
 output y
 """,
+    "two that must agree": "dim b < B\ndim t < T\ninput x[b, t]: f32\n" + """
+n = length(sum(i32(x[b, 0:T] > 0.0)), T)
+z = x[b, 0:T][nonzero(x[b, 0:T] > 0.0, T)[0:n]] as f32[n]
+y = sum(z)
+output y
+""",
     "growing": HEAD + """
 z = filter(x[0:t+1], x[0:t+1] > 0.0, most = T)
 y = sum(z) + size(z, 0)

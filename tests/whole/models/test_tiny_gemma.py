@@ -156,4 +156,4 @@ def test_the_memory_formula_says_so(home: Path, capsys: pytest.CaptureFixture[st
     assert "64 bytes*B*G*J*min(S, T) " in total  # of prompts, until they are read
     assert status(["explain", SOURCE, *config, "--memory"]) == 0
     peak = capsys.readouterr().out.splitlines()[0]
-    assert "132 bytes*B*T " in peak  # tokens as well
+    assert "132 bytes*B*T_slots " in peak  # tokens as well
