@@ -83,7 +83,9 @@ MENDED = {
     "RT061 a list": (
         "y = A[t][[0, 1]]", "`stack(list, 0)`", "y = A[t][stack([0, 1], 0)]"
     ),
-    "RT060 a mask": ("y = (A)[A[t = 0] > 0.]", "`filter`", "y[t] = sum(filter(A, A[t][:, 0] > 0., 3))"),
+    "RT060 a mask": (
+        "y = (A)[A[t = 0] > 0.]", "`filter`", "y[t] = sum(filter(A, A[t][:, 0] > 0., 3))"
+    ),
     "RT022": (
         "y = random.randint(3)", "`i32(floor(n * random.uniform([...])))`",
         "y = i32(floor(3 * random.uniform([2])))",
