@@ -264,11 +264,10 @@ def place_given(
     )
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     how = sizes, is_constant, program.tuning.put_arrays
-    changed = overwritten(program)
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:
         source = bindings.inputs[i.name]
-        if (cells := _resident(source, i, layouts[i.store], changed)) is not None:
+        if (cells := _resident(source, i, layouts[i.store], program)) is not None:
             placed[i.store] = cells
         elif i.store in straight and (array := _as_it_is(source, i)) is not None:
             array = layouts[i.store].arranged(array)
@@ -280,7 +279,7 @@ def place_given(
     def param(p: ProgramParam) -> CellArrays:
         sources = bindings.params[p.name]
         passed = p.store in straight and (shared is None or p.store not in shared.stores)
-        if (cells := _resident(sources.get(()), p, layouts[p.store], changed)) is not None:
+        if (cells := _resident(sources.get(()), p, layouts[p.store], program)) is not None:
             return cells
         if passed and (array := _as_it_is(sources.get(()), p)) is not None:
             _check_cell(array, layouts[p.store])
@@ -310,7 +309,7 @@ def _resident(
     source: TensorSource | None,
     item: ProgramInput | ProgramParam,
     store: Layout,
-    changed: Collection[str],
+    program: Program,
 ) -> CellArrays | None:
     """The only cell of a store, if its array is on the device; ``None`` if it has to be made."""
     if source is None or source.array is None or store.keys or store.away:
@@ -319,7 +318,7 @@ def _resident(
         return None
     array = store.arranged(source.array)
     _check_cell(array, store)
-    return {(): resident.private(array) if store.name in changed else array}
+    return {(): resident.private(array) if store.name in overwritten(program) else array}
 
 
 def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) -> HostArray | None:
