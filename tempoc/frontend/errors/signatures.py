@@ -23,48 +23,42 @@ def argument(
     place: Span,
 ) -> Diagnostic:
     """An argument has not the type that the signature says."""
-    return error(
-        ARGUMENT,
-        f"`{function}` takes {_line(declared)} for `{parameter}`, not {given}",
-        span,
-        notes=notes,
-        secondary=(Label(place, "declared here"),),
-    )
+    message = f"`{function}` takes {_line(declared)} for `{parameter}`, not {given}"
+    return _declared_at(place, ARGUMENT, message, span, notes=notes)
 
 
 def unbound_extent(span: Span, function: str, parameter: str, name: str, place: Span) -> Diagnostic:
     """An argument that is a number leaves open what a name of the signature stands for."""
-    return error(
-        ARGUMENT,
-        f"what `{name}` stands for in this call of `{function}` is not known",
-        span,
-        f"a number fits every shape: give `{parameter}` a tensor, as `zeros([...])` is one",
-        secondary=(Label(place, "declared here"),),
-    )
+    message = f"what `{name}` stands for in this call of `{function}` is not known"
+    help = f"a number fits every shape: give `{parameter}` a tensor, as `zeros([...])` is one"
+    return _declared_at(place, ARGUMENT, message, span, help)
 
 
 def result(
     span: Span, function: str, declared: str, given: str, notes: tuple[str, ...], place: Span
 ) -> Diagnostic:
     """A result has not the type that the signature says."""
-    return error(
-        RESULT,
-        f"`{function}` returns {given}, its signature says {_line(declared)}",
-        span,
-        notes=notes,
-        secondary=(Label(place, "declared here"),),
-    )
+    message = f"`{function}` returns {given}, its signature says {_line(declared)}"
+    return _declared_at(place, RESULT, message, span, notes=notes)
 
 
 def result_count(span: Span, function: str, expected: int, given: int, place: Span) -> Diagnostic:
     """A function returns more or fewer values than its signature says."""
     plural = "value" if given == 1 else "values"
-    return error(
-        RESULT,
-        f"`{function}` returns {given} {plural}, its signature says {expected}",
-        span,
-        secondary=(Label(place, "declared here"),),
-    )
+    message = f"`{function}` returns {given} {plural}, its signature says {expected}"
+    return _declared_at(place, RESULT, message, span)
+
+
+def _declared_at(
+    place: Span,
+    code: str,
+    message: str,
+    span: Span,
+    help: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Diagnostic:
+    """The error, with the place of the signature beside that of the call."""
+    return error(code, message, span, help, notes=notes, secondary=(Label(place, "declared here"),))
 
 
 def extent_of(name: str, extent: Expr, parameter: str) -> str:
