@@ -128,7 +128,8 @@ def random_of_few(key, logits, positions):
     """The first place along the last axis where a logit with its noise is greatest, or NaN.
 
     Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
-    The noise comes from a loop of its own, or XLA draws it again for all that reads what is chosen.
+    There the noise comes from a loop of its own, or XLA draws it again for all that reads what is
+    chosen. A GPU would launch each turn of that loop.
     """
     words, count = (key[0], key[1]), logits.shape[-1]
 
@@ -137,7 +138,10 @@ def random_of_few(key, logits, positions):
         return (*noise[1:], random_gumbel(words, place))
 
     none = jnp.zeros(logits.shape[:-1], jnp.float32)
-    noise = lax.fori_loop(0, count, draw, (none,) * count)
+    if jax.default_backend() == "cpu":
+        noise = lax.fori_loop(0, count, draw, (none,) * count)
+    else:
+        noise = [random_gumbel(words, positions[..., k]) for k in range(count)]
     best, place = logits[..., 0] + noise[0].astype(logits.dtype), none.astype(jnp.int32)
     for k in range(1, count):
         score = logits[..., k] + noise[k].astype(logits.dtype)

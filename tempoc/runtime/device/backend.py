@@ -176,7 +176,8 @@ def jitted(
     """The function of JAX for static bounds, with further options of ``jax.jit``."""
     bound = functools.update_wrapper(functools.partial(function, **static), function)
     options = {"donate_argnums": tuple(i + 1 for i in donated), **named}
-    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **options)
+    flags = {**OPTIONS[commands]} if has_commands() else {}
+    return jax.jit(precise(bound, precision), compiler_options=flags, **options)
 
 
 def compile_region(
