@@ -7,8 +7,8 @@ executes that statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import tempoc
@@ -26,7 +26,7 @@ from tempoc.codegen.program.module import module
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.joined_boxes import join_boxes
+from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
@@ -64,6 +64,7 @@ class EmittedProgram:
     ``batches``: for each statement that runs in batches of points, the bytes that a point takes.
     ``windows``: for each statement, the window that neighbouring points read as one array.
     ``left``: the variables of loops that were scheduled on the device and stay with the host.
+    ``members``: the nodes that each kernel of a statement computes.
     """
 
     program: prog.Program
@@ -71,6 +72,7 @@ class EmittedProgram:
     batches: Mapping[str, ix.Expr]
     windows: Mapping[str, ix.Slice]
     left: tuple[str, ...] = ()
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def assemble(
@@ -132,7 +134,18 @@ def assemble(
         batches={name: size for name, size in batches.items() if size is not None},
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,
+        members=_members(every, joined),
     )
+
+
+def _members(
+    every: Sequence[tuple[Statement, KernelFunction]], joined: JoinedProgram
+) -> dict[str, tuple[str, ...]]:
+    """The nodes of each kernel; of a joined one those of its parts."""
+    members = {f.name: s.members for s, f in every}
+    for name, parts in joined.parts.items():
+        members[name] = tuple(dict.fromkeys(m for part in parts for m in members[part]))
+    return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

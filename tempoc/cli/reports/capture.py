@@ -1,0 +1,36 @@
+"""The report of `explain --capture`. On a GPU it compiles functions: commands import it late."""
+
+import tempfile
+from pathlib import Path
+
+from tempoc.cli.reports.cost import values_of
+from tempoc.cli.reports.terminal import echo, show, waiting
+from tempoc.driver.capture.capture import SHOWN, capture_bounds, capture_report, capture_text
+from tempoc.driver.compilation import Compilation
+from tempoc.footprint.compiled import launched
+from tempoc.runtime.device import backend
+from tempoc.runtime.forecast.least_run import default_filled_stores
+from tempoc.runtime.load.load import load
+
+
+def echo_capture(compilation: Compilation, given: tuple[str, ...], *, after: bool) -> None:
+    """Print what CUDA graphs hold of a program. Raises `RunError` for missing or wrong bounds."""
+    values = values_of(compilation, given)
+    compiled = None
+    if backend.has_commands():
+        with waiting("compiling kernels for the GPU", compilation.progress):
+            compiled = compiled_launches(compilation, values)
+    if after:
+        echo()
+    show(capture_text(capture_report(compilation, values, compiled)))
+
+
+def compiled_launches(compilation: Compilation, values: dict[str, int] | None) -> dict[str, dict]:
+    """What XLA launches for each function that a run with these bounds calls, by mode."""
+    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+        directory = str(Path(folder, "out"))
+        compilation.write(directory, durable=False)
+        loaded = load(directory)
+        bounds = capture_bounds(compilation, values)
+        filled = default_filled_stores(loaded.program)
+        return dict(launched(loaded, bounds, filled, SHOWN))

@@ -1,0 +1,161 @@
+"""What prevents that one CUDA graph holds a function or a loop, in words of the source.
+
+XLA's command buffers hold kernels, copies and branches; loops if they are told to. They cannot hold
+calls of libraries that XLA does not record, nor what the host does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tempoc.driver.capture.functions import (
+    DeviceCall,
+    growing_stores,
+    moved_stores,
+    new_arrays,
+)
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.slow.host_loops import Finding, HostLoops
+from tempoc.driver.slow.words import Words, quoted
+from tempoc.ops.control.externs import ExternJax
+from tempoc.ops.control.recurrence import Recurrence
+from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.sdg.graph.graph import Node
+from tempoc.symbolic.walk import symbols
+
+TUNED = "`tempoc run --tune` on a GPU measures it with command buffers for whole loops"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacles:
+    """The findings about a function or a loop of the host.
+
+    ``libraries`` no graph holds, ``loops`` within a step are held where whole loops are. ``ends``
+    decide how long a loop goes on. ``notes`` say what makes XLA build graphs again, or update them.
+    """
+
+    libraries: tuple[Finding, ...] = ()
+    ends: tuple[Finding, ...] = ()
+    loops: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
+
+    @property
+    def all(self) -> tuple[Finding, ...]:
+        """Each once, the gravest first."""
+        return (*dict.fromkeys((*self.libraries, *self.ends, *self.loops, *self.notes)),)
+
+
+class CaptureFindings:
+    """Finds the obstacles of one program; ``bounds`` has the values of all bounds."""
+
+    def __init__(self, compilation: Compilation, words: Words, bounds: Mapping[str, int]) -> None:
+        self.program = compilation.emitted.program
+        self.members = compilation.emitted.members
+        self.graph = compilation.optimized
+        self.words = words
+        self.hosts = HostLoops(compilation, words)
+        self.bounds = bounds
+        self.found = {found.bound for found in self.program.lengths}
+
+    def of_host_loop(self, loop: prog.Loop, around: tuple[prog.Loop, ...]) -> Obstacles:
+        """Why the host runs a loop, and what it moves in each step."""
+        libraries = [] if around else [self.hosts.of(loop.var)]
+        moved = self.tensors(moved_stores(loop))
+        if moved:
+            why = f"{quoted(moved)} {_be(moved)} copied between host and device in each step"
+            help_ = "a larger --memory-budget keeps on the device what fits"
+            libraries.append(Finding(why=why, help=help_))
+        return Obstacles(libraries=tuple(libraries))
+
+    def of_call(self, call: DeviceCall, repeated: bool) -> Obstacles:
+        """What is in a function of the device; ``repeated``: it is called more than once."""
+        return Obstacles(
+            libraries=(*self.libraries(call),),
+            loops=(*self.inner_loops(call), *self.kernel_loops(call)),
+            ends=(*self.until(call),),
+            notes=(*self.notes(call, repeated),),
+        )
+
+    def nodes(self, call: DeviceCall) -> list[Node]:
+        """The nodes that a function computes."""
+        names = (m for c in calls(call) for m in self.members.get(c.kernel, ()))
+        return [self.graph.nodes[m] for m in dict.fromkeys(names)]
+
+    def libraries(self, call: DeviceCall) -> Iterator[Finding]:
+        """Operators for which XLA calls libraries, and functions of the user."""
+        for node in self.nodes(call):
+            line = self.words.line(node)
+            if node.op.library:
+                yield Finding(
+                    why=f"{line} computes `{self.words.name(node.name)}` with `{node.op.name}`, "
+                    f"for which XLA calls {node.op.library}: a graph ends there, and another "
+                    f"begins behind it"
+                )
+            if isinstance(node.op, ExternJax):
+                yield Finding(
+                    why=f"{line} calls `{node.op.extern}`: XLA records what JAX traces of it, but "
+                    f"no call back to Python (`jax.pure_callback`)",
+                )
+
+    def until(self, call: DeviceCall) -> Iterator[Finding]:
+        """Loops whose length data decide."""
+        if isinstance(call, prog.Region | prog.Block):
+            for k in call.endings:
+                stop = self.hosts.until(symbols(call.lengths[k])[0])
+                yield Finding(
+                    why=f"as usual the host reads after each step whether there is another one: "
+                    f"{stop} decides",
+                    help=f"in one graph the device decides; {TUNED}",
+                )
+
+    def inner_loops(self, call: DeviceCall) -> Iterator[Finding]:
+        """Loops within a step, or within a block."""
+        inside = call.loop.body if isinstance(call, prog.Region) else call
+        for loop in statements_in(inside):
+            if isinstance(loop, prog.Loop) and loop.place == "device":
+                if any(c.endings for c in calls(loop)):
+                    continue
+                fixed = {*symbols(loop.lower), *symbols(loop.upper)} <= {*self.bounds} - self.found
+                varies = "" if fixed else ", and the host reads after each of its steps whether "
+                varies += "" if fixed else "there is another one"
+                yield Finding(
+                    why=f"the loop over `{loop.var}` within it: as usual each of its steps has a "
+                    f"graph of its own{varies}",
+                    help=f"one graph can hold both loops; {TUNED}",
+                )
+
+    def kernel_loops(self, call: DeviceCall) -> Iterator[Finding]:
+        """Recurrences that a kernel computes step by step."""
+        for node in self.nodes(call):
+            if isinstance(node.op, Recurrence):
+                yield Finding(
+                    why=f"{self.words.line(node)} computes `{self.words.name(node.name)}` in a loop "
+                    f"within a kernel: as usual each of its steps has a graph of its own",
+                    help=f"one graph can hold all steps; {TUNED}",
+                )
+
+    def notes(self, call: DeviceCall, repeated: bool) -> Iterator[Finding]:
+        """Sizes and addresses that differ from call to call."""
+        growing = self.tensors(growing_stores(call, self.program))
+        if growing and repeated:
+            yield Finding(
+                why=f"{quoted(growing)} {_be(growing)} allocated for more steps when these are "
+                f"needed: then the function is compiled for the new size, with new graphs",
+                help="`--bucket 0` allocates all steps at once",
+            )
+        made = self.tensors(new_arrays(call, self.program))
+        if made and repeated:
+            yield Finding(
+                why=f"each call makes a new array for {quoted(made)}: where it lies elsewhere than "
+                f"the one before, XLA updates the graph before it launches it",
+            )
+
+    def tensors(self, stores: tuple[str, ...]) -> tuple[str, ...]:
+        """The tensors of the source that stores hold."""
+        return tuple(dict.fromkeys(self.words.name(name) for name in stores))
+
+
+def _be(names: tuple[str, ...]) -> str:
+    return "is" if len(names) == 1 else "are"
