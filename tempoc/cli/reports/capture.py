@@ -1,6 +1,7 @@
 """The report of `explain --capture`. On a GPU it compiles functions: commands import it late."""
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from tempoc.cli.reports.cost import values_of
@@ -8,6 +9,7 @@ from tempoc.cli.reports.terminal import echo, show, waiting
 from tempoc.driver.capture.capture import SHOWN, capture_bounds, capture_report, capture_text
 from tempoc.driver.compilation import Compilation
 from tempoc.footprint.compiled import launched
+from tempoc.footprint.launches import Launches
 from tempoc.runtime.device import backend
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import load
@@ -25,7 +27,9 @@ def echo_capture(compilation: Compilation, given: tuple[str, ...], *, after: boo
     show(capture_text(capture_report(compilation, values, compiled)))
 
 
-def compiled_launches(compilation: Compilation, values: dict[str, int] | None) -> dict[str, dict]:
+def compiled_launches(
+    compilation: Compilation, values: Mapping[str, int] | None
+) -> dict[str, dict[str, Launches]]:
     """What XLA launches for each function that a run with these bounds calls, by mode."""
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))

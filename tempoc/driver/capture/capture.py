@@ -206,7 +206,7 @@ def _lines(report: CaptureReport) -> Iterator[str]:
     values = ", ".join(f"{name} = {value}" for name, value in report.bounds.items())
     if values:
         yield f"for {values}" + ", assumed since no --bounds are given" * report.assumed
-    yield report.source
+    yield from textwrap.wrap(report.source, WIDTH)
     for number, part in enumerate(report.parts, 1):
         yield ""
         yield f"{number}. {part.title}" + ("" if part.graphs else ": no graph")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.program.nodes import nodes as prog
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import evaluate, symbols
 
 DeviceCall = prog.Region | prog.Block | prog.Call
 
@@ -40,8 +41,11 @@ def _steps(
         case prog.Sequence(items=items):
             for item in items:
                 yield from _steps(item, around, bounds)
-        case prog.Guard(body=body):
-            yield from _steps(body, around, bounds)
+        case prog.Guard(condition=condition, body=body):
+            if _may(condition, bounds):
+                yield from _steps(body, around, bounds)
+        case prog.Loop() | prog.Region(loop=prog.Loop()) if not _has_steps(s, bounds):
+            pass
         case prog.Loop(body=body):
             yield HostStep(statement=s, around=around)
             yield from _steps(body, (*around, s), bounds)
@@ -53,6 +57,18 @@ def _steps(
             yield HostStep(statement=s, around=around)
         case _:
             pass
+
+
+def _may(condition: ix.Expr, bounds: Mapping[str, int]) -> bool:
+    """Whether a condition may hold, as far as bounds decide that."""
+    return not {*symbols(condition)} <= {*bounds} or bool(evaluate(condition, bounds))
+
+
+def _has_steps(s: prog.Loop | prog.Region, bounds: Mapping[str, int]) -> bool:
+    """Whether a loop may have steps."""
+    loop = s.loop if isinstance(s, prog.Region) else s
+    ends = (loop.lower, loop.upper) if loop.step > 0 else (loop.upper, loop.lower)
+    return _may(ix.compare("<", *ends), bounds)
 
 
 def moved_stores(loop: prog.Loop) -> tuple[str, ...]:

@@ -130,9 +130,9 @@ class CaptureFindings:
         """Recurrences that a kernel computes step by step."""
         for node in self.nodes(call):
             if isinstance(node.op, Recurrence):
+                line, name = self.words.line(node), self.words.name(node.name)
                 yield Finding(
-                    why=f"{self.words.line(node)} computes `{self.words.name(node.name)}` in a loop "
-                    f"within a kernel: as usual each of its steps has a graph of its own",
+                    why=f"{line} computes `{name}` in a loop within a kernel: as usual each of its steps has a graph of its own",
                     help=f"one graph can hold all steps; {TUNED}",
                 )
 
