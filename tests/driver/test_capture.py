@@ -60,7 +60,7 @@ CLASSES = {
         f"{STEP}w @ f(x[t])\noutput x[T-1]",
         ONE,
         ONE,
-        "each call makes a new array for",
+        "new arrays at each call",
     ),
 }
 UNTIL = "dim t < T until stop\nx[0] = 1.\nx[t+1] = cos(x[t])\nstop = x < 0.74\noutput x[T-1]\n"

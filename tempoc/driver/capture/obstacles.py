@@ -100,23 +100,33 @@ class CaptureFindings:
                 )
 
     def until(self, call: DeviceCall) -> Iterator[Finding]:
-        """Loops whose length data decide."""
+        """Loops whose length data decide, if they are in the function."""
         if isinstance(call, prog.Region | prog.Block):
-            for k in call.endings:
-                stop = self.hosts.until(symbols(call.lengths[k])[0])
+            ended = {e.bound for loop in _loops(call) for c in calls(loop) for e in c.endings}
+            for bound in dict.fromkeys(symbols(call.lengths[k])[0] for k in call.endings):
+                if bound in ended:
+                    stop = self.hosts.until(bound)
+                    yield Finding(
+                        why=f"as usual the host reads after each step whether there is another "
+                        f"one: {stop} decides",
+                        help=f"in one graph the device decides; {TUNED}",
+                    )
+
+    def ending(self, call: DeviceCall) -> Iterator[Finding]:
+        """Loops of the host that end by what a function finds."""
+        ended = {e.bound for loop in _loops(call) for c in calls(loop) for e in c.endings}
+        for bound in dict.fromkeys(e.bound for c in calls(call) for e in c.endings):
+            if bound not in ended:
                 yield Finding(
-                    why=f"as usual the host reads after each step whether there is another one: "
-                    f"{stop} decides",
-                    help=f"in one graph the device decides; {TUNED}",
+                    why=f"the host waits for it to know whether there is another step: "
+                    f"{self.hosts.until(bound)} decides"
                 )
 
     def inner_loops(self, call: DeviceCall) -> Iterator[Finding]:
         """Loops within a step, or within a block."""
-        inside = call.loop.body if isinstance(call, prog.Region) else call
-        for loop in statements_in(inside):
-            if isinstance(loop, prog.Loop) and loop.place == "device":
-                if any(c.endings for c in calls(loop)):
-                    continue
+        for loop in _loops(call):
+            is_root = isinstance(call, prog.Region) and loop is call.loop
+            if not is_root and not any(c.endings for c in calls(loop)):
                 fixed = {*symbols(loop.lower), *symbols(loop.upper)} <= {*self.bounds} - self.found
                 varies = "" if fixed else ", and the host reads after each of its steps whether "
                 varies += "" if fixed else "there is another one"
@@ -132,12 +142,14 @@ class CaptureFindings:
             if isinstance(node.op, Recurrence):
                 line, name = self.words.line(node), self.words.name(node.name)
                 yield Finding(
-                    why=f"{line} computes `{name}` in a loop within a kernel: as usual each of its steps has a graph of its own",
+                    why=f"{line} computes `{name}` in a loop within a kernel: as usual each of its "
+                    f"steps has a graph of its own",
                     help=f"one graph can hold all steps; {TUNED}",
                 )
 
     def notes(self, call: DeviceCall, repeated: bool) -> Iterator[Finding]:
         """Sizes and addresses that differ from call to call."""
+        yield from self.ending(call)
         growing = self.tensors(growing_stores(call, self.program))
         if growing and repeated:
             yield Finding(
@@ -148,13 +160,20 @@ class CaptureFindings:
         made = self.tensors(new_arrays(call, self.program))
         if made and repeated:
             yield Finding(
-                why=f"each call makes a new array for {quoted(made)}: where it lies elsewhere than "
-                f"the one before, XLA updates the graph before it launches it",
+                why=f"new arrays at each call, whose addresses in the graph XLA updates if they "
+                f"lie elsewhere: {quoted(made)}"
             )
 
     def tensors(self, stores: tuple[str, ...]) -> tuple[str, ...]:
         """The tensors of the source that stores hold."""
         return tuple(dict.fromkeys(self.words.name(name) for name in stores))
+
+
+def _loops(call: DeviceCall) -> Iterator[prog.Loop]:
+    """The loops of the device in a function, but for those that are written out."""
+    for part in statements_in(call):
+        if isinstance(part, prog.Loop) and part.place != "unrolled":
+            yield part
 
 
 def _be(names: tuple[str, ...]) -> str:
