@@ -99,7 +99,7 @@ class _Reporter:
         s = step.statement
         inside = {**self.bounds, **{x.var: _middle(x, self.bounds) for x in step.around}}
         if isinstance(s, prog.Loop):
-            found = self.findings.of_host_loop(s, step.around)
+            found = self.findings.of_host_loop(s)
             return CapturedPart(title=f"the loop over `{s.var}` on the host", findings=found.all)
         found = self.findings.of_call(s, bool(step.around) or isinstance(s, prog.Region))
         return CapturedPart(

@@ -59,9 +59,9 @@ class CaptureFindings:
         self.bounds = bounds
         self.found = {found.bound for found in self.program.lengths}
 
-    def of_host_loop(self, loop: prog.Loop, around: tuple[prog.Loop, ...]) -> Obstacles:
+    def of_host_loop(self, loop: prog.Loop) -> Obstacles:
         """Why the host runs a loop, and what it moves in each step."""
-        libraries = [] if around else [self.hosts.of(loop.var)]
+        libraries = [self.hosts.of(loop.var)]
         moved = self.tensors(moved_stores(loop))
         if moved:
             why = f"{quoted(moved)} {_be(moved)} copied between host and device in each step"
