@@ -355,7 +355,8 @@ class OnHost:
     array: Any
 
     def block_until_ready(self) -> OnHost:
-        """It is always ready."""
+        """Wait for the copy."""
+        jax.block_until_ready(self.array)
         return self
 
 
@@ -376,22 +377,24 @@ def is_on_host(array: object) -> bool:
     return isinstance(array, OnHost)
 
 
-def to_host(array: DeviceArray) -> OnHost:
-    """Copy an array to the host, and wait for the copy."""
+def to_hosts(arrays: Sequence[DeviceArray]) -> list[OnHost]:
+    """Copy arrays to the host; into pinned memory in one call, and without waiting.
+
+    JAX keeps pinned memory that is free for the next copies.
+    """
     kind = _pinned()
     if kind is None:
-        return OnHost(np.array(array))
-    copy = jax.device_put(array, kind)
-    copy.block_until_ready()
-    return OnHost(copy)
+        return [OnHost(np.array(array)) for array in arrays]
+    return [OnHost(copy) for copy in jax.device_put([*arrays], kind)]
 
 
-def to_device(copy: OnHost, dtype: str) -> DeviceArray:
-    """Copy an offloaded array to the device, asynchronously."""
-    kind = _pinned()
-    if kind is None:
-        return put(copy.array, dtype)
-    return jax.device_put(copy.array, kind.with_memory_kind(None))
+def to_devices(copies: Sequence[OnHost], dtypes: Sequence[str]) -> list[DeviceArray]:
+    """Copy offloaded arrays to the device, in one call and asynchronously."""
+    kind, arrays = _pinned(), [copy.array for copy in copies]
+    if kind is not None:
+        return list(jax.device_put(arrays, kind.with_memory_kind(None)))
+    private = [aligned(a, NUMPY[dtype]) for a, dtype in zip(arrays, dtypes, strict=True)]
+    return list(jax.device_put(private))
 
 
 def _pinned() -> Any:

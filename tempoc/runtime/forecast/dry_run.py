@@ -63,13 +63,16 @@ class _NoDevice:
         """The point itself."""
         return (value,)
 
-    def to_device(self, copy: Any, dtype: str) -> object:
-        """A placeholder."""
-        return ARRAY
+    def to_devices(self, copies: Sequence[Any], dtypes: Sequence[str]) -> list[object]:
+        """Placeholders."""
+        return [ARRAY] * len(copies)
 
-    def to_host(self, array: Any) -> object:
-        """The placeholder of a copy."""
-        return COPY
+    def to_hosts(self, arrays: Sequence[Any]) -> list[object]:
+        """The placeholders of copies."""
+        return [COPY] * len(arrays)
+
+    def wait(self, arrays: object) -> None:
+        """Nothing is under way."""
 
     def is_on_host(self, array: Any) -> bool:
         """Whether it is the placeholder of a copy."""

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from tempoc.runtime.device import backend
+from tempoc.runtime.device.accounting import Ledger
+from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.device.transfers import Transfers
 
 
 @pytest.mark.parametrize(("device", "started"), [("cpu", 0), ("gpu", 2)])
@@ -25,3 +28,46 @@ def test_copies_are_under_way_at_once(device, started, monkeypatch):
     assert events == ["start"] * started + ["wait"] * 3
     for array, value in zip(found, (np.arange(3), np.arange(4), np.ones((2, 2))), strict=True):
         np.testing.assert_array_equal(array, value)
+
+
+class Recorder:
+    """A device that notes what it is asked for; arrays are texts, copies with the host lists."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def to_hosts(self, arrays):
+        self.asked.append(("out", *arrays))
+        return [[array] for array in arrays]
+
+    def to_devices(self, copies, dtypes):
+        self.asked.append(("in", *(c for (c,) in copies)))
+        return [c for (c,) in copies]
+
+    def wait(self, copies):
+        self.asked += [("wait", *(c for (c,) in copies))] if copies else []
+
+    def is_on_host(self, array):
+        return isinstance(array, list)
+
+
+def test_the_cells_of_an_instruction_are_one_transfer():
+    """Evictions wait for those of the instruction before; what is still valid there is not sent."""
+    stores = tuple(
+        Layout(name=n, dtype="f32", keys=("t",), moduli=(0,), axes=(), rings=(), shape=(4,))
+        for n in "ab"
+    )
+    device = Recorder()
+    moving = Transfers(stores, {"b"}, Ledger(stores, []), device, lambda store: "zeros")
+    cells = {(0, 1): "a1", (0, 2): "a2", (1, 2): None}
+    gone = moving.evicted(cells)
+    assert gone == {(0, 1): ["a1"], (0, 2): ["a2"]}
+    assert moving.loaded({**cells, **gone}) == {(0, 1): "a1", (0, 2): "a2", (1, 2): "zeros"}
+    moving.stale(0, 2)
+    assert moving.evicted({(0, 1): "a1", (0, 2): "new", (1, 2): "zeros"}).keys() == cells.keys()
+    assert device.asked == [
+        ("out", "a1", "a2"),
+        ("in", "a1", "a2"),
+        ("wait", "a1", "a2"),
+        ("out", "new", "zeros"),
+    ]
