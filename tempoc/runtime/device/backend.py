@@ -23,6 +23,7 @@ from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
+from tempoc.runtime.device.stepped import SteppedKernel
 from tempoc.runtime.messages.run import no_device
 
 for package in (jax, np):
@@ -161,8 +162,34 @@ def compile_kernel(
     precision: str = HIGHEST,
     commands: str = COMMON,
 ) -> CompiledKernel:
-    """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``."""
-    return jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
+    """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``.
+
+    On a GPU its coordinates stay on the device from call to call (``stepped.py``).
+    """
+    how = static, donated, precision, commands
+    if not has_commands():
+        return jitted(function, *how)  # type: ignore[no-any-return]
+    return stepped_kernel(function, *how)
+
+
+def stepped_kernel(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
+    commands: str = COMMON,
+) -> SteppedKernel:
+    """The kernel, with coordinates that stay on the device."""
+
+    def stepped(at: DeviceArray, by: DeviceArray, *arrays: Any, **named: Any) -> Any:
+        return at + by, function(at, *arrays, **named)
+
+    stepped.__name__ = function.__name__
+    return SteppedKernel(
+        plain=jitted(function, static, donated, precision, commands),
+        stepped=jitted(stepped, static, (-1, *(k + 1 for k in donated)), precision, commands),
+        put=constant,
+    )
 
 
 def jitted(

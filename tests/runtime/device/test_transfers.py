@@ -71,3 +71,21 @@ def test_the_cells_of_an_instruction_are_one_transfer():
         ("wait", "a1", "a2"),
         ("out", "new", "zeros"),
     ]
+
+
+def test_coordinates_stay_on_the_device():
+    """Those of a regular loop are put there a few times at first, whatever the number of steps."""
+    kernel = backend.stepped_kernel(lambda at, x: (x + at[0] * 100 + at[1],), {}, (0,))
+    puts = []
+    kernel.put = lambda point: (puts.append(point), backend.constant(point))[1]
+    points = [(t, k) for t in range(7, 2, -2) for k in range(20)] + [(5, 5), (0, 1)]
+    for point in points:
+        (found,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
+        assert found == 100 * point[0] + point[1]
+    assert len(puts) < 16
+    with pytest.raises(TypeError):
+        kernel(np.array((0, 2), np.int32), None)
+    (found,) = kernel(np.array((0, 3), np.int32), jnp.zeros((), jnp.int32))
+    assert found == 3
+    (found,) = kernel(backend.constant((1, 2)), jnp.zeros((), jnp.int32))
+    assert found == 102
