@@ -120,8 +120,8 @@ def launched(
             text = inspection.thunk_list(
                 f.function, f.static, f.kernel.donated, f.arguments, precision, mode
             )
-            found = launches(text, isinstance(f.called, prog.Region))
-            made |= {} if found is None else {mode: found}
+            counted = launches(text, isinstance(f.called, prog.Region))
+            made |= {} if counted is None else {mode: counted}
         yield f.kernel.name, made
 
 

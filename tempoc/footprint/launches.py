@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 _THUNK = re.compile(r"( *)\d+: k(\w+)\s")
 _LABEL = re.compile(r"\s*([a-z_0-9]+):\s*$")
 GRAPH, LOOP, CONDITION = "CommandBuffer", "While", "condition"
+WAITS = "Done"
+"""So end kinds of thunks that wait for another one."""
 RECORDED = frozenset({"CustomKernel", "Kernel", "Copy", "Memset32BitValue", "MemzeroThunk"})
 """Kinds of thunks that any graph holds."""
 
@@ -41,8 +43,8 @@ def thunks(text: str) -> list[Thunk]:
     root, label = Thunk(kind=""), ""
     stack: list[tuple[int, Thunk]] = [(-1, root)]
     for line in text.splitlines():
-        if found := _LABEL.match(line):
-            label = found[1]  # what follows a condition is the body of its loop
+        if section := _LABEL.match(line):
+            label = section[1]  # what follows a condition is the body of its loop
         elif label != CONDITION and (thunk := _THUNK.match(line)):
             depth, entry = len(thunk[1]), Thunk(kind=thunk[2])
             while stack[-1][0] >= depth:
@@ -107,4 +109,5 @@ def _all(some: Sequence[Thunk]) -> Iterator[Thunk]:
 
 def _leaves(some: Sequence[Thunk]) -> Iterator[Thunk]:
     """The thunks that launch something; a loop or a branch counts for what is in it."""
-    return (thunk for thunk in _all(some) if not thunk.inside and thunk.kind != GRAPH)
+    leaves = (thunk for thunk in _all(some) if not thunk.inside and thunk.kind != GRAPH)
+    return (thunk for thunk in leaves if not thunk.kind.endswith(WAITS))

@@ -144,7 +144,7 @@ def _echo_cost(
 
         echo_copies(compilation, bounds, after or cost or slow)
     if capture:
-        from tempoc.cli.reports.capture import echo_capture
+        from tempoc.cli.reports.copies import echo_capture
 
         echo_capture(compilation, bounds, after=after or cost or slow or copies)
 

@@ -98,8 +98,7 @@ def assemble(
     computing = [s for s in statements.statements if s not in calling]
     functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
-    every = [(s, functions[s.name]) for s in computing]
-    every += [(s, f) for s in calling for f in hosts[s.name].kernels]
+    every = [*((s, functions[s.name]) for s in computing), *_around_hosts(calling, hosts)]
     stored = (*interface.stores(stages), *(t for h in hosts.values() for t in h.stores))
     rows = {functions[s.name].name: stores for s, stores in _row_stores(computing, graph)}
     context = ProgramContext(
@@ -126,16 +125,23 @@ def assemble(
         tree=device.tree,
     )
     verify_made(program)
-    batches = {s.name: point_bytes(s, stages) for s in computing if s.vector}
+    sizes = ((s.name, point_bytes(s, stages)) for s in computing if s.vector)
     emitted = (*joined.functions, *(f for h in hosts.values() for f in h.kernels))
     return EmittedProgram(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, [r.text for r in device.emitted]),
-        batches={name: size for name, size in batches.items() if size is not None},
+        batches={name: size for name, size in sizes if size is not None},
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,
         members=_members(every, joined),
     )
+
+
+def _around_hosts(
+    calling: Iterable[Statement], hosts: Mapping[str, HostCall]
+) -> Iterator[tuple[Statement, KernelFunction]]:
+    """The kernels before and after calls of host functions, with their statements."""
+    return ((s, f) for s in calling for f in hosts[s.name].kernels)
 
 
 def _members(

@@ -4,5 +4,5 @@ In: compilations, with the remarks of passes; what XLA launches, where it compil
 the functions and loops of a program in the order in which the host runs them, with reasons in words
 of the source.
 
-May import, of its package: report, slow
+May import, of its package: slow
 """

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tempoc.driver.capture.functions import DeviceCall, HostStep, host_steps
+from tempoc.driver.capture.functions import HostStep, LaunchedCall, host_steps
 from tempoc.driver.capture.obstacles import CaptureFindings, Obstacles
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.host_loops import Finding
@@ -99,17 +99,21 @@ class _Reporter:
         s = step.statement
         inside = {**self.bounds, **{x.var: _middle(x, self.bounds) for x in step.around}}
         if isinstance(s, prog.Loop):
-            found = self.findings.of_host_loop(s)
-            return CapturedPart(title=f"the loop over `{s.var}` on the host", findings=found.all)
-        found = self.findings.of_call(s, bool(step.around) or isinstance(s, prog.Region))
+            obstacles = self.findings.of_host_loop(s)
+            return CapturedPart(
+                title=f"the loop over `{s.var}` on the host", findings=obstacles.all
+            )
+        obstacles = self.findings.of_call(s, bool(step.around) or isinstance(s, prog.Region))
         return CapturedPart(
             title=self.title(s, step.around, inside),
             equations=self.equations(s),
-            graphs=_graphs(s, found, self.compiled.get(s.kernel, {})),
-            findings=found.all,
+            graphs=_graphs(s, obstacles, self.compiled.get(s.kernel, {})),
+            findings=obstacles.all,
         )
 
-    def title(self, call: DeviceCall, around: tuple[prog.Loop, ...], at: Mapping[str, int]) -> str:
+    def title(
+        self, call: LaunchedCall, around: tuple[prog.Loop, ...], at: Mapping[str, int]
+    ) -> str:
         """`loop_t`, the loop over `t` on the device: 3 kernels in each step."""
         often = f", at each {listed([f'`{x.var}`' for x in around])}" if around else ", once"
         match call:
@@ -124,7 +128,7 @@ class _Reporter:
             case prog.Call(kernel=name):
                 return f"`{name}`, a kernel{often}"
 
-    def equations(self, call: DeviceCall) -> tuple[str, ...]:
+    def equations(self, call: LaunchedCall) -> tuple[str, ...]:
         """The equations that a function computes, with their lines."""
         here = f"{self.main.rsplit('/', 1)[-1]}:"
         texts = []
@@ -149,26 +153,28 @@ def _middle(loop: prog.Loop, at: Mapping[str, int]) -> int:
 # ------------------------------------------------------------ graphs
 
 
-def _graphs(call: DeviceCall, found: Obstacles, compiled: Mapping[str, Launches]) -> dict[str, str]:
+def _graphs(
+    call: LaunchedCall, obstacles: Obstacles, compiled: Mapping[str, Launches]
+) -> dict[str, str]:
     """What graphs hold of a function, by mode."""
     is_loop = isinstance(call, prog.Region)
     return {
         mode: _counted(compiled[mode], is_loop)
         if mode in compiled
-        else _by_structure(mode, is_loop, found)
+        else _by_structure(mode, is_loop, obstacles)
         for mode in SHOWN
     }
 
 
-def _by_structure(mode: str, is_loop: bool, found: Obstacles) -> str:
+def _by_structure(mode: str, is_loop: bool, obstacles: Obstacles) -> str:
     """The same without XLA."""
     where = " in each step" if is_loop else ""
-    split = any("XLA calls" in f.why for f in found.libraries)
+    split = any("XLA calls" in f.why for f in obstacles.libraries)
     if split:
         return f"several graphs{where}"
     if mode == LOOPS:
         return "one graph"
-    if found.loops or (found.ends and not is_loop):
+    if obstacles.loops or (obstacles.ends and not is_loop):
         return f"several graphs{where}"
     return f"one graph{where}, if it has five launches or more"
 

@@ -9,14 +9,14 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
-DeviceCall = prog.Region | prog.Block | prog.Call
+LaunchedCall = prog.Region | prog.Block | prog.Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStep:
     """A loop of the host, or the call of a function, and the loops of the host around it."""
 
-    statement: prog.Loop | DeviceCall
+    statement: prog.Loop | LaunchedCall
     around: tuple[prog.Loop, ...] = ()
 
 
@@ -88,7 +88,7 @@ def moved_stores(loop: prog.Loop) -> tuple[str, ...]:
     return (*moved,)
 
 
-def new_arrays(call: DeviceCall, program: prog.Program) -> tuple[str, ...]:
+def new_arrays(call: LaunchedCall, program: prog.Program) -> tuple[str, ...]:
     """The stores of results for which a call makes new arrays, wherever memory is free.
 
     Results that take over a donated argument stay where that is.
@@ -100,11 +100,11 @@ def new_arrays(call: DeviceCall, program: prog.Program) -> tuple[str, ...]:
         case prog.Block(made=made):
             return tuple(dict.fromkeys(cells.store for cells in made))
         case prog.Call(kernel=name, args=args, results=results):
-            kept = {args[k].store for k in kernels[name].donated}
-            return tuple(dict.fromkeys(c.store for c in results if c.store not in kept))
+            in_place = {args[k].store for k in kernels[name].donated}
+            return tuple(dict.fromkeys(c.store for c in results if c.store not in in_place))
 
 
-def growing_stores(call: DeviceCall, program: prog.Program) -> tuple[str, ...]:
+def growing_stores(call: LaunchedCall, program: prog.Program) -> tuple[str, ...]:
     """The stores of a call's operands and results that get more slots during a run."""
     growing = {b.name for b in program.stores if b.growing is not None and b.growing.least}
     match call:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.driver.capture.functions import (
-    DeviceCall,
+    LaunchedCall,
     growing_stores,
     moved_stores,
     new_arrays,
@@ -57,7 +57,7 @@ class CaptureFindings:
         self.words = words
         self.hosts = HostLoops(compilation, words)
         self.bounds = bounds
-        self.found = {found.bound for found in self.program.lengths}
+        self.run_lengths = {length.bound for length in self.program.lengths}
 
     def of_host_loop(self, loop: prog.Loop) -> Obstacles:
         """Why the host runs a loop, and what it moves in each step."""
@@ -69,7 +69,7 @@ class CaptureFindings:
             libraries.append(Finding(why=why, help=help_))
         return Obstacles(libraries=tuple(libraries))
 
-    def of_call(self, call: DeviceCall, repeated: bool) -> Obstacles:
+    def of_call(self, call: LaunchedCall, repeated: bool) -> Obstacles:
         """What is in a function of the device; ``repeated``: it is called more than once."""
         return Obstacles(
             libraries=(*self.libraries(call),),
@@ -78,12 +78,12 @@ class CaptureFindings:
             notes=(*self.notes(call, repeated),),
         )
 
-    def nodes(self, call: DeviceCall) -> list[Node]:
+    def nodes(self, call: LaunchedCall) -> list[Node]:
         """The nodes that a function computes."""
         names = (m for c in calls(call) for m in self.members.get(c.kernel, ()))
         return [self.graph.nodes[m] for m in dict.fromkeys(names)]
 
-    def libraries(self, call: DeviceCall) -> Iterator[Finding]:
+    def libraries(self, call: LaunchedCall) -> Iterator[Finding]:
         """Operators for which XLA calls libraries, and functions of the user."""
         for node in self.nodes(call):
             line = self.words.line(node)
@@ -99,7 +99,7 @@ class CaptureFindings:
                     f"no call back to Python (`jax.pure_callback`)",
                 )
 
-    def until(self, call: DeviceCall) -> Iterator[Finding]:
+    def until(self, call: LaunchedCall) -> Iterator[Finding]:
         """Loops whose length data decide, if they are in the function."""
         if isinstance(call, prog.Region | prog.Block):
             ended = {e.bound for loop in _loops(call) for c in calls(loop) for e in c.endings}
@@ -112,7 +112,7 @@ class CaptureFindings:
                         help=f"in one graph the device decides; {TUNED}",
                     )
 
-    def ending(self, call: DeviceCall) -> Iterator[Finding]:
+    def ending(self, call: LaunchedCall) -> Iterator[Finding]:
         """Loops of the host that end by what a function finds."""
         ended = {e.bound for loop in _loops(call) for c in calls(loop) for e in c.endings}
         for bound in dict.fromkeys(e.bound for c in calls(call) for e in c.endings):
@@ -122,12 +122,14 @@ class CaptureFindings:
                     f"{self.hosts.until(bound)} decides"
                 )
 
-    def inner_loops(self, call: DeviceCall) -> Iterator[Finding]:
+    def inner_loops(self, call: LaunchedCall) -> Iterator[Finding]:
         """Loops within a step, or within a block."""
         for loop in _loops(call):
             is_root = isinstance(call, prog.Region) and loop is call.loop
             if not is_root and not any(c.endings for c in calls(loop)):
-                fixed = {*symbols(loop.lower), *symbols(loop.upper)} <= {*self.bounds} - self.found
+                fixed = {*symbols(loop.lower), *symbols(loop.upper)} <= {
+                    *self.bounds
+                } - self.run_lengths
                 varies = "" if fixed else ", and the host reads after each of its steps whether "
                 varies += "" if fixed else "there is another one"
                 yield Finding(
@@ -136,7 +138,7 @@ class CaptureFindings:
                     help=f"one graph can hold both loops; {TUNED}",
                 )
 
-    def kernel_loops(self, call: DeviceCall) -> Iterator[Finding]:
+    def kernel_loops(self, call: LaunchedCall) -> Iterator[Finding]:
         """Recurrences that a kernel computes step by step."""
         for node in self.nodes(call):
             if isinstance(node.op, Recurrence):
@@ -147,7 +149,7 @@ class CaptureFindings:
                     help=f"one graph can hold all steps; {TUNED}",
                 )
 
-    def notes(self, call: DeviceCall, repeated: bool) -> Iterator[Finding]:
+    def notes(self, call: LaunchedCall, repeated: bool) -> Iterator[Finding]:
         """Sizes and addresses that differ from call to call."""
         yield from self.ending(call)
         growing = self.tensors(growing_stores(call, self.program))
@@ -169,7 +171,7 @@ class CaptureFindings:
         return tuple(dict.fromkeys(self.words.name(name) for name in stores))
 
 
-def _loops(call: DeviceCall) -> Iterator[prog.Loop]:
+def _loops(call: LaunchedCall) -> Iterator[prog.Loop]:
     """The loops of the device in a function, but for those that are written out."""
     for part in statements_in(call):
         if isinstance(part, prog.Loop) and part.place != "unrolled":

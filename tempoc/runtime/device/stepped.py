@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-Point = tuple[int, ...]
+CoordinateTuple = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class _Coordinates:
+class _NextCoordinates:
     """The coordinates of the last call, the usual step, the last other one; what comes ``next``.
 
     ``array`` has the next coordinates on the device.
     """
 
-    last: Point
-    step: Point
-    other: Point = ()
-    next: Point = ()
+    last: CoordinateTuple
+    step: CoordinateTuple
+    other: CoordinateTuple = ()
+    next: CoordinateTuple = ()
     array: Any = None
 
 
@@ -39,9 +39,9 @@ class SteppedKernel:
 
     plain: Callable[..., Any]
     stepped: Callable[..., tuple[Any, Any]]
-    put: Callable[[Point], Any]
-    steps: dict[Point, Any] = field(default_factory=dict)
-    kept: list[_Coordinates] = field(default_factory=list)
+    put: Callable[[CoordinateTuple], Any]
+    steps: dict[CoordinateTuple, Any] = field(default_factory=dict)
+    predicted: list[_NextCoordinates] = field(default_factory=list)
 
     def __call__(self, at: Any, *arrays: Any) -> Sequence[Any]:
         """The results of a call at a point."""
@@ -49,8 +49,10 @@ class SteppedKernel:
             return self.plain(at, *arrays)  # type: ignore[no-any-return]
         point = (*at.tolist(),)
         # A call that fails, or one of another thread, leaves nothing behind.
-        known = self.kept.pop() if self.kept else _Coordinates(point, (0,) * len(point))
-        if point != known.next:
+        known = (
+            self.predicted.pop() if self.predicted else _NextCoordinates(point, (0,) * len(point))
+        )
+        if known.array is None or point != known.next:
             taken = tuple(a - b for a, b in zip(point, known.last, strict=True))
             # An inner loop starts anew now and then: only a step seen twice is another usual one.
             known.step = taken if taken == known.other else known.step
@@ -60,5 +62,5 @@ class SteppedKernel:
         known.array, results = self.stepped(known.array, self.steps[known.step], *arrays)
         known.last = point
         known.next = tuple(a + b for a, b in zip(point, known.step, strict=True))
-        self.kept.append(known)
+        self.predicted.append(known)
         return results  # type: ignore[no-any-return]

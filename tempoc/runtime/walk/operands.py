@@ -165,12 +165,12 @@ class Operands:
         accesses = [self.access(cell) for cell in cells]
 
         def move(frame: RunFrame) -> None:
-            found = {}
+            arrays = {}
             for access in accesses:
                 if access.when is None or access.when(frame.variables):
                     array, key = frame.cells[access.number], access.key_in(frame)
-                    found[access.number, key] = array if access.key is None else array.get(key)
-            for (number, key), array in moved(frame.transfers, found).items():
+                    arrays[access.number, key] = array if access.key is None else array.get(key)
+            for (number, key), array in moved(frame.transfers, arrays).items():
                 if key == ():
                     frame.cells[number] = array
                 else:

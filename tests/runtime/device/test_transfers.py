@@ -83,6 +83,10 @@ def test_coordinates_stay_on_the_device():
         (found,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
         assert found == 100 * point[0] + point[1]
     assert len(puts) < 16
+    (found,) = backend.stepped_kernel(lambda at, x: (x,), {}, ())(
+        np.zeros(0, np.int32), jnp.ones(())
+    )
+    assert found == 1
     with pytest.raises(TypeError):
         kernel(np.array((0, 2), np.int32), None)
     (found,) = kernel(np.array((0, 3), np.int32), jnp.zeros((), jnp.int32))

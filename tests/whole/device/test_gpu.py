@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.cli.reports.capture import compiled_launches
+from tempoc.cli.reports.copies import compiled_launches
 from tempoc.diagnostics.source import Source
 from tempoc.driver.capture.capture import capture_report
 from tempoc.driver.compilation import Compilation

@@ -297,7 +297,6 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     assert "(a,) = looped(0, count, step_t, (a,), (0,))" in region.text
 
 
-
 def test_coordinates_stay_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops of the host, whose kernels get no coordinates from it in most steps."""
     monkeypatch.setattr(backend, "compile_kernel", backend.stepped_kernel)
