@@ -7,7 +7,7 @@ those before and a step: the kernel adds it, and returns them in place of what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,15 +43,16 @@ class SteppedKernel:
     steps: dict[CoordinateTuple, Any] = field(default_factory=dict)
     predicted: list[_NextCoordinates] = field(default_factory=list)
 
-    def __call__(self, at: Any, *arrays: Any) -> Sequence[Any]:
+    def __call__(self, at: Any, *arrays: Any) -> tuple[Any, ...]:
         """The results of a call at a point."""
         if not isinstance(at, np.ndarray):
             return self.plain(at, *arrays)  # type: ignore[no-any-return]
         point = (*at.tolist(),)
         # A call that fails, or one of another thread, leaves nothing behind.
-        known = (
-            self.predicted.pop() if self.predicted else _NextCoordinates(point, (0,) * len(point))
-        )
+        try:
+            known = self.predicted.pop()
+        except IndexError:
+            known = _NextCoordinates(point, (0,) * len(point))
         if known.array is None or point != known.next:
             taken = tuple(a - b for a, b in zip(point, known.last, strict=True))
             # An inner loop starts anew now and then: only a step seen twice is another usual one.
