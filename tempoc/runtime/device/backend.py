@@ -167,9 +167,10 @@ def compile_kernel(
     On a GPU its coordinates stay on the device from call to call (``stepped.py``).
     """
     how = static, donated, precision, commands
-    if not has_commands():
-        return jitted(function, *how)  # type: ignore[no-any-return]
-    return stepped_kernel(function, *how)
+    kernel: CompiledKernel = (
+        stepped_kernel(function, *how) if has_commands() else jitted(function, *how)
+    )
+    return kernel
 
 
 def stepped_kernel(
@@ -178,16 +179,19 @@ def stepped_kernel(
     donated: tuple[int, ...],
     precision: str = HIGHEST,
     commands: str = COMMON,
+    **options: Any,
 ) -> SteppedKernel:
-    """The kernel, with coordinates that stay on the device."""
+    """The kernel, with coordinates that stay on the device, and further options of ``jax.jit``."""
 
     def stepped(at: DeviceArray, by: DeviceArray, *arrays: Any, **named: Any) -> Any:
         return at + by, function(at, *arrays, **named)
 
     stepped.__name__ = function.__name__
     return SteppedKernel(
-        plain=jitted(function, static, donated, precision, commands),
-        stepped=jitted(stepped, static, (-1, *(k + 1 for k in donated)), precision, commands),
+        plain=jitted(function, static, donated, precision, commands, **options),
+        stepped=jitted(
+            stepped, static, (-1, *(k + 1 for k in donated)), precision, commands, **options
+        ),
         put=constant,
     )
 
@@ -221,7 +225,9 @@ def compile_region(
     how = donated, precision, commands
     if jax.default_backend() == "cpu":
         return compile_kernel(function, static, *how)
-    region = jitted(function, static, *how, static_argnames=("steps",))
+    late: dict[str, Any] = {"static_argnames": ("steps",)}
+    compiled = stepped_kernel if has_commands() else jitted
+    region = compiled(function, static, *how, **late)
     return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
 
 

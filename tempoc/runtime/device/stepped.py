@@ -34,7 +34,8 @@ class _NextCoordinates:
 class SteppedKernel:
     """A kernel: ``stepped(at, by, *arrays)`` also gives ``at + by``, and takes ``at`` over.
 
-    ``plain`` takes coordinates that many calls share. ``put`` copies some to the device.
+    ``plain`` takes coordinates that many calls share. ``put`` copies some to the device. Named
+    arguments are static.
     """
 
     plain: Callable[..., Any]
@@ -43,10 +44,10 @@ class SteppedKernel:
     steps: dict[CoordinateTuple, Any] = field(default_factory=dict)
     predicted: list[_NextCoordinates] = field(default_factory=list)
 
-    def __call__(self, at: Any, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, at: Any, *arrays: Any, **named: Any) -> tuple[Any, ...]:
         """The results of a call at a point."""
         if not isinstance(at, np.ndarray):
-            return self.plain(at, *arrays)  # type: ignore[no-any-return]
+            return self.plain(at, *arrays, **named)  # type: ignore[no-any-return]
         point = (*at.tolist(),)
         # A call that fails, or one of another thread, leaves nothing behind.
         try:
@@ -60,7 +61,7 @@ class SteppedKernel:
             known.other, known.array = taken, self.put(point)
         if known.step not in self.steps:
             self.steps[known.step] = self.put(known.step)
-        known.array, results = self.stepped(known.array, self.steps[known.step], *arrays)
+        known.array, results = self.stepped(known.array, self.steps[known.step], *arrays, **named)
         known.last = point
         known.next = tuple(a + b for a, b in zip(point, known.step, strict=True))
         self.predicted.append(known)

@@ -297,7 +297,10 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     assert "(a,) = looped(0, count, step_t, (a,), (0,))" in region.text
 
 
+@pytest.mark.usefixtures("each_its_own")
 def test_coordinates_stay_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops of the host, whose kernels get no coordinates from it in most steps."""
-    monkeypatch.setattr(backend, "compile_kernel", backend.stepped_kernel)
+    """Loops of the host and of the device, which get no coordinates from it in most steps."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(backend, "compiles_late", lambda: True)
     agree(CHECKED_POINTS, {"T": 1, "K": 2}, {"T": 4, "K": 3}, regions=False)
+    agree(CHECKED_POINTS, {"T": 9, "K": 3})
