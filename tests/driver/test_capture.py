@@ -11,7 +11,7 @@ from tempoc.driver.options import Options
 from tempoc.footprint.launches import Launches, launches
 from tempoc.frontend.syntax.load_modules import load_source
 
-ONE, SEVERAL = "one graph", "several graphs"
+ONE, SEVERAL = "one graph", "a graph for each part"
 HEAD = "dim t < T\ndim k < K\nparam w: f32[4, 4]\n"
 STEP = "x[0] = ones([4])\nx[t+1] = "
 CLASSES = {

@@ -32,11 +32,14 @@ TUNED = "`tempoc run --tune` on a GPU measures it with command buffers for whole
 class Obstacles:
     """The findings about a function or a loop of the host.
 
-    ``libraries`` no graph holds, ``loops`` within a step are held where whole loops are. ``ends``
-    decide how long a loop goes on. ``notes`` say what makes XLA build graphs again, or update them.
+    What ``hosts`` do and ``libraries`` no graph holds, of ``users`` what JAX traces. ``loops``
+    within a step are held where whole loops are, and ``ends``, which decide how long a loop goes
+    on. ``notes`` say what makes XLA build graphs again, or update them.
     """
 
+    hosts: tuple[Finding, ...] = ()
     libraries: tuple[Finding, ...] = ()
+    users: tuple[Finding, ...] = ()
     ends: tuple[Finding, ...] = ()
     loops: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
@@ -44,7 +47,8 @@ class Obstacles:
     @property
     def all(self) -> tuple[Finding, ...]:
         """Each once, the gravest first."""
-        return (*dict.fromkeys((*self.libraries, *self.ends, *self.loops, *self.notes)),)
+        some = (*self.hosts, *self.libraries, *self.users, *self.ends, *self.loops, *self.notes)
+        return (*dict.fromkeys(some),)
 
 
 class CaptureFindings:
@@ -61,18 +65,19 @@ class CaptureFindings:
 
     def of_host_loop(self, loop: prog.Loop) -> Obstacles:
         """Why the host runs a loop, and what it moves in each step."""
-        libraries = [self.hosts.of(loop.var)]
+        reasons = [self.hosts.of(loop.var)]
         moved = self.tensors(moved_stores(loop))
         if moved:
             why = f"{quoted(moved)} {_be(moved)} copied between host and device in each step"
             help_ = "a larger --memory-budget keeps on the device what fits"
-            libraries.append(Finding(why=why, help=help_))
-        return Obstacles(libraries=tuple(libraries))
+            reasons.append(Finding(why=why, help=help_))
+        return Obstacles(hosts=tuple(reasons))
 
     def of_call(self, call: LaunchedCall, repeated: bool) -> Obstacles:
         """What is in a function of the device; ``repeated``: it is called more than once."""
         return Obstacles(
             libraries=(*self.libraries(call),),
+            users=(*self.users(call),),
             loops=(*self.inner_loops(call), *self.kernel_loops(call)),
             ends=(*self.until(call),),
             notes=(*self.notes(call, repeated),),
@@ -84,7 +89,7 @@ class CaptureFindings:
         return [self.graph.nodes[m] for m in dict.fromkeys(names)]
 
     def libraries(self, call: LaunchedCall) -> Iterator[Finding]:
-        """Operators for which XLA calls libraries, and functions of the user."""
+        """Operators for which XLA calls libraries."""
         for node in self.nodes(call):
             line = self.words.line(node)
             if node.op.library:
@@ -93,7 +98,12 @@ class CaptureFindings:
                     f"for which XLA calls {node.op.library}: a graph ends there, and another "
                     f"begins behind it"
                 )
+
+    def users(self, call: LaunchedCall) -> Iterator[Finding]:
+        """Functions of the user."""
+        for node in self.nodes(call):
             if isinstance(node.op, ExternJax):
+                line = self.words.line(node)
                 yield Finding(
                     why=f"{line} calls `{node.op.extern}`: XLA records what JAX traces of it, but "
                     f"no call back to Python (`jax.pure_callback`)",
