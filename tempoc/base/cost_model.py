@@ -30,6 +30,11 @@ class CostModel:
     copy_ns_per_byte: float = 0.1
     """Between device and host, mean of both ways: 16 MB take 0.8 ms to the host (`np.array`) and
     2.6 ms back (`device_put`)."""
+    transfer_ns: float = 6_000
+    """Nanoseconds of the copy of an array between device and host, whatever its size.
+
+    2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2 cores, 7 processes.
+    """
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
     nanosecond, elementwise operators on arrays beyond the caches 1, since memory bounds them."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tempoc.base.cost_model import MODEL
+from tempoc.footprint.launches import Launches, launches
 from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
@@ -63,10 +64,29 @@ class Compiled:
     copies: tuple[LoopCopy, ...]
 
 
-def compiled(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalledFunction:
+    """A function that the runner calls, ready to be compiled.
+
+    ``static`` are its static parameters, ``arguments`` what stands for its arrays, ``layouts``
+    those of all stores.
+    """
+
+    called: Called
+    kernel: prog.Kernel
+    function: Callable[..., Any]
+    static: Mapping[str, int]
+    arguments: tuple[Any, ...]
+    layouts: Mapping[str, Layout]
+
+
+def called_functions(
     loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str]
-) -> Iterator[Compiled]:
-    """The functions that a run with these bounds calls; ``filled`` are stores given before it."""
+) -> Iterator[CalledFunction]:
+    """The functions that a run with these bounds calls; ``filled`` are stores given before it.
+
+    They are to be compiled in the session of the program, one by one.
+    """
     program = loaded.program
     growing = groups(program)
     layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
@@ -78,7 +98,31 @@ def compiled(
         for called in _called(program.tree, whole):
             if called.kernel not in seen:
                 seen.add(called.kernel)
-                yield _compiled(called, loaded, layouts, bounds)
+                yield _described(called, loaded, layouts, bounds)
+
+
+def compiled(
+    loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str]
+) -> Iterator[Compiled]:
+    """The functions that a run with these bounds calls, compiled."""
+    precision = precision_of(loaded.program)
+    return (_compiled(f, precision) for f in called_functions(loaded, bounds, filled))
+
+
+def launched(
+    loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str], modes: Iterable[str]
+) -> Iterator[tuple[str, dict[str, Launches]]]:
+    """What XLA launches for each function with each mode of command buffers, as far as it says."""
+    modes, precision = (*modes,), precision_of(loaded.program)
+    for f in called_functions(loaded, bounds, filled):
+        made: dict[str, Launches] = {}
+        for mode in modes:
+            text = inspection.thunk_list(
+                f.function, f.static, f.kernel.donated, f.arguments, precision, mode
+            )
+            counted = launches(text, isinstance(f.called, prog.Region))
+            made |= {} if counted is None else {mode: counted}
+        yield f.kernel.name, made
 
 
 def _called(s: prog.ProgramStatement, whole: Collection[str]) -> Iterator[Called]:
@@ -99,20 +143,33 @@ def _called(s: prog.ProgramStatement, whole: Collection[str]) -> Iterator[Called
             pass
 
 
-def _compiled(
+def _described(
     called: Called, loaded: LoadedProgram, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
-) -> Compiled:
+) -> CalledFunction:
     program = loaded.program
     number = kernel_numbers(program)[called.kernel]
     kernel = program.kernels[number]
-    args = _args(called)
     at = backend.described((_coordinates(called, program),), "i32")
-    given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
+    given = [_arrays(cells, layouts[cells.store], bounds) for cells in _args(called)]
     static = {variable(name): bounds[name] for name in kernel.bounds}
     if isinstance(called, prog.Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(MODEL.reported_steps)
-    call = (at, *given), precision_of(loaded.program)
-    inspected = inspection.inspect_kernel(loaded.functions[number], static, kernel.donated, *call)
+    return CalledFunction(
+        called=called,
+        kernel=kernel,
+        function=loaded.functions[number],
+        static=static,
+        arguments=(at, *given),
+        layouts=layouts,
+    )
+
+
+def _compiled(f: CalledFunction, precision: str) -> Compiled:
+    called, kernel, layouts = f.called, f.kernel, f.layouts
+    inspected = inspection.inspect_kernel(
+        f.function, f.static, kernel.donated, f.arguments, precision
+    )
+    args = _args(called)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):

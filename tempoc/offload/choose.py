@@ -50,10 +50,21 @@ def choose(
     return chooser.prefetch(chooser.run())
 
 
-def copied_bytes(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
-    """The bytes that a run copies between host and device."""
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a run copies between host and device: bytes, as so many arrays."""
+
+    nbytes: int = 0
+    arrays: int = 0
+
+
+NOTHING_COPIED = Copied()
+
+
+def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> Copied:
+    """The copies of a run."""
     dry_run = forecast(choice.program, bounds, given, every_step=True)
-    return dry_run.loaded + dry_run.evicted
+    return Copied(dry_run.loaded + dry_run.evicted, dry_run.transfers)
 
 
 @dataclass(slots=True, kw_only=True)

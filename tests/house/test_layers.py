@@ -45,7 +45,7 @@ RANKS = {
 FLOORS = {
     "cli": ("options", "reports", "", "commands"),
     "codegen": ("", "text", "stores", "kernels", "regions", "program"),
-    "driver": ("", "search", "report", "slow"),
+    "driver": ("", "search", "report", "slow", "capture"),
     "frontend": (
         "syntax", "environment", "format", "errors", "expressions", "equations", "calls",
         "declarations", "domains", "",

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given as drawn, note, settings
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.peak import peak
-from tempoc.offload.choose import choose, copied_bytes, depth
+from tempoc.offload.choose import Copied, choose, copied, depth
 from tempoc.offload.rewrite import FAR, NEAR, offloaded
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
@@ -53,7 +53,7 @@ def test_nothing_goes_where_all_fits() -> None:
     natural = forecast(program, bounds, given).peak
     found = choose(program, bounds, given, natural)
     assert (found.reach, found.program, found.peak) == ({}, program, natural)
-    assert copied_bytes(found, bounds, given) == 0
+    assert copied(found, bounds, given) == Copied()
 
 
 def test_what_is_large_and_idle_goes() -> None:
@@ -63,7 +63,7 @@ def test_what_is_large_and_idle_goes() -> None:
     assert list(found.reach) == ["x"]
     assert found.peak <= natural // 8
     # Each batch is read once, and the host has it already.
-    assert copied_bytes(found, bounds, given) == 50 * 8 * 64 * 4
+    assert copied(found, bounds, given) == Copied(50 * 8 * 64 * 4, 50)
 
 
 def test_no_further_than_it_has_to_be() -> None:
@@ -77,7 +77,7 @@ def test_no_further_than_it_has_to_be() -> None:
         found = choose(program, bounds, given, natural // part)
         assert found.peak <= before
         before = found.peak
-        costs.append(copied_bytes(found, bounds, given))
+        costs.append(copied(found, bounds, given).nbytes)
     assert costs == sorted(costs)
 
 

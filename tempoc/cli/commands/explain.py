@@ -52,6 +52,11 @@ from tempoc.driver.report.stages import VIEWS
     is_flag=True,
     help="What XLA updates in place, needs beside stores, and copies, for given --bounds.",
 )
+@click.option(
+    "--capture",
+    is_flag=True,
+    help="Which loops and functions one CUDA graph can hold, what prevents the others.",
+)
 @memory_options
 @click.option(
     "--variants",
@@ -68,6 +73,7 @@ def command(
     cost: bool,
     slow: bool,
     copies: bool,
+    capture: bool,
     bounds: tuple[str, ...],
     solve: str | None,
     memory_budget: int | None,
@@ -80,7 +86,8 @@ def command(
 
     Without --dump options: the schedule, and where every tensor lives. With --memory the most bytes
     that are in stores at one time, with --cost what is computed and moved, with --slow what takes
-    most of the time and why, with --copies what XLA makes of the kernels.
+    most of the time and why, with --copies what XLA makes of the kernels, with --capture what CUDA
+    graphs hold of them.
     """
     is_compiled = file != "-" and Path(file).is_dir()
     if is_compiled:
@@ -90,7 +97,7 @@ def command(
     compilation = Compilation.from_path(file, options)
     echo_notes(compilation.notes, about.error_format)
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
-    reports = memory or cost or slow or copies
+    reports = memory or cost or slow or copies or capture
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
     usual = not (chosen or reports or variants or about.dump_after or about.dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
@@ -107,7 +114,8 @@ def command(
         from tempoc.cli.reports.memory import echo_memory
 
         echo_memory(compilation, bounds, solve, memory_budget)
-    _echo_cost(compilation, bounds, cost=cost, slow=slow, copies=copies, after=memory)
+    which = {"cost": cost, "slow": slow, "copies": copies, "capture": capture}
+    _echo_cost(compilation, bounds, **which, after=memory)
     write_dumps(compilation, about)
     echo_about(compilation, about)
 
@@ -119,9 +127,10 @@ def _echo_cost(
     cost: bool,
     slow: bool,
     copies: bool,
+    capture: bool,
     after: bool,
 ) -> None:
-    """What is computed and moved; ``after``: below another report."""
+    """What is computed, moved and launched; ``after``: below another report."""
     if cost:
         from tempoc.cli.reports.cost import echo_cost
 
@@ -134,6 +143,10 @@ def _echo_cost(
         from tempoc.cli.reports.copies import echo_copies
 
         echo_copies(compilation, bounds, after or cost or slow)
+    if capture:
+        from tempoc.cli.reports.copies import echo_capture
+
+        echo_capture(compilation, bounds, after=after or cost or slow or copies)
 
 
 def _refuse_alone(
@@ -143,4 +156,4 @@ def _refuse_alone(
     if not memory and (solve is not None or budget is not None):
         refuse("--solve and --memory-budget belong to --memory")
     if bounds and not reports:
-        refuse("--bounds belongs to --memory, --cost, --slow and --copies")
+        refuse("--bounds belongs to --memory, --cost, --slow, --copies and --capture")

@@ -12,8 +12,8 @@ from tempoc.cli.reports.terminal import PAGE, console, draw, echo
 from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
-    "start", "commands", "loops", "memory", "cost", "slow", "budget", "tune", "checkpoints",
-    "files", "devices", "numbers", "checks", "python", "trust", "limits", "errors",
+    "start", "commands", "loops", "memory", "cost", "slow", "capture", "budget", "tune",
+    "checkpoints", "files", "devices", "numbers", "checks", "python", "trust", "limits", "errors",
     "install",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""

@@ -1,15 +1,23 @@
-"""The report of `explain --copies`: kernels are compiled for it, so it wants bounds.
+"""The reports of `explain --copies` and `--capture`: kernels are compiled for them.
 
 Imports what a run needs: the command imports this file late.
 """
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show
+from tempoc.cli.reports.cost import values_of
+from tempoc.cli.reports.terminal import echo, show, waiting
+from tempoc.driver.capture.capture import SHOWN, capture_bounds, capture_report, capture_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.copies import audit, copies_text
+from tempoc.footprint.compiled import launched
+from tempoc.footprint.launches import Launches
+from tempoc.runtime.device import backend
+from tempoc.runtime.forecast.least_run import default_filled_stores
+from tempoc.runtime.load.load import load
 from tempoc.runtime.options import parse_bounds
 
 
@@ -21,3 +29,28 @@ def echo_copies(compilation: Compilation, given: tuple[str, ...], apart: bool) -
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
         show(copies_text(audit(directory, bounds)))
+
+
+def echo_capture(compilation: Compilation, given: tuple[str, ...], *, after: bool) -> None:
+    """Print what CUDA graphs hold of a program. Raises `RunError` for missing or wrong bounds."""
+    values = values_of(compilation, given)
+    compiled = None
+    if backend.has_commands():
+        with waiting("compiling kernels for the GPU", compilation.progress):
+            compiled = compiled_launches(compilation, values)
+    if after:
+        echo()
+    show(capture_text(capture_report(compilation, values, compiled)))
+
+
+def compiled_launches(
+    compilation: Compilation, values: Mapping[str, int] | None
+) -> dict[str, dict[str, Launches]]:
+    """What XLA launches for each function that a run with these bounds calls, by mode."""
+    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+        directory = str(Path(folder, "out"))
+        compilation.write(directory, durable=False)
+        loaded = load(directory)
+        bounds = capture_bounds(compilation, values)
+        filled = default_filled_stores(loaded.program)
+        return dict(launched(loaded, bounds, filled, SHOWN))

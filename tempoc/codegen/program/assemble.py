@@ -7,8 +7,8 @@ executes that statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import tempoc
@@ -26,7 +26,7 @@ from tempoc.codegen.program.module import module
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.joined_boxes import join_boxes
+from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
@@ -64,6 +64,7 @@ class EmittedProgram:
     ``batches``: for each statement that runs in batches of points, the bytes that a point takes.
     ``windows``: for each statement, the window that neighbouring points read as one array.
     ``left``: the variables of loops that were scheduled on the device and stay with the host.
+    ``members``: the nodes that each kernel of a statement computes.
     """
 
     program: prog.Program
@@ -71,6 +72,7 @@ class EmittedProgram:
     batches: Mapping[str, ix.Expr]
     windows: Mapping[str, ix.Slice]
     left: tuple[str, ...] = ()
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def assemble(
@@ -96,8 +98,7 @@ def assemble(
     computing = [s for s in statements.statements if s not in calling]
     functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
-    every = [(s, functions[s.name]) for s in computing]
-    every += [(s, f) for s in calling for f in hosts[s.name].kernels]
+    every = [*((s, functions[s.name]) for s in computing), *_around_hosts(calling, hosts)]
     stored = (*interface.stores(stages), *(t for h in hosts.values() for t in h.stores))
     rows = {functions[s.name].name: stores for s, stores in _row_stores(computing, graph)}
     context = ProgramContext(
@@ -124,15 +125,33 @@ def assemble(
         tree=device.tree,
     )
     verify_made(program)
-    batches = {s.name: point_bytes(s, stages) for s in computing if s.vector}
+    sizes = ((s.name, point_bytes(s, stages)) for s in computing if s.vector)
     emitted = (*joined.functions, *(f for h in hosts.values() for f in h.kernels))
     return EmittedProgram(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, [r.text for r in device.emitted]),
-        batches={name: size for name, size in batches.items() if size is not None},
+        batches={name: size for name, size in sizes if size is not None},
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,
+        members=_members(every, joined),
     )
+
+
+def _around_hosts(
+    calling: Iterable[Statement], hosts: Mapping[str, HostCall]
+) -> Iterator[tuple[Statement, KernelFunction]]:
+    """The kernels before and after calls of host functions, with their statements."""
+    return ((s, f) for s in calling for f in hosts[s.name].kernels)
+
+
+def _members(
+    every: Sequence[tuple[Statement, KernelFunction]], joined: JoinedProgram
+) -> dict[str, tuple[str, ...]]:
+    """The nodes of each kernel; of a joined one those of its parts."""
+    members = {f.name: s.members for s, f in every}
+    for name, parts in joined.parts.items():
+        members[name] = tuple(dict.fromkeys(m for part in parts for m in members[part]))
+    return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

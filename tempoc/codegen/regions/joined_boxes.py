@@ -52,11 +52,15 @@ class _BoxCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedProgram:
-    """The tree with joined calls, all functions of kernels, and the context with the kernels."""
+    """The tree with joined calls, all functions of kernels, and the context with the kernels.
+
+    ``parts`` are the kernels that each joined one stands for.
+    """
 
     tree: prog.ProgramStatement
     functions: tuple[KernelFunction, ...]
     context: ProgramContext
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def join_boxes(
@@ -123,7 +127,12 @@ class BoxJoiner:
             reads = (r.tensor for name in names for r in self.of[name][0].reads)
             narrow[f.name] = frozenset(reads)
         context = replace(self.context, kernels=kernels, touched=touched, narrow=narrow)
-        return JoinedProgram(tree=tree, functions=tuple(every), context=context)
+        return JoinedProgram(
+            tree=tree,
+            functions=tuple(every),
+            context=context,
+            parts={f.name: tuple(name for name, _ in p) for p, f in self.made.items()},
+        )
 
     def kernel(self, f: KernelFunction, parts: Sequence[str]) -> prog.Kernel:
         """A joined kernel, which takes over the arrays that its parts do."""

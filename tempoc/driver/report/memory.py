@@ -82,7 +82,7 @@ def fit_text(fitting: BudgetFit) -> str:
     head = ["variant", "peak", "calls of kernels", "more operations", "with the host", "copied"]
     rows = [
         [v.about(), *(size_text(v.peak), str(v.calls), v.more(first)),
-         *(size_text(v.away), size_text(v.copied))]
+         *(size_text(v.away), size_text(v.copied.nbytes))]
         for v in fitting.variants
     ]  # fmt: skip
     if not any(v.away for v in fitting.variants):

@@ -29,7 +29,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.driver.search import candidates
-from tempoc.offload.choose import choose, copied_bytes
+from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied
 from tempoc.passes.analysis.cost import operations
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
@@ -48,7 +48,7 @@ class BudgetVariant:
 
     ``peak``: the most bytes of stores on the device; ``calls``: kernel calls; ``operations``: an
     estimate of scalar operations; ``away``: the most bytes of offloaded stores on the host;
-    ``copied``: bytes moved between device and host.
+    ``copied``: what moves between device and host.
     """
 
     compilation: Compilation
@@ -56,7 +56,7 @@ class BudgetVariant:
     calls: int
     operations: int
     away: int = 0
-    copied: int = 0
+    copied: Copied = NOTHING_COPIED
     model: CostModel = MODEL
 
     @property
@@ -67,8 +67,9 @@ class BudgetVariant:
     @property
     def cost(self) -> float:
         """The estimated time of a run, in nanoseconds."""
-        copies = self.model.copy_ns_per_byte * self.copied
-        return self.model.call_ns * self.calls + copies + self.operations / self.model.flops_per_ns
+        model, copied = self.model, self.copied
+        copies = model.copy_ns_per_byte * copied.nbytes + model.transfer_ns * copied.arrays
+        return model.call_ns * self.calls + copies + self.operations / model.flops_per_ns
 
     def more(self, other: BudgetVariant) -> str:
         """The increase in operations over another variant, in percent."""
@@ -106,7 +107,8 @@ class BudgetFit:
         more = ""
         if last.compilation.options.recompute is not None:
             more = f", {last.more(first)} more operations"
-        copies = f", {size_text(last.copied)} copied to and from the host" if last.copied else ""
+        moved = last.copied.nbytes
+        copies = f", {size_text(moved)} copied to and from the host" if moved else ""
         limit = size_text(self.budget)
         limit = f"the {limit} of the device" if self.of_device else limit
         return (
@@ -275,7 +277,7 @@ class _BudgetSearch:
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
             return self.unchanged(compilation)
         fits = choice.peak <= self.budget
-        moved = copied_bytes(choice, values, filled) if fits else 0
+        moved = copied(choice, values, filled) if fits else NOTHING_COPIED
         variant = self.measure(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 
@@ -286,7 +288,7 @@ class _BudgetSearch:
         variant = self.measure(compilation)
         return [variant] if variant.peak <= self.budget else []
 
-    def measure(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
+    def measure(self, compilation: Compilation, moved: Copied = NOTHING_COPIED) -> BudgetVariant:
         """Predict the cost of a run, and record it."""
         program = compilation.emitted.program
         values = bound_values(program, self.bounds)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.report.equations import valid_remarks
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of, is_around
+from tempoc.driver.slow.host_loops import Finding, HostLoops
 from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
-from tempoc.ops.control.until import Until
-from tempoc.pipeline.step import LoopReason, LoopRemark
+from tempoc.pipeline.step import LoopRemark
 from tempoc.runtime.messages.units import size_text
 from tempoc.schedule.tree import TreeLoop, walk
 from tempoc.sdg.graph.graph import Node
@@ -26,19 +24,6 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 NOTHING = "nothing to change: each step needs the one before"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A reason (``why``), and a change of the program that helps, if there is one.
-
-    ``minor``: not worth a word beside others; ``is_scan``: steps within a kernel.
-    """
-
-    why: str
-    help: str = ""
-    minor: bool = False
-    is_scan: bool = False
 
 
 def loops_of(part: ProgramPart) -> Iterator[tuple[TreeLoop, tuple[TreeLoop, ...]]]:
@@ -57,7 +42,8 @@ class LoopFindings:
         self.estimator = estimator
         self.words = words
         self.cycles = LoopCycles(self.graph, compilation.space_of(self.graph), words)
-        self.remarks = [(r, r.loop) for r in valid_remarks(compilation) if r.loop is not None]
+        self.hosts = HostLoops(compilation, words)
+        self.remarks = self.hosts.remarks
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the loops of a part, outer loops first."""
@@ -69,7 +55,7 @@ class LoopFindings:
                 continue
             on_host = self.estimator.is_on_host(loop, (*around, loop))
             if on_host and not any(self.estimator.is_on_host(x, around) for x in around):
-                yield self.on_host(loop)
+                yield self.hosts.of(loop.var)
             if (made := self.tile(loop) or self.diagonals(loop, inside)) is not None:
                 yield made
                 continue
@@ -94,88 +80,6 @@ class LoopFindings:
             if cycle is not None:
                 return cycle
         return None
-
-    # ------------------------------------------------------------ on the host
-
-    def on_host(self, loop: TreeLoop) -> Finding:
-        """Why the host runs a loop, step by step."""
-        start = f"the host runs `{loop.var}` step by step, with calls of kernels in each"
-        if not self.compilation.options.on_device:
-            return Finding(
-                why=f"{start}: that is how it is with --no-regions, -O0 and -O1",
-                help="compile with -O2",
-            )
-        remark = next(
-            (x for r, x in self.remarks if r.step == "regions" and x.dim == loop.var), None
-        )
-        if remark is None:
-            return Finding(why=f"{start}: a loop around it does")
-        why, help_ = self.host_reason(remark)
-        return Finding(why=f"{start}: {why}", help=help_)
-
-    def host_reason(self, remark: LoopRemark) -> tuple[str, str]:
-        """The reason of `regions`, and what helps."""
-        names = [self.graph.nodes[n] for n in remark.nodes if n in self.graph.nodes]
-        node = names[-1] if names else None
-        line = self.words.line(node) if node else ""
-        name = f"`{self.words.name(node.name)}`" if node else ""
-        step = f"each `{remark.dim}`"
-        texts: dict[LoopReason, tuple[str, str]] = {
-            "python": (
-                f"{line} calls a Python function at {step}",
-                "if JAX can trace the function, declare it `extern jax`; or let one call serve all "
-                "points of a dimension (`over b`)",
-            ),
-            "print": (
-                f"{line} prints {name} at {step}, which may have more than "
-                f"{MODEL.collected_row_bytes} bytes",
-                "print less of it, such as a sum or an element, or make it an output",
-            ),
-            "nested print": (
-                f"{line} prints {name} in a loop within it, whose length a bound decides",
-                "print after that loop, or at one of its steps",
-            ),
-            "save": (
-                f"{line} saves {name} at {step}",
-                "save it once, at the last step, or make it an output",
-            ),
-            "again": (
-                "values are made again to save memory, in an order that XLA would undo",
-                "compile without --recompute, or with a larger --memory-budget",
-            ),
-            "given": (
-                f"{line} computes {name}, which a file of params may hold",
-                "compute the default outside of loops",
-            ),
-            "unrolled": (
-                "a loop within it reads weights of its own at each step, so that it would have to "
-                "be written out, which takes long to compile",
-                "fewer of its steps, or less in each, can be written out",
-            ),
-            "arrays": (
-                "which arrays its calls share depends on the loops around it",
-                "",
-            ),
-        }
-        if remark.reason == "own length":
-            bound = remark.nodes[0]
-            lasts = next(d.name for d in self.graph.universe.dims if d.bound == bound)
-            stop = self.until(bound)
-            text = f"how many steps `{lasts}` has is found out for {step} ({stop})"
-            return text, (
-                f"let all `{remark.dim}` stop together: with a condition that does not vary with "
-                f"`{remark.dim}` they run at once, as long as the longest"
-            )
-        return texts[remark.reason]
-
-    def until(self, bound: str) -> str:
-        """`stop`, line 5: what decides a length."""
-        for node in self.graph.nodes.values():
-            if isinstance(node.op, Until) and node.op.bound == bound:
-                stop = self.graph.nodes[node.inputs[0].source]
-                line = self.words.line(stop)
-                return f"`{self.words.name(stop.name)}`" + (f", {line}" if line else "")
-        return f"`{bound}`"
 
     # ------------------------------------------------------------ cycles
 
@@ -215,7 +119,7 @@ class LoopFindings:
         """What decides the number of steps of a loop while it runs; empty if bounds do."""
         universe = self.graph.universe
         lengths = [b.name for b in universe.ended if b.name in symbols(loop.upper)]
-        return self.until(lengths[0]) if lengths else ""
+        return self.hosts.until(lengths[0]) if lengths else ""
 
     # ------------------------------------------------------------ loops without a cycle
 
@@ -313,7 +217,8 @@ class LoopFindings:
                 if bound not in self.graph.universe.lengths:
                     return None
                 return Finding(
-                    why=f"{start}, but how many there are is found out by {self.until(bound)}",
+                    why=f"{start}, but how many there are is found out by "
+                    f"{self.hosts.until(bound)}",
                 )
             case "ahead":
                 return self.ahead(remark)

@@ -9,7 +9,8 @@ from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at, thousands_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
-from tempoc.driver.slow.findings import NOTHING, Finding
+from tempoc.driver.slow.findings import NOTHING
+from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.tensor.joining import Concat

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tempoc.driver.slow.findings import Finding
+from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.words import Words, quoted
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.tensor.arithmetic import Divide, Subtract

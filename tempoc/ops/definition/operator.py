@@ -235,6 +235,9 @@ class Op(metaclass=_OpMeta):
     all elementwise operators (``emission/ragged_layout.py``)."""
     overflows: ClassVar[bool] = False
     """Of integers it can make one that its dtype does not have, which then wraps around."""
+    library: ClassVar[str] = ""
+    """The library that XLA calls for it on an NVIDIA GPU, which a CUDA graph cannot hold; empty if
+    kernels of XLA compute it."""
     differentiable: ClassVar[bool] = True
     """Derivatives flow to the operands; not through what is constant nearly everywhere."""
     monoid: ClassVar[Monoid | None] = None

@@ -22,6 +22,7 @@ class OfMatrix(Op):
     """A function of each matrix of a stack ``[..., n, n]``."""
 
     heavy = True
+    library = "cuSOLVER"
 
     @abstractmethod
     def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:

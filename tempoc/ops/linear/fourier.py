@@ -42,6 +42,7 @@ class Fourier(Op):
     """A transform along ``axis`` of the operand, which is the axis ``to`` of the result."""
 
     heavy = True
+    library = "cuFFT"
     axis: ClassVar[int] = -2
     to: ClassVar[int] = -2
 

@@ -36,6 +36,7 @@ class LinearSystem(Op):
     """
 
     heavy = True
+    library = "cuSOLVER"
 
     @abstractmethod
     def solved(self, a: Array, b: Array) -> Array:
@@ -160,6 +161,7 @@ class TriangularSolve(LinearSystem):
     lower: bool = False
 
     name = "triangular_solve"
+    library = "cuBLAS"
 
     def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """A multiplication and an addition for half of the matrix and each column."""

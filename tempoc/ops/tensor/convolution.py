@@ -54,6 +54,7 @@ class Conv(Op):
     feature_group_count: int = 1
 
     name = "conv"
+    library = "cuDNN"
     heavy = contraction = multilinear = overflows = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

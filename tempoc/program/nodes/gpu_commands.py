@@ -15,12 +15,12 @@ if TYPE_CHECKING:  # options name modes without the nodes of programs
 
 COMMANDS = "command_buffers"
 """The entry of a program's provenance for all kernels; ``command_buffers.NAME`` for one of them."""
-COMMON = "default"
+COMMON, NONE, LOOPS = "default", "none", "loops"
 _ALONE = "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION"
 OPTIONS: Mapping[str, Mapping[str, str | int]] = {
     COMMON: {"xla_gpu_graph_min_graph_size": 1},
-    "none": {"xla_gpu_enable_command_buffer": ""},
-    "loops": {
+    NONE: {"xla_gpu_enable_command_buffer": ""},
+    LOOPS: {
         "xla_gpu_enable_command_buffer": f"{_ALONE},CONDITIONAL,WHILE",
         "xla_gpu_graph_min_graph_size": 1,
     },

@@ -283,7 +283,8 @@ class Suspender:
             frame.ledger.wrote(number, key)
             return cell
         frame.ledger.put_away(number, key)
-        return frame.transfers.loaded(number, cell, key) if where == BOTH else cell
+        entry = number, key
+        return frame.transfers.loaded({entry: cell})[entry] if where == BOTH else cell
 
 
 def _remaining(loop: ActiveLoop, variables: Variables) -> SavedLoop:

@@ -23,6 +23,7 @@ from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
+from tempoc.runtime.device.stepped import SteppedKernel
 from tempoc.runtime.messages.run import no_device
 
 for package in (jax, np):
@@ -161,8 +162,38 @@ def compile_kernel(
     precision: str = HIGHEST,
     commands: str = COMMON,
 ) -> CompiledKernel:
-    """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``."""
-    return jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
+    """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``.
+
+    On a GPU its coordinates stay on the device from call to call (``stepped.py``).
+    """
+    how = static, donated, precision, commands
+    kernel: CompiledKernel = (
+        stepped_kernel(function, *how) if has_commands() else jitted(function, *how)
+    )
+    return kernel
+
+
+def stepped_kernel(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
+    commands: str = COMMON,
+    **options: Any,
+) -> SteppedKernel:
+    """The kernel, with coordinates that stay on the device, and further options of ``jax.jit``."""
+
+    def stepped(at: DeviceArray, by: DeviceArray, *arrays: Any, **named: Any) -> Any:
+        return at + by, function(at, *arrays, **named)
+
+    stepped.__name__ = function.__name__
+    return SteppedKernel(
+        plain=jitted(function, static, donated, precision, commands, **options),
+        stepped=jitted(
+            stepped, static, (-1, *(k + 1 for k in donated)), precision, commands, **options
+        ),
+        put=constant,
+    )
 
 
 def jitted(
@@ -195,7 +226,9 @@ def compile_region(
     how = donated, precision, commands
     if jax.default_backend() == "cpu":
         return compile_kernel(function, static, *how)
-    region = jitted(function, static, *how, static_argnames=("steps",))
+    late: dict[str, Any] = {"static_argnames": ("steps",)}
+    compiled = stepped_kernel if has_commands() else jitted
+    region = compiled(function, static, *how, **late)
     return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
 
 
@@ -356,7 +389,8 @@ class OnHost:
     array: Any
 
     def block_until_ready(self) -> OnHost:
-        """It is always ready."""
+        """Wait for the copy."""
+        jax.block_until_ready(self.array)
         return self
 
 
@@ -377,22 +411,24 @@ def is_on_host(array: object) -> bool:
     return isinstance(array, OnHost)
 
 
-def to_host(array: DeviceArray) -> OnHost:
-    """Copy an array to the host, and wait for the copy."""
+def to_hosts(arrays: Sequence[DeviceArray]) -> list[OnHost]:
+    """Copy arrays to the host; into pinned memory in one call, and without waiting.
+
+    JAX keeps pinned memory that is free for the next copies.
+    """
     kind = _pinned()
     if kind is None:
-        return OnHost(np.array(array))
-    copy = jax.device_put(array, kind)
-    copy.block_until_ready()
-    return OnHost(copy)
+        return [OnHost(np.array(array)) for array in arrays]
+    return [OnHost(copy) for copy in jax.device_put([*arrays], kind)]
 
 
-def to_device(copy: OnHost, dtype: str) -> DeviceArray:
-    """Copy an offloaded array to the device, asynchronously."""
-    kind = _pinned()
-    if kind is None:
-        return put(copy.array, dtype)
-    return jax.device_put(copy.array, kind.with_memory_kind(None))
+def to_devices(copies: Sequence[OnHost], dtypes: Sequence[str]) -> list[DeviceArray]:
+    """Copy offloaded arrays to the device, in one call and asynchronously."""
+    kind, arrays = _pinned(), [copy.array for copy in copies]
+    if kind is not None:
+        return list(jax.device_put(arrays, kind.with_memory_kind(None)))
+    private = [aligned(a, NUMPY[dtype]) for a, dtype in zip(arrays, dtypes, strict=True)]
+    return list(jax.device_put(private))
 
 
 def _pinned() -> Any:

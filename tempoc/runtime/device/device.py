@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from tempoc.program.nodes.tuning import RunTuning
@@ -25,11 +26,14 @@ class Device(Protocol):
     def constant(self, point: tuple[int, ...]) -> Any:
         """A vector for many calls."""
 
-    def to_device(self, copy: Any, dtype: str) -> Any:
-        """A copy on the device of an array with the host."""
+    def to_devices(self, copies: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
+        """Copies on the device of arrays with the host, in one call that does not wait."""
 
-    def to_host(self, array: Any) -> Any:
-        """A copy with the host of an array on the device."""
+    def to_hosts(self, arrays: Sequence[Any]) -> list[Any]:
+        """Copies with the host of arrays on the device, in one call that need not wait."""
+
+    def wait(self, arrays: object) -> None:
+        """Wait for arrays, or for copies."""
 
     def is_on_host(self, array: Any) -> bool:
         """Whether an array is with the host."""

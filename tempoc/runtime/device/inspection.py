@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.experimental.compilation_cache import compilation_cache
 
 from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.runtime.device.backend import HIGHEST, DeviceArray, jitted
@@ -37,6 +41,41 @@ def inspect_kernel(
         updated=memory.alias_size_in_bytes,
         temporary=memory.temp_size_in_bytes,
     )
+
+
+def thunk_list(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    arguments: Sequence[Any],
+    precision: str = HIGHEST,
+    commands: str = COMMON,
+) -> str:
+    """What XLA launches for a function, as it dumps that for GPUs; empty if it dumps nothing.
+
+    ``commands`` is a mode of command buffers (``program/nodes/gpu_commands.py``).
+    """
+    kernel = jitted(function, static, donated, precision, commands)
+    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+        # A function that JAX finds in its cache of compiled ones is not dumped.
+        with _without_cache():
+            lowered = kernel.lower(*arguments)
+            lowered.compile(compiler_options={"xla_dump_to": folder})
+        lists = sorted(Path(folder).glob("*thunk_sequence*.txt"), key=lambda p: len(p.name))
+        return lists[-1].read_text() if lists else ""
+
+
+@contextmanager
+def _without_cache() -> Iterator[None]:
+    """Compile anew within the block."""
+    before = jax.config.jax_enable_compilation_cache
+    jax.config.update("jax_enable_compilation_cache", False)
+    compilation_cache.reset_cache()
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_compilation_cache", before)
+        compilation_cache.reset_cache()
 
 
 def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:

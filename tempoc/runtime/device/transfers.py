@@ -1,12 +1,13 @@
 """Moves cells of offloaded stores between the device and the host, for a host program.
 
-While a cell is on the device, the copy that it was loaded from stays ``aside`` as long as it is
-valid, so that an eviction need not copy it back.
+The cells of one instruction move in one call of the device, which does not wait for them: evictions
+run while the device goes on computing. While a cell is on the device, the copy that it was loaded
+from stays ``aside`` as long as it is valid, so that an eviction need not copy it back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from tempoc.runtime.device.stores import Layout
 class Transfers:
     """Loads and evictions of a run. ``filled`` are the stores whose cells start as zeros.
 
-    ``allocate`` makes them.
+    ``allocate`` makes them. ``leaving`` are the copies of the last eviction.
     """
 
     layouts: tuple[Layout, ...]
@@ -28,26 +29,48 @@ class Transfers:
     device: Device
     allocate: Callable[[Layout], Any]
     aside: dict[LedgerEntry, Any] = field(default_factory=dict)
+    leaving: list[Any] = field(default_factory=list)
 
-    def loaded(self, number: int, cell: Any, key: Any = ()) -> Any:
-        """The cell, copied to the device if necessary."""
-        store = self.layouts[number]
-        if self.device.is_on_host(cell):
-            self.aside[number, key] = cell
-            self.ledger.load(number, key)
-            return self.device.to_device(cell, store.dtype)
-        if cell is None and store.name in self.filled:
-            self.ledger.wrote(number, key)
-            return self.allocate(store)
-        return cell
+    def loaded(self, cells: Mapping[LedgerEntry, Any]) -> dict[LedgerEntry, Any]:
+        """Those of the cells (``None``: there is none yet) that are then other arrays.
 
-    def evicted(self, number: int, cell: Any, key: Any = ()) -> Any:
-        """The cell on the host, copied unless the copy there is valid."""
-        if cell is None or self.device.is_on_host(cell):
-            return cell
-        copy = self.aside.pop((number, key), None)
-        self.ledger.evict(number, key)
-        return self.device.to_host(cell) if copy is None else copy
+        What is with the host is copied to the device, what starts as zeros is allocated.
+        """
+        moved: dict[LedgerEntry, Any] = {}
+        for (number, key), cell in cells.items():
+            if cell is None and self.layouts[number].name in self.filled:
+                self.ledger.wrote(number, key)
+                moved[number, key] = self.allocate(self.layouts[number])
+        away = {entry: cell for entry, cell in cells.items() if self.device.is_on_host(cell)}
+        if away:
+            dtypes = [self.layouts[number].dtype for number, _ in away]
+            arrays = self.device.to_devices([*away.values()], dtypes)
+            for entry, array in zip(away, arrays, strict=True):
+                self.ledger.load(*entry)
+                moved[entry] = array
+            self.aside |= away
+        return moved
+
+    def evicted(self, cells: Mapping[LedgerEntry, Any]) -> dict[LedgerEntry, Any]:
+        """Those of the cells that were on the device, with the host.
+
+        They are copied unless the copy there is valid. The copies of the instruction before are
+        waited for: their arrays take memory of the device until then.
+        """
+        moved, copied = {}, {}
+        for entry, cell in cells.items():
+            if cell is not None and not self.device.is_on_host(cell):
+                copy = self.aside.pop(entry, None)
+                self.ledger.evict(*entry)
+                if copy is None:
+                    copied[entry] = cell
+                else:
+                    moved[entry] = copy
+        if copied:
+            self.device.wait(self.leaving)
+            self.leaving = self.device.to_hosts([*copied.values()])
+            moved |= dict(zip(copied, self.leaving, strict=True))
+        return moved
 
     def stale(self, number: int, key: Any) -> None:
         """A cell was written or freed: forget the copy on the host."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tempoc.program.analysis.traversal import statements_in
@@ -42,8 +42,11 @@ ARRAY, COPY = _Placeholder(), _Placeholder()
 """The placeholders of all arrays on the device, and of all copies with the host."""
 
 
+@dataclass(slots=True)
 class _NoDevice:
-    """A device that holds nothing."""
+    """A device that holds nothing; it counts the arrays that are ``moved``."""
+
+    moved: int = 0
 
     def zeros(self, shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> object:
         """A placeholder."""
@@ -63,13 +66,18 @@ class _NoDevice:
         """The point itself."""
         return (value,)
 
-    def to_device(self, copy: Any, dtype: str) -> object:
-        """A placeholder."""
-        return ARRAY
+    def to_devices(self, copies: Sequence[Any], dtypes: Sequence[str]) -> list[object]:
+        """Placeholders."""
+        self.moved += len(copies)
+        return [ARRAY] * len(copies)
 
-    def to_host(self, array: Any) -> object:
-        """The placeholder of a copy."""
-        return COPY
+    def to_hosts(self, arrays: Sequence[Any]) -> list[object]:
+        """The placeholders of copies."""
+        self.moved += len(arrays)
+        return [COPY] * len(arrays)
+
+    def wait(self, arrays: object) -> None:
+        """Nothing is under way."""
 
     def is_on_host(self, array: Any) -> bool:
         """Whether it is the placeholder of a copy."""
@@ -81,7 +89,8 @@ class Forecast:
     """Predicted bytes: the ``peak`` on the device, then by store; bytes of ``given`` stores.
 
     ``away`` is the peak of offloaded stores on the host, then by store. ``loaded`` and ``evicted``
-    are the bytes copied to the device and back, in the steps that were sampled.
+    are the bytes copied to the device and back, in the steps that were sampled, as ``transfers``
+    arrays.
     """
 
     peak: int
@@ -91,6 +100,7 @@ class Forecast:
     away_stores: Mapping[str, int] = field(default_factory=dict)
     loaded: int = 0
     evicted: int = 0
+    transfers: int = 0
 
 
 def forecast(
@@ -108,8 +118,8 @@ def forecast(
     samples = [] if every_step else _samples(code, program, bounds, layouts)
     storage, forecasts = Storage.of(program, layouts, bounds), []
     for ends.lengths in _length_patterns(program, bounds):
-        dry_run = _DryRun(storage, bounds, on)
-        forecasts.append(dry_run.run(code, given, samples, ends))
+        on.moved, dry_run = 0, _DryRun(storage, bounds, on)
+        forecasts.append(replace(dry_run.run(code, given, samples, ends), transfers=on.moved))
     return max(forecasts, key=lambda f: f.peak)
 
 

@@ -26,6 +26,7 @@ from tempoc.runtime.data.bounds import LIMIT
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.device.transfers import Transfers
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk import blocks, instructions as code
 from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall, OpenLoop
@@ -279,11 +280,9 @@ class _Assembler:
                 for cell in freed:
                     self.act(self.operands.free(cell))
             case prog.Load(cells=cells):
-                for cell in cells:
-                    self.act(self.operands.load(cell))
+                self.act(self.operands.moves(cells, Transfers.loaded))
             case prog.Evict(cells=cells):
-                for cell in cells:
-                    self.act(self.operands.evict(cell))
+                self.act(self.operands.moves(cells, Transfers.evicted))
             case prog.Region():
                 self.region(s)
             case prog.Block():

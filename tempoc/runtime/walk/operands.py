@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,8 @@ Writer = Callable[[RunFrame, Any], None]
 """Stores an array."""
 Action = Callable[[RunFrame], None]
 """Changes a frame."""
-CellMove = Callable[[Transfers, int, Any, Any], Any]
-"""Takes the number of a store, a cell or ``None``, and its key; gives the cell where it then is."""
+CellMoves = Callable[[Transfers, Mapping[Any, Any]], Mapping[Any, Any]]
+"""Takes cells by the number of their store and their key; gives those that are then elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,27 +160,21 @@ class Operands:
 
         return free
 
-    def load(self, cell: prog.Cell) -> Action:
-        """Loads a cell to the device if it exists, or starts as zeros."""
-        return self.move(cell, Transfers.loaded)
-
-    def evict(self, cell: prog.Cell) -> Action:
-        """Moves a cell to the host if it is on the device."""
-        return self.move(cell, Transfers.evicted)
-
-    def move(self, cell: prog.Cell, moved: CellMove) -> Action:
-        """Moves a cell to the place that ``moved`` gives it, where its condition holds."""
-        access = self.access(cell)
-        number, when = access.number, access.when
+    def moves(self, cells: Iterable[prog.Cell], moved: CellMoves) -> Action:
+        """Moves the cells whose conditions hold to the places that ``moved`` gives them."""
+        accesses = [self.access(cell) for cell in cells]
 
         def move(frame: RunFrame) -> None:
-            if when is not None and not when(frame.variables):
-                return
-            cells, key = frame.cells[number], access.key_in(frame)
-            if access.key is None:
-                frame.cells[number] = moved(frame.transfers, number, cells, key)
-            elif (array := moved(frame.transfers, number, cells.get(key), key)) is not None:
-                cells[key] = array
+            arrays = {}
+            for access in accesses:
+                if access.when is None or access.when(frame.variables):
+                    array, key = frame.cells[access.number], access.key_in(frame)
+                    arrays[access.number, key] = array if access.key is None else array.get(key)
+            for (number, key), array in moved(frame.transfers, arrays).items():
+                if key == ():
+                    frame.cells[number] = array
+                else:
+                    frame.cells[number][key] = array
 
         return move
 

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from tempoc.runtime.device import backend
+from tempoc.runtime.device.accounting import Ledger
+from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.device.transfers import Transfers
 
 
 @pytest.mark.parametrize(("device", "started"), [("cpu", 0), ("gpu", 2)])
@@ -25,3 +28,68 @@ def test_copies_are_under_way_at_once(device, started, monkeypatch):
     assert events == ["start"] * started + ["wait"] * 3
     for array, value in zip(found, (np.arange(3), np.arange(4), np.ones((2, 2))), strict=True):
         np.testing.assert_array_equal(array, value)
+
+
+class Recorder:
+    """A device that notes what it is asked for; arrays are texts, copies with the host lists."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def to_hosts(self, arrays):
+        self.asked.append(("out", *arrays))
+        return [[array] for array in arrays]
+
+    def to_devices(self, copies, dtypes):
+        self.asked.append(("in", *(c for (c,) in copies)))
+        return [c for (c,) in copies]
+
+    def wait(self, copies):
+        self.asked += [("wait", *(c for (c,) in copies))] if copies else []
+
+    def is_on_host(self, array):
+        return isinstance(array, list)
+
+
+def test_the_cells_of_an_instruction_are_one_transfer():
+    """Evictions wait for those of the instruction before; what is still valid there is not sent."""
+    stores = tuple(
+        Layout(name=n, dtype="f32", keys=("t",), moduli=(0,), axes=(), rings=(), shape=(4,))
+        for n in "ab"
+    )
+    device = Recorder()
+    moving = Transfers(stores, {"b"}, Ledger(stores, []), device, lambda store: "zeros")
+    cells = {(0, 1): "a1", (0, 2): "a2", (1, 2): None}
+    gone = moving.evicted(cells)
+    assert gone == {(0, 1): ["a1"], (0, 2): ["a2"]}
+    assert moving.loaded({**cells, **gone}) == {(0, 1): "a1", (0, 2): "a2", (1, 2): "zeros"}
+    moving.stale(0, 2)
+    assert moving.evicted({(0, 1): "a1", (0, 2): "new", (1, 2): "zeros"}).keys() == cells.keys()
+    assert device.asked == [
+        ("out", "a1", "a2"),
+        ("in", "a1", "a2"),
+        ("wait", "a1", "a2"),
+        ("out", "new", "zeros"),
+    ]
+
+
+def test_coordinates_stay_on_the_device():
+    """Those of a regular loop are put there a few times at first, whatever the number of steps."""
+    kernel = backend.stepped_kernel(lambda at, x: (x + at[0] * 100 + at[1],), {}, (0,))
+    puts = []
+    kernel.put = lambda point: (puts.append(point), backend.constant(point))[1]
+    points = [(t, k) for t in range(7, 2, -2) for k in range(20)] + [(5, 5), (0, 1)]
+    for point in points:
+        (found,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
+        assert found == 100 * point[0] + point[1]
+    assert len(puts) < 16
+    (found,) = backend.stepped_kernel(lambda at, x: (x,), {}, ())(
+        np.zeros(0, np.int32), jnp.ones(())
+    )
+    assert found == 1
+    with pytest.raises(TypeError):
+        kernel(np.array((0, 2), np.int32), None)
+    (found,) = kernel(np.array((0, 3), np.int32), jnp.zeros((), jnp.int32))
+    assert found == 3
+    (found,) = kernel(backend.constant((1, 2)), jnp.zeros((), jnp.int32))
+    assert found == 102

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tempoc.cli.reports.copies import compiled_launches
 from tempoc.diagnostics.source import Source
+from tempoc.driver.capture.capture import capture_report
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.copies import audit
@@ -55,3 +57,24 @@ def look(compilation: Compilation, bounds: dict[str, int], gpu: Gpu, folder: Pat
             assert function.updated == function.given
         found += re.findall(r" while\(.*", gpu.texts[function.kernel])
     return all("known_trip_count" in loop for loop in found)
+
+
+LOOP = "dim t < T\nparam w: f32[8, 8]\nx[0] = ones([8])\nx[t+1] = "
+GRAPHS = {
+    "kernels": ("tanh(w @ sort(w @ sort(x[t])))", (), True),
+    "a library": ("irfft(rfft(sort(w @ x[t])), 8)", ("Fft",), False),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graphs(name: str, gpu: Gpu) -> None:
+    """What `explain --capture` says of the structure is what XLA makes of it."""
+    step, between, is_whole = GRAPHS[name]
+    source = load_source(Source("m.rt", f"{LOOP}{step}\noutput x[T-1]\n"))
+    compilation = Compilation(source, Options())
+    (found,) = [m for n, m in compiled_launches(compilation, {"T": 99}).items() if "loop" in n]
+    assert (found["default"].between, found["loops"].whole) == (between, is_whole)
+    assert found["default"].graphs == is_whole
+    report = capture_report(compilation, {"T": 99}, None)
+    said = next(p for p in report.parts if p.title.startswith("`loop")).graphs
+    assert said["loops"].startswith("one graph") == is_whole

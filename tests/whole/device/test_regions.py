@@ -23,6 +23,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
+from tempoc.runtime.device import backend
 from tempoc.runtime.load.load import namespace
 from tempoc.schedule import regions as places
 from tempoc.symbolic.expr import ONE, ZERO, Const, Sym
@@ -242,6 +243,16 @@ def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) ->
     agree(LAYERS, *({"T": size} for size in (1, 2, 8)), passes=LOOPS)
 
 
+CHECKED_POINTS = """
+dim t < T
+dim k < K
+input x[t]: f32
+y[t, 0] = x[t]
+y[t, k+1] = sin(y[t, k]) + f32(t * k)
+z[0] = 0.
+z[t+1] = z[t] + y[t, K-1]
+output z
+"""
 THIN = """
 dim b < B
 dim t < T
@@ -284,3 +295,12 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     regions.convert(loop, frozenset(stores))
     (region,) = regions.emitted
     assert "(a,) = looped(0, count, step_t, (a,), (0,))" in region.text
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_coordinates_stay_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops of the host and of the device, which get no coordinates from it in most steps."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(backend, "compiles_late", lambda: True)
+    agree(CHECKED_POINTS, {"T": 1, "K": 2}, {"T": 4, "K": 3}, regions=False)
+    agree(CHECKED_POINTS, {"T": 9, "K": 3})
