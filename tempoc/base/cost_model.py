@@ -273,12 +273,12 @@ GPU = replace(
     scan_step_ns=6_000,
     compile_ms_per_op=1.4,
 )
-"""2026-11-26, an H100 with JAX 0.11.2: a call takes 34 us, with coordinates from the host 85. Pinned
+"""2026-11-26, an H100, JAX 0.11.2: a call takes 34 us, 85 with coordinates from the host. Pinned
 memory is copied at 24 GB/s, other memory at 4 to 6. Products of 8192 x 8192 reach 51 Tflop/s with
 all bits of float32 (390 with TensorFloat-32, 771 in bfloat16). Elementwise operators and sums move
-2400 to 2600 bytes a nanosecond. In a loop that is captured a kernel takes 1.3 us and a step at least
-5.8; a step whose launches are not captured takes 16 to 22, one for which the host reads a condition
-20 to 30."""
+2400 to 2600 bytes a nanosecond. In a loop whose steps are recorded a kernel takes 1.3 us, and a
+step 4 at least; unrecorded steps take 16 to 22, those for which the host reads a condition 14 to
+30, those of a loop that is recorded as a whole 6 to 10."""
 MODEL = CPU
 """The row by which programs are compiled where the device is not known."""
 _ROWS = {"cpu": CPU, "gpu": GPU}

@@ -190,7 +190,8 @@ def _counted(launches: Launches, is_loop: bool) -> str:
         beside = " beside them" if launches.graphs > 1 else " beside it" if launches.graphs else ""
         kinds = f" ({listed(launches.between)})" if launches.between else ""
         parts.append(f"{_launches(launches.alone)}{beside or ' one by one'}{kinds}")
-    parts += [f"a loop with {_counted(step, True)}" for step in launches.loops]
+    inner = (_counted(step, is_loop=False) for step in launches.loops)
+    parts += [f"a loop (in each of its steps {text})" for text in inner]
     return listed(parts) + where
 
 
