@@ -117,6 +117,17 @@ true_branch:
 """
 
 
+def test_launches_in_words() -> None:
+    source = load_source(Source("m.rt", f"{HEAD}{STEP}tanh(x[t])\noutput x\n"))
+    compilation = Compilation(source, Options(passes="canonicalize,fuse"))
+    counted = launches(LIST, is_loop=True)
+    names = [k.name for k in compilation.emitted.program.kernels]
+    report = capture_report(compilation, None, {name: {"default": counted} for name in names})
+    texts = [p.graphs["default"] for p in report.parts if "default" in p.graphs]
+    text = "one graph with 2 launches, 1 launch beside it (Fft) and a loop (in each of its steps 1 "
+    assert texts and all(t.startswith(text + "launch one by one)") for t in texts), texts
+
+
 def test_a_list_of_thunks() -> None:
     step = Launches(whole=False, graphs=0, held=0, alone=1, loops=(), between=())
     found = Launches(whole=False, graphs=1, held=2, alone=1, loops=(step,), between=("Fft",))

