@@ -15,6 +15,7 @@ from tempoc.driver.slow.words import Words, listed
 from tempoc.footprint.launches import Launches
 from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.program.analysis.count_calls import count_calls
+from tempoc.program.analysis.recorded_loops import command_modes
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
 from tempoc.runtime.data.bounds import bound_values
@@ -24,7 +25,7 @@ MOST = 5
 """So many equations of a function are shown."""
 LaunchesByKernel = Mapping[str, Mapping[str, Launches]]
 """What XLA launches for each function, by mode of command buffers."""
-SHOWN: Mapping[str, str] = {COMMON: "as usual", LOOPS: "whole loops"}
+SHOWN: Mapping[str, str] = {COMMON: "step by step", LOOPS: "whole loops"}
 """The modes of the report, as it calls them."""
 STRUCTURE = (
     "JAX has no GPU here: graphs follow from the structure of the program, and XLA's launches are "
@@ -38,12 +39,14 @@ COMPILED = "launches are those of the functions that XLA compiled for this GPU"
 class CapturedPart:
     """A loop of the host, or a function of the device, and what graphs hold of it.
 
-    ``graphs`` has a text for each mode; it is empty if the host runs the part.
+    ``graphs`` has a text for each mode; it is empty if the host runs the part. ``chosen`` is the
+    mode of a run.
     """
 
     title: str
     equations: tuple[str, ...] = ()
     graphs: Mapping[str, str] = field(default_factory=dict)
+    chosen: str = ""
     findings: tuple[Finding, ...] = ()
 
 
@@ -89,6 +92,7 @@ class _Reporter:
         self, compilation: Compilation, bounds: Mapping[str, int], compiled: LaunchesByKernel
     ) -> None:
         self.kernels = {k.name: k for k in compilation.emitted.program.kernels}
+        self.modes = command_modes(compilation.emitted.program)
         self.main = compilation.loaded.main.source.path
         self.bounds = bounds
         self.compiled = compiled
@@ -108,6 +112,7 @@ class _Reporter:
             title=self.title(s, step.around, inside),
             equations=self.equations(s),
             graphs=_graphs(s, obstacles, self.compiled.get(s.kernel, {})),
+            chosen=self.modes[s.kernel],
             findings=obstacles.all,
         )
 
@@ -218,7 +223,8 @@ def _lines(report: CaptureReport) -> Iterator[str]:
         yield from (f"     {e}" for e in part.equations)
         same = len({*part.graphs.values()}) == 1
         for mode, text in [*part.graphs.items()][: 1 if same else None]:
-            yield f"   {'always' if same else SHOWN[mode]}: {text}"
+            chosen = ", chosen" if mode == part.chosen and not same else ""
+            yield f"   {'always' if same else SHOWN[mode]}{chosen}: {text}"
         for finding in part.findings:
             yield from _wrapped("why: ", finding.why)
             yield from _wrapped("help: ", finding.help) if finding.help else ()
