@@ -78,7 +78,7 @@ class Machine(RunFrame):
         super().__init__(prepared.storage, prepared.bounds, backend)
         self.code = code
         self.show = show
-        self.paces = prepared.paces
+        self.paces, self.longer = prepared.paces, prepared.longer
         self.faults: list[Fault] = []
         self.place_zeros(code.zeros)
         self.place(given, account=account)
@@ -139,6 +139,14 @@ class Machine(RunFrame):
         """Adapt the pace of the region; the time of a call that ended early is ignored."""
         if rest and not ended:
             self.paces[region.kernel].returned(len(steps), result)
+
+    def attempts(self, kernel: str) -> bool:
+        """Until it has failed once: then it is likely to fail again."""
+        return kernel not in self.longer
+
+    def attempt_failed(self, kernel: str) -> None:
+        """Remember it for later runs with the same bounds."""
+        self.longer.add(kernel)
 
     def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:
         """Call the user's function."""

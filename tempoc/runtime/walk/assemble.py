@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, assert_never
 
 from tempoc.diagnostics.diagnostic import RunError
@@ -41,7 +42,7 @@ from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 class RunHooks(NamedTuple):
@@ -65,10 +66,12 @@ def assemble(
     on: Device,
     hooks: RunHooks,
     single_calls: frozenset[str],
+    attempted: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
 ) -> HostCode:
     """The code of a program; ``given`` are the stores that are filled before the run.
 
-    ``single_calls`` are the blocks that run as one call each, by their kernels.
+    ``single_calls`` are the blocks that run as one call each, by their kernels; those ``attempted``
+    are first called with these lengths (``attempts.py``), unless the run has observers.
     """
     numbers = {store.name: i for i, store in enumerate(program.stores)}
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
@@ -82,6 +85,7 @@ def assemble(
         hooks=hooks,
         selected=single_calls,
         single_calls=frozenset() if hooks.account else single_calls,
+        attempted={} if any(hooks) else attempted,
         numbers=numbers,
         kernel_numbers=kernel_numbers(program),
         values=values,
@@ -116,6 +120,7 @@ class _Assembler:
     hooks: RunHooks
     selected: frozenset[str]
     single_calls: frozenset[str]
+    attempted: Mapping[str, Mapping[str, int]]
     numbers: Mapping[str, int]
     kernel_numbers: Mapping[str, int]
     values: Values
@@ -141,8 +146,12 @@ class _Assembler:
         self.allocated |= {name: None for name, store in self.layouts.items() if store.away}
         for item in tree.items if isinstance(tree, prog.Sequence) else (tree,):
             self.boundary()
+            finished = _Label()
+            if isinstance(item, prog.Block) and item.kernel in self.attempted:
+                self.attempt(item, self.attempted[item.kernel], finished)
             self.allocate_for(item)
             self.statement(item)
+            self.mark(finished)
         for store in dict.fromkeys(output.store for output in self.program.outputs):
             if self.layouts[store].is_single:
                 self.allocate(store)
@@ -518,6 +527,15 @@ class _Assembler:
             self.count(count_calls(block.body, {**first, **self.values.bounds}))
         for part in final_frees(block.body, frozenset(block.local)):
             self.statement(part)
+
+    def attempt(self, block: prog.Block, limits: Mapping[str, int], finished: _Label) -> None:
+        """A block as one call with these lengths; if they end, its statements are done."""
+        values = {**self.values.bounds, **limits}
+        point = tuple(evaluate(e, values) for e in (*block.lengths, *block.counts))
+        at, following = self.device.constant(point), self.following
+        call = self.device_call(block, block.made)
+        make = lambda: code.attempt(call, block.kernel, at, self.to(following), self.to(finished.number))
+        self.emit(make, block)
 
     def device_call(
         self, part: prog.Region | prog.Block, results: tuple[prog.Cells, ...]

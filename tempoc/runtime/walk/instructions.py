@@ -388,9 +388,19 @@ class DeviceCall:
         """Call the kernel; its first result, the rows, and the lengths."""
         for number in self.local:
             frame.ledger.wrote(number, ())
-        results = self.kernel(at, *[read(frame) for read in self.operands])
+        results = self.called(frame, at)
         for number in self.local:
             frame.ledger.freed(number, ())
+        return self.stored(frame, results)
+
+    def called(self, frame: RunFrame, at: Any) -> Sequence[Any]:
+        """Call the kernel: all its results."""
+        return self.kernel(at, *[read(frame) for read in self.operands])
+
+    def stored(
+        self, frame: RunFrame, results: Sequence[Any]
+    ) -> tuple[Any, Sequence[Any], list[int]]:
+        """Take the results of the kernel."""
         first = len(self.writers)
         for write, array in zip(self.writers, results, strict=False):
             write(frame, array)
@@ -414,6 +424,24 @@ def call_block(device_call: DeviceCall, point: PointReader) -> Action:
         device_call.note_ends(frame, lengths)
 
     return call
+
+
+def attempt(
+    device_call: DeviceCall, kernel: str, at: Any, following: int, finished: int
+) -> Instruction:
+    """A block as one call with smaller lengths, by its kernel: nothing if they do not end."""
+
+    def instruction(frame: RunFrame) -> int:
+        if frame.attempts(kernel):
+            results = device_call.called(frame, at)
+            if all(map(int, results[len(device_call.writers)])):
+                *_, lengths = device_call.stored(frame, results)
+                device_call.note_ends(frame, lengths)
+                return finished
+            frame.attempt_failed(kernel)
+        return following
+
+    return instruction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
