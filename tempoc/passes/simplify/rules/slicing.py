@@ -229,6 +229,25 @@ def _nested_concat(v: Match, op: Concat) -> Rewrite | None:
     return Rewrite(tuple(edges), op) if len(edges) != len(v.node.inputs) else None
 
 
+@rule("parts added among zeros", binary.Add, exact=False)
+def _added_parts(v: Match, _: binary.Add) -> Rewrite | None:
+    """A sum of concatenations, in each part of which one has zeros: as derivatives of parts are."""
+    first, second = (v.producer(slot, Concat, own=True) for slot in (0, 1))
+    if first is None or second is None or not v.is_uniform():
+        return None
+    axis = axis_of(first.op.axis, v.result.ndim)
+    if axis_of(second.op.axis, v.result.ndim) != axis or len(first.edges) != len(second.edges):
+        return None
+    parts: list[Edge] = []
+    for a, b in zip(first.edges, second.edges, strict=True):
+        if not same_shape(v.type_of(a).shape, v.type_of(b).shape, v.facts):
+            return None
+        if 0 not in (v.number(a), v.number(b)):
+            return None
+        parts.append(a if v.number(b) == 0 else b)
+    return Rewrite(tuple(parts), first.op)
+
+
 @rule("neighbouring parts joined", Concat)
 def _adjacent_parts(v: Match, op: Concat) -> Rewrite | None:
     """A concatenation of adjacent slices of one tensor."""
@@ -316,5 +335,5 @@ PARTS: tuple[RewriteRule, ...] = (
     _nested_flip,
 )  # fmt: skip
 
-PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (_part_of_product, _pick_of_product)
+PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (_added_parts, _part_of_product, _pick_of_product)
 """Those that come after the rules for products."""
