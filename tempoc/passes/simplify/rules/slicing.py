@@ -224,7 +224,10 @@ def _place_in_padded_products(v: Match, op: SpatialIndex) -> Rewrite | None:
             return None
         pairs = zip(part.entries, v.type_of(found[0]).shape, strict=True)
         is_whole = all(_is_full_range(v, e, n) for e, n in pairs)
-        edges.append(found[0] if is_whole else v.make(part, found[0]))
+        read = found[0] if is_whole else v.make(part, found[0])
+        for _ in range(0 if is_padded else ndim - 1 - rank):
+            read = v.make(ExpandDims(axis=slices), read)
+        edges.append(read)
     return Rewrite(tuple(edges), product.op)
 
 
