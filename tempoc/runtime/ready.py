@@ -298,7 +298,9 @@ def _late_takers(direct: DirectRun, on_device: bool, found: Sequence[Any]) -> li
     prepared = direct.prepared
     lengths = {name: n for name, n in zip(direct.call.ends, map(int, found), strict=True) if n}
     return [
-        _taker(output_slice(o, prepared.layouts[o.store], {**prepared.bounds, **lengths}), on_device)
+        _taker(
+            output_slice(o, prepared.layouts[o.store], {**prepared.bounds, **lengths}), on_device
+        )
         for o in prepared.program.outputs
     ]
 
@@ -343,7 +345,11 @@ def _call_text(
         array = f"take{k}({cell})"
         array = f"apart({array}, ({user_arrays}))" if shared else array
         outputs.append(f"output{k}: {array}")
-    taken = [*results.values(), *(["ends"] * bool(call.ends)), *(["fault"] * (call.verdict is not None))]
+    taken = [
+        *results.values(),
+        *(["ends"] * bool(call.ends)),
+        *(["fault"] * (call.verdict is not None)),
+    ]
     lines.append(f"{''.join(f'{r}, ' for r in taken)}= kernel({', '.join(['at', *args])})")
     if call.verdict is not None:
         lines.append(f"if asarray(fault).item({call.verdict}): return None")

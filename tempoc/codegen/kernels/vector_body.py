@@ -390,7 +390,9 @@ class VectorBody:
         starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
         given = f"{old}, {rows}, ({', '.join(starts)}{comma})"
-        if inner.where != ix.TRUE:
+        if inner.where != ix.TRUE and all(p.whole for p in places):
+            new = f"jnp.where({self.out.index(inner.where)}, {rows}, {old})"
+        elif inner.where != ix.TRUE:
             new = f"updated({given}, {self.out.index(inner.where)})"
         elif self._has_unit_axis(home.store, places):
             new = f"updated({given})"

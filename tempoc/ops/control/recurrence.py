@@ -215,9 +215,7 @@ class Recurrence(Op):
         hints = ["before"] if len(first) == 1 else [f"before_{n}" for n in range(len(first))]
         name = out.function("row", (*elements, *hints), body)
         count = out.static(self.count)
-        begins = [
-            f"jnp.broadcast_to({v.text}, {pads.static_shape(v.padded, out)})" for v in first
-        ]
+        begins = [f"jnp.broadcast_to({v.text}, {pads.static_shape(v.padded, out)})" for v in first]
         parts = [
             f"{v.text}[{s or ''}:{out.static(ix.add(self.count, ix.Const(s)))}]"
             for v, s in zip(xs, self.starts, strict=True)

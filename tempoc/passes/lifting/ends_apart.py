@@ -14,14 +14,14 @@ one equation goes round, and the rest is a recurrence (``recognize_recurrence.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.loop_carried import splittable_nodes
 from tempoc.passes.domain.cut_point import SIDES, Cut
 from tempoc.passes.domain.index_set_split import split_nodes
-from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, cycles, recognize
+from tempoc.passes.lifting.recognize_recurrence import cycles
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -30,23 +30,31 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
-def with_ends_apart(graph: Graph, dim: str, space: Space) -> Graph:
-    """The graph with the ends of recurrences along a dimension apart where that makes them some.
+def with_ends_apart(
+    graph: Graph, dim: str, space: Space, is_scan: Callable[[Graph, tuple[str, ...]], bool]
+) -> Graph:
+    """The graph with the ends of recurrences along a dimension apart where that makes them scans.
 
-    In the result nothing is vectorized.
+    ``is_scan`` says of a cycle of a graph whether it is one. In the result nothing is vectorized.
     """
     for cycle in cycles(graph, dim):
         if _goes_round_twice(graph, cycle):
             for divided in _divided(graph, dim, cycle, space):
-                if _is_recurrence(divided, dim, cycle, space):
+                states = {n for n in cycle if _is_merge(divided, n)}
+                found = [c for c in cycles(divided, dim) if states & {*c}]
+                if found and all(is_scan(divided, c) for c in found):
                     graph = drop_dead(divided)
                     break
     return graph
 
 
+def _is_merge(graph: Graph, name: str) -> bool:
+    return name in graph.nodes and isinstance(graph.nodes[name].op, Merge)
+
+
 def _goes_round_twice(graph: Graph, cycle: tuple[str, ...]) -> bool:
     """Whether several equations of a state are steps, and only that is in the way."""
-    states = [graph.nodes[n] for n in cycle if isinstance(graph.nodes[n].op, Merge)]
+    states = [graph.nodes[n] for n in cycle if _is_merge(graph, n)]
     return any(sum(e.source in cycle for e in state.inputs) > 1 for state in states)
 
 
@@ -55,7 +63,7 @@ def _divided(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> It
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     graph = replace(graph, nodes=plain)
     able = splittable_nodes(graph)
-    nodes = [n for n in cycle if not isinstance(graph.nodes[n].op, Merge)]
+    nodes = [n for n in cycle if not _is_merge(graph, n)]
     if able.issuperset(nodes):
         last = ix.sub(ix.Sym(graph.universe.dim(dim).bound), ix.ONE)
         for at, side in ((last, SIDES[1]), (ix.ONE, SIDES[0])):
@@ -83,13 +91,3 @@ def _read_branch(graph: Graph, node: Node, edge: Edge, space: Space) -> Edge:
         if space.is_empty(Domain(node.domain.dims, others)):
             return replace(branch, guard=edge.guard, span=edge.span)
     return edge
-
-
-def _is_recurrence(graph: Graph, dim: str, before: tuple[str, ...], space: Space) -> bool:
-    """Whether the states of a cycle are in one that is a recurrence now."""
-    states = {n for n in before if n in graph.nodes and isinstance(graph.nodes[n].op, Merge)}
-    found = [c for c in cycles(graph, dim) if states & {*c}]
-    try:
-        return bool([recognize(graph, dim, c, space) for c in found])
-    except NotARecurrence:
-        return False

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -76,9 +76,19 @@ class RecurrenceToScan(GraphPass):
             return graph
         before = graph
         for dim in graph.universe.dims:
-            graph = with_ends_apart(graph, dim.name, context.space)
+            is_scan = partial(self.is_scan, dim.name, context)
+            graph = with_ends_apart(graph, dim.name, context.space, is_scan)
         found = self.with_scans(graph, context)
         return before if found is None else found
+
+    def is_scan(self, dim: str, context: PassContext, graph: Graph, cycle: NodeNames) -> bool:
+        """Whether a cycle, judged by itself, is one that becomes a scan."""
+        try:
+            origins = cache(lambda: origin_sizes(graph, dim))
+            found = self.small_recurrence(graph, dim, cycle, origins, context)
+        except NotARecurrence:
+            return False
+        return not _only_takes_memory(graph, cycle, found)
 
     def with_scans(self, graph: Graph, context: PassContext) -> Graph | None:
         """The graph with scans; ``None`` if there are none."""

@@ -30,8 +30,8 @@ from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk import blocks
-from tempoc.runtime.walk.attempts import attempted_blocks
 from tempoc.runtime.walk.assemble import RunHooks, assemble
+from tempoc.runtime.walk.attempts import attempted_blocks
 from tempoc.runtime.walk.code import HostCode
 from tempoc.runtime.walk.frame import Storage
 from tempoc.runtime.walk.region_calls import Pace

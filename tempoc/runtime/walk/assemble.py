@@ -534,7 +534,9 @@ class _Assembler:
         point = tuple(evaluate(e, values) for e in (*block.lengths, *block.counts))
         at, following = self.device.constant(point), self.following
         call = self.device_call(block, block.made)
-        make = lambda: code.attempt(call, block.kernel, at, self.to(following), self.to(finished.number))
+        make = lambda: code.attempt(
+            call, block.kernel, at, self.to(following), self.to(finished.number)
+        )
         self.emit(make, block)
 
     def device_call(

@@ -26,8 +26,8 @@ def attempted_blocks(
     """The outermost blocks that are first called with smaller lengths, by kernel: these lengths.
 
     They read nothing but what is ``given``, overwrite nothing, and make no store that grows.
-    ``single_calls`` are the blocks that run as one call in any case. None on a device that waits for
-    the host in each step of such a loop.
+    ``single_calls`` are the blocks that run as one call in any case. None on a device that waits
+    for the host in each step of such a loop.
     """
     if backend.compiles_late():
         return {}
@@ -49,9 +49,7 @@ def attempted_blocks(
     return found
 
 
-def _limits(
-    program: prog.Program, block: prog.Block, bounds: Mapping[str, int]
-) -> dict[str, int]:
+def _limits(program: prog.Program, block: prog.Block, bounds: Mapping[str, int]) -> dict[str, int]:
     """The largest lengths for which a block is one call, one number for all; empty if none are."""
     ended = [*dict.fromkeys(_ended_bounds(block))]
     lengths = [n for n in program.lengths if n.bound in ended]

@@ -208,6 +208,7 @@ class RunFrame(ABC):
 
     def attempt_failed(self, kernel: str) -> None:
         """Lengths of a block did not end that early."""
+        raise AssertionError(f"{kernel} was not attempted")
 
     @abstractmethod
     def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:

@@ -55,10 +55,10 @@ def straight_call(
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
-    All stores are single cells of fixed size. If it ends lengths, nothing has to be checked of them,
-    and no output takes what depends on one of several. ``singles`` are the blocks that run as one
-    call each, by their kernels, ``attempted`` those that are called with these lengths first, and
-    ``capacities`` the sizes of groups of stores whose size is chosen.
+    All stores are single cells of fixed size. If it ends lengths, nothing has to be checked of
+    them, and no output takes what depends on one of several. ``singles`` are the blocks that run as
+    one call each, by their kernels, ``attempted`` those that are called with these lengths first,
+    and ``capacities`` the sizes of groups of stores whose size is chosen.
     """
     nodes: list[prog.Call | prog.Block] = []
     single_calls = {*singles, *attempted}

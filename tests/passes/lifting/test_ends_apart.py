@@ -1,4 +1,4 @@
-"""Recurrences of which the first step is a part of the others become scans, with the same values."""
+"""Recurrences whose first step is a part of the others become scans, with the same values."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from tests.bench.compiled import Arrays
 from tests.bench.gallery.compare import Pair, Sizes, Tensors
 from tests.bench.gallery.networks import Tree, adam, adam_start
 
-
 N, M = 48, 5
 
 

@@ -56,9 +56,14 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
         slopes = jax.value_and_grad(total, (0, 1, 2), has_aux=True)
         (_, likelihood), found = slopes(given["move"], given["last"], given["mean_"])
-        return {"likelihood": likelihood, **dict(zip(("gmove", "glast", "gmean"), found))}
+        return {
+            "likelihood": likelihood,
+            **dict(zip(("gmove", "glast", "gmean"), found, strict=True)),
+        }
 
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"T": 200, "B": 16}, small={"T": 11, "B": 2}, in_tests=False)
+PAIR = Pair(
+    data=data, twin=twin, sizes={"T": 200, "B": 16}, small={"T": 11, "B": 2}, in_tests=False
+)

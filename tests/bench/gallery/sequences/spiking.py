@@ -46,7 +46,9 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
             def step(state: Tree, x: jax.Array) -> tuple[Tree, Tree]:
                 v, y = state
                 z = spike(v - 1.0)
-                v2 = 0.9 * v * (1.0 - jax.lax.stop_gradient(z)) + x @ w["into"].T + z @ w["across"].T
+                v2 = (
+                    0.9 * v * (1.0 - jax.lax.stop_gradient(z)) + x @ w["into"].T + z @ w["across"].T
+                )
                 return (v2, 0.95 * y + z @ w["out"].T), (z, y)
 
             start = jnp.zeros((x.shape[1], 64)), jnp.zeros((x.shape[1], 4))
