@@ -293,10 +293,10 @@ def _taker(take: OutputSlice, on_device: bool) -> Callable[[Any], Any]:
     return take.on_device if on_device else np.asarray if take.is_cell else take
 
 
-def _late_takers(direct: DirectRun, on_device: bool, found: Sequence[Any]) -> list[Any]:
+def _late_takers(direct: DirectRun, on_device: bool, ends: Sequence[Any]) -> list[Any]:
     """What makes outputs, after a call that has found lengths: 0 where a bound did not end."""
     prepared = direct.prepared
-    lengths = {name: n for name, n in zip(direct.call.ends, map(int, found), strict=True) if n}
+    lengths = {name: n for name, n in zip(direct.call.ends, map(int, ends), strict=True) if n}
     return [
         _taker(
             output_slice(o, prepared.layouts[o.store], {**prepared.bounds, **lengths}), on_device

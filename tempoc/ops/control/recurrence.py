@@ -221,8 +221,8 @@ class Recurrence(Op):
             for v, s in zip(xs, self.starts, strict=True)
         ]
         given = f"{tupled(begins)}, {tupled(parts)}, {count}"
-        ways = f"{', reverse=True' if self.reverse else ''}{', linear=True' if linear else ''}"
-        call = f"scanned_rows({name}, {given}{ways})"
+        options = f"{', reverse=True' if self.reverse else ''}{', linear=True' if linear else ''}"
+        call = f"scanned_rows({name}, {given}{options})"
         if len(first) == 1:
             return (f"{call}[0]",)
         tensors = out.bind("made", call)

@@ -41,8 +41,8 @@ def with_ends_apart(
         if _goes_round_twice(graph, cycle):
             for divided in _divided(graph, dim, cycle, space):
                 states = {n for n in cycle if _is_merge(divided, n)}
-                found = [c for c in cycles(divided, dim) if states & {*c}]
-                if found and all(is_scan(divided, c) for c in found):
+                parts = [c for c in cycles(divided, dim) if states & {*c}]
+                if parts and all(is_scan(divided, c) for c in parts):
                     graph = drop_dead(divided)
                     break
     return graph

@@ -78,17 +78,17 @@ class RecurrenceToScan(GraphPass):
         for dim in graph.universe.dims:
             is_scan = partial(self.is_scan, dim.name, context)
             graph = with_ends_apart(graph, dim.name, context.space, is_scan)
-        found = self.with_scans(graph, context)
-        return before if found is None else found
+        after = self.with_scans(graph, context)
+        return before if after is None else after
 
     def is_scan(self, dim: str, context: PassContext, graph: Graph, cycle: NodeNames) -> bool:
         """Whether a cycle, judged by itself, is one that becomes a scan."""
         try:
             origins = cache(lambda: origin_sizes(graph, dim))
-            found = self.small_recurrence(graph, dim, cycle, origins, context)
+            recurrence = self.small_recurrence(graph, dim, cycle, origins, context)
         except NotARecurrence:
             return False
-        return not _only_takes_memory(graph, cycle, found)
+        return not _only_takes_memory(graph, cycle, recurrence)
 
     def with_scans(self, graph: Graph, context: PassContext) -> Graph | None:
         """The graph with scans; ``None`` if there are none."""

@@ -59,7 +59,7 @@ class Prepared:
     slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     longer: set[str] = field(default_factory=set)
-    attempted: dict[frozenset[str], Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    attempted: dict[frozenset[str], Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     @cached_property
@@ -121,12 +121,11 @@ class Prepared:
             self.blocks[given] = blocks.single_call_blocks(self.program, self.bounds, given)
         return self.blocks[given]
 
-    def attempts(self, given: frozenset[str]) -> Mapping[str, Mapping[str, int]]:
+    def attempts(self, given: frozenset[str]) -> Mapping[str, tuple[int, ...]]:
         """The blocks that are first called with smaller lengths, by their kernels, cached."""
         if given not in self.attempted:
             singles = self.single_calls(given)
-            found = attempted_blocks(self.program, self.bounds, given, singles)
-            self.attempted[given] = found
+            self.attempted[given] = attempted_blocks(self.program, self.bounds, given, singles)
         return self.attempted[given]
 
     def straight_call(self, given: frozenset[str]) -> StraightCall | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple, assert_never
 
 from tempoc.diagnostics.diagnostic import RunError
@@ -39,10 +38,11 @@ from tempoc.runtime.walk.growth import (
     output_needs,
 )
 from tempoc.runtime.walk.operands import Action, Operands, Writer
+from tempoc.runtime.walk.region_calls import steps_within
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate, symbols
+from tempoc.symbolic.walk import symbols
 
 
 class RunHooks(NamedTuple):
@@ -66,12 +66,12 @@ def assemble(
     on: Device,
     hooks: RunHooks,
     single_calls: frozenset[str],
-    attempted: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+    attempted: Mapping[str, tuple[int, ...]],
 ) -> HostCode:
     """The code of a program; ``given`` are the stores that are filled before the run.
 
     ``single_calls`` are the blocks that run as one call each, by their kernels; those ``attempted``
-    are first called with these lengths (``attempts.py``), unless the run has observers.
+    are first called with smaller lengths (``attempts.py``), unless the run has observers.
     """
     numbers = {store.name: i for i, store in enumerate(program.stores)}
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
@@ -96,13 +96,6 @@ def assemble(
     return assembler.assemble()
 
 
-def steps_within(var: str, steps: range) -> range:
-    """The steps of a loop. Raises ``RunError`` if 32 bits do not hold them, as coordinates."""
-    if steps and max(abs(steps[0]), abs(steps[-1])) >= LIMIT:
-        raise RunError(errors.endless_loop(var, steps[0], steps[-1]))
-    return steps
-
-
 @dataclass(slots=True)
 class _Label:
     """An instruction that is not known yet."""
@@ -120,7 +113,7 @@ class _Assembler:
     hooks: RunHooks
     selected: frozenset[str]
     single_calls: frozenset[str]
-    attempted: Mapping[str, Mapping[str, int]]
+    attempted: Mapping[str, tuple[int, ...]]
     numbers: Mapping[str, int]
     kernel_numbers: Mapping[str, int]
     values: Values
@@ -148,7 +141,7 @@ class _Assembler:
             self.boundary()
             finished = _Label()
             if isinstance(item, prog.Block) and item.kernel in self.attempted:
-                self.attempt(item, self.attempted[item.kernel], finished)
+                self.attempt(item, finished)
             self.allocate_for(item)
             self.statement(item)
             self.mark(finished)
@@ -528,16 +521,11 @@ class _Assembler:
         for part in final_frees(block.body, frozenset(block.local)):
             self.statement(part)
 
-    def attempt(self, block: prog.Block, limits: Mapping[str, int], finished: _Label) -> None:
-        """A block as one call with these lengths; if they end, its statements are done."""
-        values = {**self.values.bounds, **limits}
-        point = tuple(evaluate(e, values) for e in (*block.lengths, *block.counts))
-        at, following = self.device.constant(point), self.following
-        call = self.device_call(block, block.made)
-        make = lambda: code.attempt(
-            call, block.kernel, at, self.to(following), self.to(finished.number)
-        )
-        self.emit(make, block)
+    def attempt(self, block: prog.Block, finished: _Label) -> None:
+        """A block as one call with smaller lengths; if they end, its statements are done."""
+        at, following = self.device.constant(self.attempted[block.kernel]), self.following
+        tried = code.Attempt(block.kernel, self.device_call(block, block.made), at)
+        self.emit(lambda: tried.instruction(self.to(following), self.to(finished.number)), block)
 
     def device_call(
         self, part: prog.Region | prog.Block, results: tuple[prog.Cells, ...]

@@ -22,8 +22,8 @@ def attempted_blocks(
     bounds: Mapping[str, int],
     given: Collection[str],
     single_calls: Collection[str],
-) -> dict[str, dict[str, int]]:
-    """The outermost blocks that are first called with smaller lengths, by kernel: these lengths.
+) -> dict[str, tuple[int, ...]]:
+    """The outermost blocks that are first called with smaller lengths, by kernel: their ``at``.
 
     They read nothing but what is ``given``, overwrite nothing, and make no store that grows.
     ``single_calls`` are the blocks that run as one call in any case. None on a device that waits
@@ -34,7 +34,7 @@ def attempted_blocks(
     tree = program.tree
     items = tree.items if isinstance(tree, prog.Sequence) else (tree,)
     growing = {store.name for store in program.stores if store.growing is not None}
-    found = {}
+    attempted = {}
     for block in items:
         if (
             isinstance(block, prog.Block)
@@ -45,8 +45,10 @@ def attempted_blocks(
             and touched_stores(block.body).isdisjoint({*given} - {c.store for c in block.read})
             and (limits := _limits(program, block, bounds))
         ):
-            found[block.kernel] = limits
-    return found
+            expressions = (*block.lengths, *block.counts)
+            values = {**bounds, **limits}
+            attempted[block.kernel] = tuple(evaluate(e, values) for e in expressions)
+    return attempted
 
 
 def _limits(program: prog.Program, block: prog.Block, bounds: Mapping[str, int]) -> dict[str, int]:

@@ -426,22 +426,28 @@ def call_block(device_call: DeviceCall, point: PointReader) -> Action:
     return call
 
 
-def attempt(
-    device_call: DeviceCall, kernel: str, at: Any, following: int, finished: int
-) -> Instruction:
-    """A block as one call with smaller lengths, by its kernel: nothing if they do not end."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A block, by its kernel, as one call with smaller lengths: nothing if they do not end."""
 
-    def instruction(frame: RunFrame) -> int:
-        if frame.attempts(kernel):
-            results = device_call.called(frame, at)
-            if all(map(int, results[len(device_call.writers)])):
-                *_, lengths = device_call.stored(frame, results)
-                device_call.note_ends(frame, lengths)
-                return finished
-            frame.attempt_failed(kernel)
-        return following
+    kernel: str
+    device_call: DeviceCall
+    at: Any
 
-    return instruction
+    def instruction(self, following: int, finished: int) -> Instruction:
+        """Go on where the block is ``finished``, or execute its statements."""
+
+        def instruction(frame: RunFrame) -> int:
+            if frame.attempts(self.kernel):
+                results = self.device_call.called(frame, self.at)
+                if all(map(int, results[len(self.device_call.writers)])):
+                    *_, lengths = self.device_call.stored(frame, results)
+                    self.device_call.note_ends(frame, lengths)
+                    return finished
+                frame.attempt_failed(self.kernel)
+            return following
+
+        return instruction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

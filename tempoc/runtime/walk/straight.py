@@ -50,33 +50,22 @@ def straight_call(
     given: frozenset[str],
     kernels: Sequence[Callable[..., Any]],
     singles: Collection[str],
-    attempted: Mapping[str, Mapping[str, int]],
+    attempted: Mapping[str, tuple[int, ...]],
     capacities: Sequence[tuple[int, ...]],
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
     All stores are single cells of fixed size. If it ends lengths, nothing has to be checked of
     them, and no output takes what depends on one of several. ``singles`` are the blocks that run as
-    one call each, by their kernels, ``attempted`` those that are called with these lengths first,
+    one call each, by their kernels, ``attempted`` those that are first called with these ``at``,
     and ``capacities`` the sizes of groups of stores whose size is chosen.
     """
-    nodes: list[prog.Call | prog.Block] = []
     single_calls = {*singles, *attempted}
     ended = bounds_set_by_run(program.bounds, program.lengths)
-    for item in flattened(program.tree, single_calls):
-        match _taken(item, bounds, ended):
-            case prog.Block() as node:
-                nodes.append(node)
-            case prog.Call(endings=()) as node:
-                nodes += [node] if any(cell.store not in given for cell in node.results) else []
-            case None | prog.Free():
-                pass
-            case _:
-                return None
+    node = _only_call(program, bounds, ended, given, single_calls)
     late = any(_depends(o, layouts[o.store], ended) for o in program.outputs)
-    if len(nodes) != 1 or _says_of_lengths(program, late):
+    if node is None or _says_of_lengths(program, late):
         return None
-    (node,) = nodes
     number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
@@ -87,14 +76,7 @@ def straight_call(
     fixed = all(_is_fixed(store, capacities) for store in used)
     if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
-    expressions = (
-        node.point
-        if isinstance(node, prog.Call)
-        else (*map(ix.Sym, node.point), *node.lengths, *node.counts)
-    )
-    unended = {table(n.bound): RunLengths(bounds[n.bound]) for n in program.lengths}
-    values = {**bounds, **unended, **attempted.get(node.kernel, {})}
-    point = tuple(evaluate(e, values) for e in expressions)
+    point = attempted.get(node.kernel) or _point(node, program, bounds)
     made = [layouts[name] for name in operands if name not in given]
     slots = [sizes[-1] for sizes in capacities]
     return StraightCall(
@@ -113,6 +95,39 @@ def straight_call(
         late=late,
         attempted=node.kernel if node.kernel in attempted else "",
     )
+
+
+def _only_call(
+    program: prog.Program,
+    bounds: Mapping[str, int],
+    ended: Collection[str],
+    given: frozenset[str],
+    single_calls: Collection[str],
+) -> prog.Call | prog.Block | None:
+    """The only statement of a program that calls a kernel; ``None`` if there are others."""
+    nodes: list[prog.Call | prog.Block] = []
+    for item in flattened(program.tree, single_calls):
+        match _taken(item, bounds, ended):
+            case prog.Block() as node:
+                nodes.append(node)
+            case prog.Call(endings=()) as node:
+                nodes += [node] if any(cell.store not in given for cell in node.results) else []
+            case None | prog.Free():
+                pass
+            case _:
+                return None
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def _point(
+    node: prog.Call | prog.Block, program: prog.Program, bounds: Mapping[str, int]
+) -> tuple[int, ...]:
+    """The ``at`` of a call while no length has ended."""
+    tables = {table(n.bound): RunLengths(bounds[n.bound]) for n in program.lengths}
+    if isinstance(node, prog.Call):
+        return tuple(evaluate(e, bounds) for e in node.point)
+    expressions = (*map(ix.Sym, node.point), *node.lengths, *node.counts)
+    return tuple(evaluate(e, {**bounds, **tables}) for e in expressions)
 
 
 def _says_of_lengths(program: prog.Program, late: bool) -> bool:

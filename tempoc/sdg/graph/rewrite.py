@@ -98,10 +98,10 @@ def read_through(
     Sliced dimensions with which the operand does not vary are left out. ``None`` as in ``compose``,
     or where the operand's extents vary with a sliced dimension.
     """
-    found = read_axes(node, at, read, source, universe)
-    if found is None:
+    composed = read_axes(node, at, read, source, universe)
+    if composed is None:
         return None
-    edge, axes = found
+    edge, axes = composed
     sliced = [d for d in node.domain.dims if isinstance(at[d], ix.Slice) and d in axes]
     return edge if [*axes[: len(sliced)]] == sliced else None
 

@@ -200,10 +200,10 @@ def term_at(
     """
     node = v.nodes[edge.source]
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
-    found = read_axes(node, at, read, v.nodes[read.source], v.graph.universe)
-    if found is None:
+    read_there = read_axes(node, at, read, v.nodes[read.source], v.graph.universe)
+    if read_there is None:
         return None
-    composed, axes = found
+    composed, axes = read_there
     own = iter(term)
     letters = [dims[d] if d else next(own) for d in axes]
     return replace(composed, span=edge.span), "".join((*letters, *own))

@@ -219,12 +219,12 @@ def _place_in_padded_products(v: Match, op: SpatialIndex) -> Rewrite | None:
         part = SpatialIndex(entries=(*op.entries[:slices], *op.entries[slices + ndim - rank :]))
         if is_padded:
             factor = _padded_alone(v, pad, factor, pad.op.widths[ndim - rank :])
-        found = term_at(v, edge, factor, "", dict.fromkeys(pad.domain.dims, "A"))
-        if found is None or len(found[1]) != slices:
+        source = term_at(v, edge, factor, "", dict.fromkeys(pad.domain.dims, "A"))
+        if source is None or len(source[1]) != slices:
             return None
-        pairs = zip(part.entries, v.type_of(found[0]).shape, strict=True)
+        pairs = zip(part.entries, v.type_of(source[0]).shape, strict=True)
         is_whole = all(_is_full_range(v, e, n) for e, n in pairs)
-        read = found[0] if is_whole else v.make(part, found[0])
+        read = source[0] if is_whole else v.make(part, source[0])
         for _ in range(0 if is_padded else ndim - 1 - rank):
             read = v.make(ExpandDims(axis=slices), read)
         edges.append(read)
