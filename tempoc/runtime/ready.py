@@ -8,7 +8,8 @@
 What depends on bounds, params and the seed is done once: params stay on the device, code is
 assembled, kernels are compiled. Of the inputs of a later call only names, types and shapes are
 looked at, if they are those of the call before. For a program that is a single kernel call, a
-function in Python is written (`_call_text`), which costs little more than that call.
+function in Python is written (`_call_text`), which costs little more than that call. Where a check
+of the call fails, all is done again step by step, to say what it was.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -32,6 +34,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.resident import owned, put, resident, taken
 from tempoc.runtime.device.stores import SharedCells
+from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.execution.specialize import DirectRun, cached_specialization
 from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.host.effects import EffectSink
@@ -156,8 +159,10 @@ class Ready:
         result = run_given(self.loaded, given, settings, self.shared)
         special = cached_specialization(self.loaded, given)
         self.repeated = None
-        if special is not None and special.direct is not None and not self.loaded.traced:
-            self.repeated = self._repeatable(given, special.stores, special.direct)
+        if special is None or (direct := special.direct) is None or self.loaded.traced:
+            return result.outputs
+        if direct.call.attempted not in direct.prepared.longer:
+            self.repeated = self._repeatable(given, special.stores, direct)
         return result.outputs
 
     def _repeatable(
@@ -262,7 +267,7 @@ def _compile_call(
     prepared, call = direct.prepared, direct.call
     names: dict[str, Any] = {
         "ndarray": np.ndarray, "taken": taken, "owned": owned, "put": put, "apart": unaliased,
-        "kernel": call.kernel, "at": call.at,
+        "kernel": call.kernel, "at": call.at, "asarray": np.asarray,
     }  # fmt: skip
     for k, i in enumerate(inputs):
         names |= {f"name{k}": i.name, f"kind{k}": i.kind}
@@ -271,14 +276,33 @@ def _compile_call(
         names[f"given{k}"] = constant.get(store)
         names[f"zeros{k}"] = call.zeros.get(store)
     for k, output in enumerate(prepared.program.outputs):
-        take = prepared.take(output)
         names[f"output{k}"] = output.name
-        names[f"take{k}"] = take.on_device if on_device else np.asarray if take.is_cell else take
         names[f"constant{k}"] = constant.get(output.store)
+        if not call.late:
+            names[f"take{k}"] = _taker(prepared.take(output), on_device)
+    names["longer"] = lambda: prepared.longer.add(call.attempted)
+    names["takers"] = partial(_late_takers, direct, on_device)
     text = _call_text(direct, inputs, shared, "owned" if on_device else "")
     exec(compile(text, "<call>", "exec"), names)
     compiled: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
     return compiled
+
+
+def _taker(take: OutputSlice, on_device: bool) -> Callable[[Any], Any]:
+    """What makes an output of the cell of its store."""
+    return take.on_device if on_device else np.asarray if take.is_cell else take
+
+
+def _late_takers(direct: DirectRun, on_device: bool, ends: Sequence[Any]) -> list[Any]:
+    """What makes outputs, after a call that has found lengths: 0 where a bound did not end."""
+    prepared = direct.prepared
+    lengths = {name: n for name, n in zip(direct.call.ends, map(int, ends), strict=True) if n}
+    return [
+        _taker(
+            output_slice(o, prepared.layouts[o.store], {**prepared.bounds, **lengths}), on_device
+        )
+        for o in prepared.program.outputs
+    ]
 
 
 def _call_text(
@@ -308,20 +332,31 @@ def _call_text(
         array = f"arranged{k}(a{k})" if i.arranged else f"a{k}"
         of_kernel = f"{straight}({array})" if straight else array
         cells[i.store] = of_kernel if i.straight else f"put({array}, kind{k})"
-    zeros = direct.call.zeros
+    call, call_outputs = direct.call, direct.prepared.program.outputs
     args = [
-        cells.get(store, f"zeros{k}()" if store in zeros else f"given{k}")
-        for k, store in enumerate(direct.call.operands)
+        cells.get(store, f"zeros{k}()" if store in call.zeros else f"given{k}")
+        for k, store in enumerate(call.operands)
     ]
-    results = {store: f"r{k}" for k, store in enumerate(direct.call.results)}
+    results = {store: f"r{k}" for k, store in enumerate(call.results)}
     user_arrays = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
     outputs = []
-    for k, output in enumerate(direct.prepared.program.outputs):
+    for k, output in enumerate(call_outputs):
         cell = results.get(output.store) or cells.get(output.store) or f"constant{k}"
         array = f"take{k}({cell})"
         array = f"apart({array}, ({user_arrays}))" if shared else array
         outputs.append(f"output{k}: {array}")
-    taken = [*results.values(), *(["_"] if direct.call.ends else [])]
+    taken = [
+        *results.values(),
+        *(["ends"] * bool(call.ends)),
+        *(["fault"] * (call.verdict is not None)),
+    ]
     lines.append(f"{''.join(f'{r}, ' for r in taken)}= kernel({', '.join(['at', *args])})")
+    if call.verdict is not None:
+        lines.append(f"if asarray(fault).item({call.verdict}): return None")
+    if call.attempted:
+        lines.append("if not all(map(int, ends)): return longer()")
+    if call.late:
+        takes = "".join(f"take{k}, " for k, _ in enumerate(call_outputs))
+        lines.append(f"{takes}= takers(ends)")
     lines.append(f"return {{{', '.join(outputs)}}}")
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

@@ -220,12 +220,12 @@ def _run_directly(
 ) -> RunResult | None:
     """A run as one call on the arrays of the caller; ``None`` if they need conversion.
 
-    ``None``, too, if it ends lengths, which the result has to say.
+    ``None``, too, if it ends lengths, which the result has to say, or checks what it is given.
     """
     prepared, call = direct.prepared, direct.call
     for traced in loaded.traced:
         traced.bounds = bounds
-    if direct.arguments is None or call.ends:
+    if direct.arguments is None or call.ends or call.verdict is not None:
         return None
     arrays: list[Any] = [zeros() if (zeros := call.zeros.get(s)) else None for s in call.operands]
     user_arrays = []

@@ -91,6 +91,49 @@ def test_lengths_that_stay_on_the_device(tmp_path, runs):
     assert len(runs) == 1
 
 
+HALVES = """
+dim k < K until stop
+input a: f32
+x[0] = a
+x[k+1] = 0.5 * x
+stop = x < 1.0
+output x[K//2] as middle, K as steps
+"""
+
+
+def test_lengths_that_mostly_end_early(tmp_path, runs):
+    """The loop may take long, and is one call until it has taken longer than such a call may."""
+    step = ready(compiled(tmp_path, HALVES), {"K": 10**5})
+    for a, count in ((9.0, 1), (1000.0, 1), (3.0, 1), (np.inf, 2), (9.0, 3)):
+        steps = 10**5 if a == np.inf else 1 + int(np.log2(a) + 1)
+        found = step({"a": np.float32(a)})
+        middle = a if a == np.inf else a * 0.5 ** (steps // 2)
+        assert found["steps"] == steps and found["middle"] == middle
+        assert len(runs) == count and (step.repeated is None) == (count > 1)
+
+
+PICKED = """
+dim b < B
+input at[b]: i32
+input x: f32[5]
+y = x[at]
+output y
+"""
+
+
+def test_places_are_checked_in_each_call(tmp_path, runs):
+    step = ready(compiled(tmp_path, PICKED))
+    x = drawn(5)
+    for at, count in (([0, 4], 1), ([1, 1], 1), ([2, 7], 2), ([-5, 3], 2)):
+        given = {"x": x, "at": np.array(at, np.int32)}
+        if max(at) < 5:
+            same(step(given), {"y": x[at]})
+        else:
+            with pytest.raises(RunError, match="7"):
+                step(given)
+        assert len(runs) == count
+
+
 @pytest.mark.parametrize(
     ("program", "kernels", "counts"),
     [(SCAN, SCAN_KERNELS, (1, 1, 1, 2, 3, 3)), (RNN, RNN_KERNELS, (1, 2, 3, 4, 5, 6))],

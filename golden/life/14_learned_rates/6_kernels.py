@@ -71,15 +71,19 @@ def transposed_matmul(x, y):
     return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
 
 
-def updated(array, part, start):
-    """The array with a part put in; axes of length 1 are left out meanwhile.
+def updated(array, part, start, when=None):
+    """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
 
-    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read, or
+    if all of it is selected.
     """
     both = zip(array.shape, part.shape)
     axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
     rest = [s for k, s in enumerate(start) if k not in axes]
     array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    if when is not None:
+        old = lax.dynamic_slice(array, rest, part.shape, allow_negative_indices=False)
+        part = jnp.where(when, part, old)
     new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
     return lax.expand_dims(new, axes)
 

@@ -421,18 +421,18 @@ def cost(
         d_logsumexp_div = d_log_softmax_logsumexp / jnp.sum(d_logsumexp_exp, axis=1, keepdims=True)
         d_logits = d_logsumexp_div * d_logsumexp_exp - d_take_along_sum
         d_matmul_einsum = jnp.matmul(d_logits, out_w)
-        d_z_sigmoid_sub = h - n_tanh
-        d_z_sigmoid_mul = z_sigmoid * gru_cell_sub
         d_tanh_sub = 1.0 - n_tanh * n_tanh
         d_r_sigmoid_mul = r_sigmoid * (1.0 - r_sigmoid)
+        d_z_sigmoid_sub = h - n_tanh
+        d_z_sigmoid_mul = z_sigmoid * gru_cell_sub
         return (
             r_split2_2, z_sigmoid, gru_cell_sub, r_sigmoid, state, cost, d_logits, d_matmul_einsum,
-            d_z_sigmoid_sub, d_z_sigmoid_mul, d_tanh_sub, d_r_sigmoid_mul, first_wrong(wrong),
+            d_tanh_sub, d_r_sigmoid_mul, d_z_sigmoid_sub, d_z_sigmoid_mul, first_wrong(wrong),
         )
     (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
-        d_logits_rows, d_matmul_einsum_rows, d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows,
-        d_tanh_sub_rows, d_r_sigmoid_mul_rows, fault,
+        d_logits_rows, d_matmul_einsum_rows, d_tanh_sub_rows, d_r_sigmoid_mul_rows,
+        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows, fault,
     ) = jax.vmap(point)(
         h, split_out1, r_split, split_out2, cost_expand_dims, d_log_softmax_logsumexp,
         d_take_along_sum,
@@ -441,8 +441,9 @@ def cost(
     first = jnp.argmax(faults != 0)
     return (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
-        d_logits_rows, d_matmul_einsum_rows, d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows,
-        d_tanh_sub_rows, d_r_sigmoid_mul_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
+        d_logits_rows, d_matmul_einsum_rows, d_tanh_sub_rows, d_r_sigmoid_mul_rows,
+        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows,
+        jnp.stack([faults[first], first.astype(jnp.int32)]),
     )
 
 
@@ -479,26 +480,22 @@ def h_2(at, h_rows, h, *, T):
 
 
 def loss(
-    at, cost, d_matmul_einsum, z_sigmoid, d_sigmoid_sub, d_z_sigmoid_mul, gru_cell_sub, d_tanh_sub,
-    r_sigmoid, split2_out2, d_r_sigmoid_mul, cell_u, loss, *, T,
+    at, cost, d_matmul_einsum, z_sigmoid, gru_cell_sub, d_tanh_sub, split2_out2, d_r_sigmoid_mul,
+    d_sigmoid_sub, d_z_sigmoid_mul, r_sigmoid, cell_u, loss, *, T,
 ):
-    """gru.rt:26: h[0, 0] = zeros([B, H])
-    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     i = at[0]
-    h = jnp.full((16, 96), jnp.float32(0.0))
     def step(k, rows):
         k2 = T-2 - k
         before = rows[k2+1]
-        mul3 = before * d_sigmoid_sub[k2+1] * d_z_sigmoid_mul[k2+1]
-        mul5 = before * gru_cell_sub[k2+1] * d_tanh_sub[k2+1]
-        concat2 = jnp.concatenate([h, h, mul5 * r_sigmoid[k2+1]], axis=1)
-        concat3 = jnp.concatenate([mul5 * split2_out2[k2+1] * d_r_sigmoid_mul[k2+1], h, h], axis=1)
-        matmul = jnp.matmul(jnp.concatenate([h, mul3, h], axis=1) + concat2 + concat3, cell_u)
-        add4 = d_matmul_einsum[k2] + (before * z_sigmoid[k2+1] + matmul)
-        return lax.dynamic_update_index_in_dim(rows, add4, k2, 0)
+        mul3 = before * gru_cell_sub[k2+1] * d_tanh_sub[k2+1]
+        mul5 = mul3 * split2_out2[k2+1] * d_r_sigmoid_mul[k2+1]
+        mul7 = before * d_sigmoid_sub[k2+1] * d_z_sigmoid_mul[k2+1]
+        matmul = jnp.matmul(jnp.concatenate([mul5, mul7, mul3 * r_sigmoid[k2+1]], axis=1), cell_u)
+        add2 = d_matmul_einsum[k2] + (before * z_sigmoid[k2+1] + matmul)
+        return lax.dynamic_update_index_in_dim(rows, add2, k2, 0)
     loss = lax.dynamic_update_index_in_dim(loss, jnp.sum(cost, axis=0) / jnp.float32(T), i, 0)
     return loss, lax.fori_loop(0, T-1, step, jnp.broadcast_to(d_matmul_einsum[T-1], (T, 16, 96)))
 
@@ -548,37 +545,11 @@ def net_adam_adam_direction_0(
     )
 
 
-def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, d_g_add, d_logits):
-    """gru.rt:26: h[0, 0] = zeros([B, H])
-    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
-    gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
-    nn.rt:143: a = x @ cell.w.T + cell.b
-    nn.rt:144: g = h @ cell.u.T + cell.c
-    nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    """
-    def point(d_n_add, d_z_add, d_r_add, d_g_add, d_logits):
-        h = jnp.full((16, 96), jnp.float32(0.0))
-        d_z_split_concat = jnp.concatenate([h, d_z_add, h], axis=1)
-        d_r_split_concat = jnp.concatenate([d_r_add, h, h], axis=1)
-        d_a_add = jnp.concatenate([h, h, d_n_add], axis=1) + d_z_split_concat + d_r_split_concat
-        d_a_add_sum = jnp.sum(d_a_add, axis=0)
-        d_g_add_sum = jnp.sum(d_g_add, axis=0)
-        d_logits_sum = jnp.sum(d_logits, axis=0)
-        return (d_a_add, jnp.matmul(d_a_add, cell_w), d_a_add_sum, d_g_add_sum, d_logits_sum)
-    (
-        d_a_add_rows, d_state_getitem_rows, d_a_add_sum_rows, d_g_add_sum_rows, d_logits_sum_rows,
-    ) = jax.vmap(point)(d_n_add, d_z_add, d_r_add, d_g_add, d_logits)
-    return d_a_add_rows, d_state_getitem_rows, d_a_add_sum_rows, d_g_add_sum_rows, d_logits_sum_rows
-
-
 def loss_d_state_gru_cell_add(
-    at, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2, d_r_sigmoid_mul,
+    at, gru_cell_sub, d_tanh_sub, split2_out2, d_r_sigmoid_mul, d_sigmoid_sub, d_z_sigmoid_mul,
     r_sigmoid, d_state_rows,
 ):
-    """gru.rt:26: h[0, 0] = zeros([B, H])
-    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     nn.rt:144: g = h @ cell.u.T + cell.c
     nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
     nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
@@ -586,24 +557,39 @@ def loss_d_state_gru_cell_add(
     nn.rt:148: return (1.0 - z) * n + z * h
     """
     def point(
-        d_state_rows_t, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2,
-        d_r_sigmoid_mul, r_sigmoid,
+        d_state_rows_t, gru_cell_sub, d_tanh_sub, split2_out2, d_r_sigmoid_mul, d_sigmoid_sub,
+        d_z_sigmoid_mul, r_sigmoid,
     ):
         d_n_add = d_state_rows_t * gru_cell_sub * d_tanh_sub
-        d_z_add = d_state_rows_t * d_sigmoid_sub * d_z_sigmoid_mul
         d_r_add = d_n_add * split2_out2 * d_r_sigmoid_mul
-        h = jnp.full((16, 96), jnp.float32(0.0))
-        d_n_split2_concat = jnp.concatenate([h, h, d_n_add * r_sigmoid], axis=1)
-        d_r_split2_concat = jnp.concatenate([d_r_add, h, h], axis=1)
-        d_g_add = jnp.concatenate([h, d_z_add, h], axis=1) + d_n_split2_concat + d_r_split2_concat
-        return (d_n_add, d_z_add, d_r_add, d_g_add)
+        d_z_add = d_state_rows_t * d_sigmoid_sub * d_z_sigmoid_mul
+        d_g_add = jnp.concatenate([d_r_add, d_z_add, d_n_add * r_sigmoid], axis=1)
+        return (d_n_add, d_r_add, d_z_add, d_g_add)
     (
-        d_n_add_rows, d_z_add_rows, d_r_add_rows, d_g_add_rows,
+        d_n_add_rows, d_r_add_rows, d_z_add_rows, d_g_add_rows,
     ) = jax.vmap(point)(
-        d_state_rows, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2,
-        d_r_sigmoid_mul, r_sigmoid,
+        d_state_rows, gru_cell_sub, d_tanh_sub, split2_out2, d_r_sigmoid_mul, d_sigmoid_sub,
+        d_z_sigmoid_mul, r_sigmoid,
     )
-    return d_n_add_rows, d_z_add_rows, d_r_add_rows, d_g_add_rows
+    return d_n_add_rows, d_r_add_rows, d_z_add_rows, d_g_add_rows
+
+
+def loss_d_logits_sum(at, d_r_add, d_z_add, d_n_add, cell_w, d_g_add, d_logits):
+    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
+    nn.rt:143: a = x @ cell.w.T + cell.b
+    nn.rt:144: g = h @ cell.u.T + cell.c
+    """
+    def point(d_r_add, d_z_add, d_n_add, d_g_add, d_logits):
+        d_a_add = jnp.concatenate([d_r_add, d_z_add, d_n_add], axis=1)
+        d_a_add_sum = jnp.sum(d_a_add, axis=0)
+        d_g_add_sum = jnp.sum(d_g_add, axis=0)
+        d_logits_sum = jnp.sum(d_logits, axis=0)
+        return (d_a_add, jnp.matmul(d_a_add, cell_w), d_a_add_sum, d_g_add_sum, d_logits_sum)
+    (
+        d_a_add_rows, d_state_getitem_rows, d_a_add_sum_rows, d_g_add_sum_rows, d_logits_sum_rows,
+    ) = jax.vmap(point)(d_r_add, d_z_add, d_n_add, d_g_add, d_logits)
+    return d_a_add_rows, d_state_getitem_rows, d_a_add_sum_rows, d_g_add_sum_rows, d_logits_sum_rows
 
 
 def net_adam_adam_direction_v_mul7(
@@ -833,9 +819,9 @@ def loop_i(
         (
             state_gru_cell_r_split2_out2, state_gru_cell_z_sigmoid, state_gru_cell_sub,
             state_gru_cell_r_sigmoid, state, cost2, loss_d_logits,
-            loss_d_logits_linear_matmul_einsum, loss_d_state_gru_cell_z_sigmoid_sub,
-            loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_n_tanh_sub,
-            loss_d_state_gru_cell_r_sigmoid_mul, code,
+            loss_d_logits_linear_matmul_einsum, loss_d_state_gru_cell_n_tanh_sub,
+            loss_d_state_gru_cell_r_sigmoid_mul, loss_d_state_gru_cell_z_sigmoid_sub,
+            loss_d_state_gru_cell_z_sigmoid_mul, code,
         ) = cost(
             (i,), h, net_cell_u, net_cell_c, state_gru_cell_r_split_out1, state_gru_cell_r_split,
             state_gru_cell_r_split_out2, net_out_w, net_out_b, cost_expand_dims,
@@ -844,18 +830,17 @@ def loop_i(
         fault = first_fault(fault, 9, code, (i,))
         loss2, loss_d_state_rows = loss(
             (i,), cost2, loss_d_logits_linear_matmul_einsum, state_gru_cell_z_sigmoid,
-            loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
-            state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_sigmoid,
-            state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, net_cell_u, loss2,
-            T=T,
+            state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_split2_out2,
+            loss_d_state_gru_cell_r_sigmoid_mul, loss_d_state_gru_cell_z_sigmoid_sub,
+            loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_sigmoid, net_cell_u, loss2, T=T,
         )
         (
-            loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
+            loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_r_add, loss_d_state_gru_cell_z_add,
             loss_d_state_gru_cell_g_add,
         ) = loss_d_state_gru_cell_add(
             (i,), state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
-            loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
             state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul,
+            loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
             state_gru_cell_r_sigmoid, loss_d_state_rows,
         )
         def taken2(carry):
@@ -888,8 +873,8 @@ def loop_i(
                     loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum,
                     loss_d_logits_sum2,
                 ) = loss_d_logits_sum(
-                    (i,), loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add,
-                    loss_d_state_gru_cell_r_add, net_cell_w, loss_d_state_gru_cell_g_add,
+                    (i,), loss_d_state_gru_cell_r_add, loss_d_state_gru_cell_z_add,
+                    loss_d_state_gru_cell_n_add, net_cell_w, loss_d_state_gru_cell_g_add,
                     loss_d_logits,
                 )
                 (

@@ -38,15 +38,19 @@ def first_wrong(*wrong):
     return fault
 
 
-def updated(array, part, start):
-    """The array with a part put in; axes of length 1 are left out meanwhile.
+def updated(array, part, start, when=None):
+    """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
 
-    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read, or
+    if all of it is selected.
     """
     both = zip(array.shape, part.shape)
     axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
     rest = [s for k, s in enumerate(start) if k not in axes]
     array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    if when is not None:
+        old = lax.dynamic_slice(array, rest, part.shape, allow_negative_indices=False)
+        part = jnp.where(when, part, old)
     new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
     return lax.expand_dims(new, axes)
 
@@ -237,7 +241,7 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
     y_rows, y_rows2 = jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
         jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
     )
-    x2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x, y_rows2, (0, 0, 0)), x)
+    x2 = updated(x, y_rows2, (0, 0, 0), l+1 < L)
     return y_rows, x2
 
 
@@ -267,7 +271,7 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
         y = z + matvec(down, swiglu_mul, B)
         return (y, y)
     y_rows, y_rows2 = jax.vmap(point)(a_reshape, rope_concat, v, x)
-    x2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x, y_rows2, (0, 0)), x)
+    x2 = updated(x, y_rows2, (0, 0), l+1 < L)
     return y_rows, x2
 
 

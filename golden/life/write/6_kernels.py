@@ -102,15 +102,19 @@ def first_wrong(*wrong):
     return fault
 
 
-def updated(array, part, start):
-    """The array with a part put in; axes of length 1 are left out meanwhile.
+def updated(array, part, start, when=None):
+    """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
 
-    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read, or
+    if all of it is selected.
     """
     both = zip(array.shape, part.shape)
     axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
     rest = [s for k, s in enumerate(start) if k not in axes]
     array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    if when is not None:
+        old = lax.dynamic_slice(array, rest, part.shape, allow_negative_indices=False)
+        part = jnp.where(when, part, old)
     new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
     return lax.expand_dims(new, axes)
 
@@ -151,7 +155,7 @@ def after(
     (
         after_rows, temperature_categorical_rows, fault,
     ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter[t], state)
-    state2 = jnp.where(t+1 < T, lax.dynamic_update_slice(state, after_rows, (0, 0)), state)
+    state2 = updated(state, after_rows, (0, 0), t+1 < T)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return state2, temperature_categorical_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
@@ -229,7 +233,7 @@ def loop_t(
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
-    (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, count, step_t, carry)
+    (state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0,))
     return (state, drawn_temperature_categorical, fault)
 
 
@@ -251,7 +255,7 @@ def loop_t2(
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0,))
+    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0, 1))
     return (letter, state, drawn_temperature_categorical, fault)
 
 
@@ -273,7 +277,7 @@ def block(
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
-    (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, P, step_t, carry)
+    (state, drawn_temperature_categorical, fault) = looped(0, P, step_t, carry, (0,))
     def step_t2(t, carry):
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
@@ -284,5 +288,5 @@ def block(
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0,))
+    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0, 1))
     return (letter, fault)

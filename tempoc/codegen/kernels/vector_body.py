@@ -389,12 +389,15 @@ class VectorBody:
         zero = [self._index_literal("0")] * len(home.store.shape)
         starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
-        update = (
-            "updated" if self._has_unit_axis(home.store, places) else "lax.dynamic_update_slice"
-        )
-        new = f"{update}({old}, {rows}, ({', '.join(starts)}{comma}))"
-        if inner.where != ix.TRUE:
-            new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
+        given = f"{old}, {rows}, ({', '.join(starts)}{comma})"
+        if inner.where != ix.TRUE and all(p.whole for p in places):
+            new = f"jnp.where({self.out.index(inner.where)}, {rows}, {old})"
+        elif inner.where != ix.TRUE:
+            new = f"updated({given}, {self.out.index(inner.where)})"
+        elif self._has_unit_axis(home.store, places):
+            new = f"updated({given})"
+        else:
+            new = f"lax.dynamic_update_slice({given})"
         self._latest[cell] = self.out.bind(old, new)
         return KernelResult(cell=cell, text=self._latest[cell])
 

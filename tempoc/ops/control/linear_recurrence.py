@@ -95,3 +95,24 @@ def linear_rows(row, first, count, reverse=False):
     return tuple(jnp.concatenate(part) for part in parts)
 '''
 """Stands in front of kernels that have such recurrences."""
+
+SCANNED_ROWS = '''\
+def scanned_rows(row, first, elements, count, reverse=False, linear=False):
+    """Rows that `row(*elements, *before)` makes of those before, for many points; `first` ones too.
+
+    `elements` have a row for each step. With `reverse` the last one comes first. Where a step is
+    `linear` in the rows before, devices other than CPUs combine steps.
+    """
+    if linear and jax.default_backend() != "cpu":
+        one = lambda k, *before: row(*(x[k] for x in elements), *before)
+        return linear_rows(one, first, count, reverse)
+
+    def step(before, given):
+        new = row(*given, *before)
+        return new, new
+
+    made = lax.scan(step, first, elements, count, reverse)[1]
+    parts = ((y, x[None]) if reverse else (x[None], y) for x, y in zip(first, made))
+    return tuple(jnp.concatenate(part) for part in parts)
+'''
+"""The same for recurrences of mapped points, linear or not."""

@@ -17,6 +17,11 @@ recurrence takes 2 to 9 times as long (f32, 2 cores, microseconds)::
     16384                  1      103                271
     16384                 16      453               2833
 
+Where points are mapped by ``jax.vmap``, JAX moves their axis to the front of an array of which a
+loop reads rows, which copies it; ``lax.scan`` takes rows that have that axis where it is. Over 128
+points and 200 steps, stored step by step, a gated unit takes 9 ms instead of 14, its derivative a
+quarter of the time.
+
 A matrix in the place of ``a`` makes this worse still: combining two steps takes ``n**3``
 operations, doing one takes ``n**2``. On other devices, where a step of a loop takes as long as a
 large kernel, recurrences that are linear element by element are combined
@@ -133,13 +138,16 @@ class Recurrence(Op):
 
         One tensor is read back where the row before was written. Of several, the rows are carried
         beside them: XLA copies a tensor in each step if a row is read from it that the row written
-        to it is not made of, or not alone.
+        to it is not made of, or not alone. Where points are mapped, the loop is a ``lax.scan``.
         """
         first, xs, constants = self.parts(tuple(pads.with_own_padding(v, out) for v in args))
         xs = tuple(pads.nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
         others = [*single, *(v.type for v in constants)]
-        if is_linear(self.steps, [v.type for v in first], others):
+        linear = is_linear(self.steps, [v.type for v in first], others)
+        if out.mapped:
+            return self.scanned(first, xs, constants, linear, out)
+        if linear:
             return self.linear(first, xs, constants, out)
         count, alone = out.static(self.count), len(first) == 1
 
@@ -178,6 +186,47 @@ class Recurrence(Op):
         loop = f"lax.fori_loop(0, {count}, lambda k, rows: {name}(k, *rows), ({', '.join(start)}))"
         tensors = out.bind("made", loop)
         return tuple(f"{tensors}[{n}]" for n in numbers)
+
+    def scanned(
+        self,
+        first: EmittedValues,
+        xs: EmittedValues,
+        constants: EmittedValues,
+        linear: bool,
+        out: Emitter,
+    ) -> tuple[str, ...]:
+        """The rows of many points: a function of one step, called by ``scanned_rows``."""
+        elements = [f"{v.text}_row" for v in xs]
+
+        def body(names: tuple[str, ...]) -> str:
+            rows, before = names[: len(xs)], names[len(xs) :]
+            pairs = [*zip(before, first, strict=True)]
+            values = [EmittedValue(b, v.type, v.padded) for b, v in pairs]
+            for row, v in zip(rows, xs, strict=True):
+                type_ = TensorType(v.type.dtype, v.type.shape[1:], v.type.weak)
+                values.append(EmittedValue(row, type_, v.padded[1:]))
+            values = emit_steps(self.steps, [*values, *constants], out)
+            made = [
+                cast(out.align(values[n], v.padded).text, values[n].type.dtype, v.type.dtype)
+                for n, v in zip(self.carried, first, strict=True)
+            ]
+            return tupled(made)
+
+        hints = ["before"] if len(first) == 1 else [f"before_{n}" for n in range(len(first))]
+        name = out.function("row", (*elements, *hints), body)
+        count = out.static(self.count)
+        begins = [f"jnp.broadcast_to({v.text}, {pads.static_shape(v.padded, out)})" for v in first]
+        parts = [
+            f"{v.text}[{s or ''}:{out.static(ix.add(self.count, ix.Const(s)))}]"
+            for v, s in zip(xs, self.starts, strict=True)
+        ]
+        given = f"{tupled(begins)}, {tupled(parts)}, {count}"
+        options = f"{', reverse=True' if self.reverse else ''}{', linear=True' if linear else ''}"
+        call = f"scanned_rows({name}, {given}{options})"
+        if len(first) == 1:
+            return (f"{call}[0]",)
+        tensors = out.bind("made", call)
+        return tuple(f"{tensors}[{n}]" for n in range(len(first)))
 
     def linear(
         self,

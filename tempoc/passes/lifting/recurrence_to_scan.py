@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -43,6 +43,7 @@ from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.lifting.ends_apart import with_ends_apart
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
@@ -73,6 +74,24 @@ class RecurrenceToScan(GraphPass):
         """The graph with scans; a program whose bounds end at run time stays as it is."""
         if graph.universe.lengths:
             return graph
+        before = graph
+        for dim in graph.universe.dims:
+            is_scan = partial(self.is_scan, dim.name, context)
+            graph = with_ends_apart(graph, dim.name, context.space, is_scan)
+        after = self.with_scans(graph, context)
+        return before if after is None else after
+
+    def is_scan(self, dim: str, context: PassContext, graph: Graph, cycle: NodeNames) -> bool:
+        """Whether a cycle, judged by itself, is one that becomes a scan."""
+        try:
+            origins = cache(lambda: origin_sizes(graph, dim))
+            recurrence = self.small_recurrence(graph, dim, cycle, origins, context)
+        except NotARecurrence:
+            return False
+        return not _only_takes_memory(graph, cycle, recurrence)
+
+    def with_scans(self, graph: Graph, context: PassContext) -> Graph | None:
+        """The graph with scans; ``None`` if there are none."""
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
         for dim in graph.universe.dims:
             for cycle, recurrence in self.recurrences_along(graph, dim.name, context).items():
@@ -91,7 +110,7 @@ class RecurrenceToScan(GraphPass):
                 for cycle, node in nodes.items():
                     _remark_scan(recurrences[cycle], node, context)
                 return rewritten
-        return graph
+        return None
 
     def recurrences_along(
         self, graph: Graph, dim: str, context: PassContext

@@ -10,7 +10,15 @@ PREAMBLE = (
     *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "linear_rows"),
     *("looped", "looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),
     *("random_gumbel", "random_key", "random_normal", "random_normal64", "random_of_few"),
-    *("random_uniform", "random_uniform64", "ring_row", "selected_if", "squeezed", "taken_if"),
+    *(
+        "random_uniform",
+        "random_uniform64",
+        "ring_row",
+        "scanned_rows",
+        "selected_if",
+        "squeezed",
+        "taken_if",
+    ),
     *("threefry", "transposed_matmul", "unpacked", "updated", "with_row", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""

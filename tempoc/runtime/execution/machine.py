@@ -79,6 +79,7 @@ class Machine(RunFrame):
         self.code = code
         self.show = show
         self.paces, self.counted = prepared.paces, prepared.counted
+        self.longer = prepared.longer
         self.faults: list[Fault] = []
         self.place_zeros(code.zeros)
         self.place(given, account=account)
@@ -142,6 +143,14 @@ class Machine(RunFrame):
         """Adapt the pace of the region; the time of a call that ended early is ignored."""
         if rest and not ended:
             self.paces[region.kernel].returned(len(steps), result)
+
+    def attempts(self, kernel: str) -> bool:
+        """Until it has failed once: then it is likely to fail again."""
+        return kernel not in self.longer
+
+    def attempt_failed(self, kernel: str) -> None:
+        """Remember it for later runs with the same bounds."""
+        self.longer.add(kernel)
 
     def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:
         """Call the user's function."""

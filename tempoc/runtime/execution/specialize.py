@@ -32,6 +32,7 @@ from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.assemble import RunHooks, assemble
+from tempoc.runtime.walk.attempts import attempted_blocks
 from tempoc.runtime.walk.code import HostCode
 from tempoc.runtime.walk.frame import Storage
 from tempoc.runtime.walk.region_calls import Pace
@@ -43,7 +44,7 @@ class Prepared:
     """A program specialized for bounds and a precision of products.
 
     ``layouts`` are those of all stores in the order of the program. ``is_limited``: the program was
-    compiled for a budget.
+    compiled for a budget. ``longer`` are blocks whose lengths have not ended as early as attempted.
     """
 
     program: prog.Program
@@ -58,6 +59,8 @@ class Prepared:
     sizes: dict[frozenset[str], int] = field(default_factory=dict)
     slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
+    longer: set[str] = field(default_factory=set)
+    attempted: dict[frozenset[str], Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     @cached_property
@@ -115,6 +118,7 @@ class Prepared:
             backend,
             hooks,
             self.single_calls(given),
+            self.attempts(given),
         )
 
     def single_calls(self, given: frozenset[str]) -> frozenset[str]:
@@ -122,6 +126,13 @@ class Prepared:
         if given not in self.blocks:
             self.blocks[given] = blocks.single_call_blocks(self.program, self.bounds, given)
         return self.blocks[given]
+
+    def attempts(self, given: frozenset[str]) -> Mapping[str, tuple[int, ...]]:
+        """The blocks that are first called with smaller lengths, by their kernels, cached."""
+        if given not in self.attempted:
+            singles = self.single_calls(given)
+            self.attempted[given] = attempted_blocks(self.program, self.bounds, given, singles)
+        return self.attempted[given]
 
     def straight_call(self, given: frozenset[str]) -> StraightCall | None:
         """The run as a single call without observers, cached; ``None`` if it is not one."""
@@ -136,6 +147,7 @@ class Prepared:
                     given,
                     self.kernels,
                     self.single_calls(given),
+                    self.attempts(given),
                     self.storage.capacities,
                 )
             )

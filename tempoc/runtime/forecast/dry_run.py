@@ -114,7 +114,7 @@ def forecast(
     on, ends = _NoDevice(), _LengthPattern()
     kernels = _kernels(program, ends)
     hooks, single_calls = RunHooks(account=True), blocks.single_call_blocks(program, bounds, given)
-    code = assemble(program, layouts, bounds, given, kernels, on, hooks, single_calls)
+    code = assemble(program, layouts, bounds, given, kernels, on, hooks, single_calls, {})
     samples = [] if every_step else _samples(code, program, bounds, layouts)
     storage, forecasts = Storage.of(program, layouts, bounds), []
     for ends.lengths in _length_patterns(program, bounds):

@@ -39,6 +39,7 @@ from tempoc.runtime.walk.growth import (
     output_needs,
 )
 from tempoc.runtime.walk.operands import Action, Operands, Writer
+from tempoc.runtime.walk.region_calls import steps_within
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import ValueRange, Values, Variables, function, value_range
 from tempoc.symbolic import expr as ix
@@ -66,10 +67,12 @@ def assemble(
     on: Device,
     hooks: RunHooks,
     single_calls: frozenset[str],
+    attempted: Mapping[str, tuple[int, ...]],
 ) -> HostCode:
     """The code of a program; ``given`` are the stores that are filled before the run.
 
-    ``single_calls`` are the blocks that run as one call each, by their kernels.
+    ``single_calls`` are the blocks that run as one call each, by their kernels; those ``attempted``
+    are first called with smaller lengths (``attempts.py``), unless the run has observers.
     """
     numbers = {store.name: i for i, store in enumerate(program.stores)}
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
@@ -83,6 +86,7 @@ def assemble(
         hooks=hooks,
         selected=single_calls,
         single_calls=frozenset() if hooks.account else single_calls,
+        attempted={} if any(hooks) else attempted,
         numbers=numbers,
         kernel_numbers=kernel_numbers(program),
         values=values,
@@ -91,13 +95,6 @@ def assemble(
         growth=GrowthChecks(groups(program)),
     )
     return assembler.assemble()
-
-
-def steps_within(var: str, steps: range) -> range:
-    """The steps of a loop. Raises ``RunError`` if 32 bits do not hold them, as coordinates."""
-    if steps and max(abs(steps[0]), abs(steps[-1])) >= LIMIT:
-        raise RunError(errors.endless_loop(var, steps[0], steps[-1]))
-    return steps
 
 
 @dataclass(slots=True)
@@ -117,6 +114,7 @@ class _Assembler:
     hooks: RunHooks
     selected: frozenset[str]
     single_calls: frozenset[str]
+    attempted: Mapping[str, tuple[int, ...]]
     numbers: Mapping[str, int]
     kernel_numbers: Mapping[str, int]
     values: Values
@@ -142,8 +140,12 @@ class _Assembler:
         self.allocated |= {name: None for name, store in self.layouts.items() if store.away}
         for item in tree.items if isinstance(tree, prog.Sequence) else (tree,):
             self.boundary()
+            finished = _Label()
+            if isinstance(item, prog.Block) and item.kernel in self.attempted:
+                self.attempt(item, finished)
             self.allocate_for(item)
             self.statement(item)
+            self.mark(finished)
         for store in dict.fromkeys(output.store for output in self.program.outputs):
             if self.layouts[store].is_single:
                 self.allocate(store)
@@ -517,6 +519,12 @@ class _Assembler:
             self.count(count_calls(block.body, {**first, **self.values.bounds}))
         for part in final_frees(block.body, frozenset(block.local)):
             self.statement(part)
+
+    def attempt(self, block: prog.Block, finished: _Label) -> None:
+        """A block as one call with smaller lengths; if they end, its statements are done."""
+        at, following = self.device.constant(self.attempted[block.kernel]), self.following
+        tried = code.Attempt(block.kernel, self.device_call(block, block.made), at)
+        self.emit(lambda: tried.instruction(self.to(following), self.to(finished.number)), block)
 
     def device_call(
         self, part: prog.Region | prog.Block, results: tuple[prog.Cells, ...]

@@ -202,6 +202,14 @@ class RunFrame(ABC):
     ) -> None:
         """A call of a region has returned: it ran ``steps``, unless a length ended before."""
 
+    def attempts(self, kernel: str) -> bool:
+        """Whether a block, by its kernel, is first called with smaller lengths."""
+        return False
+
+    def attempt_failed(self, kernel: str) -> None:
+        """Lengths of a block did not end that early."""
+        raise AssertionError(f"{kernel} was not attempted")
+
     @abstractmethod
     def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:
         """The results of a host function."""

@@ -388,9 +388,19 @@ class DeviceCall:
         """Call the kernel; its first result, the rows, and the lengths."""
         for number in self.local:
             frame.ledger.wrote(number, ())
-        results = self.kernel(at, *[read(frame) for read in self.operands])
+        results = self.called(frame, at)
         for number in self.local:
             frame.ledger.freed(number, ())
+        return self.stored(frame, results)
+
+    def called(self, frame: RunFrame, at: Any) -> Sequence[Any]:
+        """Call the kernel: all its results."""
+        return self.kernel(at, *[read(frame) for read in self.operands])
+
+    def stored(
+        self, frame: RunFrame, results: Sequence[Any]
+    ) -> tuple[Any, Sequence[Any], list[int]]:
+        """Take the results of the kernel."""
         first = len(self.writers)
         for write, array in zip(self.writers, results, strict=False):
             write(frame, array)
@@ -414,6 +424,30 @@ def call_block(device_call: DeviceCall, point: PointReader) -> Action:
         device_call.note_ends(frame, lengths)
 
     return call
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A block, by its kernel, as one call with smaller lengths: nothing if they do not end."""
+
+    kernel: str
+    device_call: DeviceCall
+    at: Any
+
+    def instruction(self, following: int, finished: int) -> Instruction:
+        """Go on where the block is ``finished``, or execute its statements."""
+
+        def instruction(frame: RunFrame) -> int:
+            if frame.attempts(self.kernel):
+                results = self.device_call.called(frame, self.at)
+                if all(map(int, results[len(self.device_call.writers)])):
+                    *_, lengths = self.device_call.stored(frame, results)
+                    self.device_call.note_ends(frame, lengths)
+                    return finished
+                frame.attempt_failed(self.kernel)
+            return following
+
+        return instruction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.tuning import RunTuning
+from tempoc.runtime.data.bounds import LIMIT
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
+from tempoc.runtime.messages import run as errors
+
+
+def steps_within(var: str, steps: range) -> range:
+    """The steps of a loop. Raises ``RunError`` if 32 bits do not hold them, as coordinates."""
+    if steps and max(abs(steps[0]), abs(steps[-1])) >= LIMIT:
+        raise RunError(errors.endless_loop(var, steps[0], steps[-1]))
+    return steps
 
 
 @dataclass(slots=True)

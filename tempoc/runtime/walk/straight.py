@@ -14,8 +14,9 @@ from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import used_stores
+from tempoc.runtime.walk.frame import RunLengths
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate, symbols
+from tempoc.symbolic.walk import evaluate, symbols, table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,11 @@ class StraightCall:
     """The only kernel call of a program, at a point.
 
     ``operands`` and ``results`` are stores; of operands in ``zeros`` that function makes the array.
-    ``straight`` are the given stores whose host arrays can be passed as they are. ``ends``: the
-    last result is no store but the lengths that the call found out, on which no output depends.
+    ``straight`` are the given stores whose host arrays can be passed as they are. After the results
+    come the lengths that the call found out, of the bounds ``ends``, if there are any, and the
+    fault, if the call has checks: 0 at the place ``verdict`` if none failed. ``late``: what outputs
+    take of stores depends on the lengths. ``attempted`` names the kernel of a block that is called
+    with smaller lengths: if one of them did not end, the results are none.
     """
 
     kernel: Callable[..., Sequence[Any]]
@@ -33,7 +37,10 @@ class StraightCall:
     zeros: Mapping[str, Callable[[], Any]]
     results: tuple[str, ...]
     straight: frozenset[str]
-    ends: bool
+    ends: tuple[str, ...]
+    verdict: int | None
+    late: bool
+    attempted: str
 
 
 def straight_call(
@@ -42,46 +49,34 @@ def straight_call(
     bounds: Mapping[str, int],
     given: frozenset[str],
     kernels: Sequence[Callable[..., Any]],
-    single_calls: Collection[str],
+    singles: Collection[str],
+    attempted: Mapping[str, tuple[int, ...]],
     capacities: Sequence[tuple[int, ...]],
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
-    It checks nothing, all stores are single cells of fixed size, and if it ends a length, it has
-    no condition, and no output depends on that. ``single_calls`` are the blocks that run as one
-    call each, by their kernels, ``capacities`` the sizes of groups of stores whose size is chosen.
+    All stores are single cells of fixed size. If it ends lengths, nothing has to be checked of
+    them, and no output takes what depends on one of several. ``singles`` are the blocks that run as
+    one call each, by their kernels, ``attempted`` those that are first called with these ``at``,
+    and ``capacities`` the sizes of groups of stores whose size is chosen.
     """
-    nodes: list[prog.Call | prog.Block] = []
+    single_calls = {*singles, *attempted}
     ended = bounds_set_by_run(program.bounds, program.lengths)
-    for item in flattened(program.tree, single_calls):
-        match item if ended else _taken(item, bounds):
-            case prog.Block() as node:
-                nodes.append(node)
-            case prog.Call(endings=()) as node:
-                nodes += [node] if any(cell.store not in given for cell in node.results) else []
-            case None | prog.Free():
-                pass
-            case _:
-                return None
-    if len(nodes) != 1 or any(_depends(o, layouts[o.store], ended) for o in program.outputs):
+    node = _only_call(program, bounds, ended, given, single_calls)
+    late = any(_depends(o, layouts[o.store], ended) for o in program.outputs)
+    if node is None or _says_of_lengths(program, late):
         return None
-    (node,) = nodes
     number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
-    if kernel.checks or kernel.lengths or operands is None or results is None:
+    if kernel.lengths or operands is None or results is None:
         return None
     read = dict.fromkeys(output.store for output in program.outputs)
     used = (layouts[name] for name in (*read, *operands, *results))
     fixed = all(_is_fixed(store, capacities) for store in used)
     if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
-    expressions = (
-        node.point
-        if isinstance(node, prog.Call)
-        else (*map(ix.Sym, node.point), *node.lengths, *node.counts)
-    )
-    point = tuple(evaluate(e, bounds) for e in expressions)
+    point = attempted.get(node.kernel) or _point(node, program, bounds)
     made = [layouts[name] for name in operands if name not in given]
     slots = [sizes[-1] for sizes in capacities]
     return StraightCall(
@@ -93,8 +88,57 @@ def straight_call(
         },
         results=results,
         straight=direct_inputs(program, single_calls),
-        ends=bool(node.endings),
+        ends=tuple(symbols(node.lengths[place])[0] for place in node.endings)
+        if isinstance(node, prog.Block)
+        else (),
+        verdict=int(isinstance(node, prog.Block)) if kernel.checks else None,
+        late=late,
+        attempted=node.kernel if node.kernel in attempted else "",
     )
+
+
+def _only_call(
+    program: prog.Program,
+    bounds: Mapping[str, int],
+    ended: Collection[str],
+    given: frozenset[str],
+    single_calls: Collection[str],
+) -> prog.Call | prog.Block | None:
+    """The only statement of a program that calls a kernel; ``None`` if there are others."""
+    nodes: list[prog.Call | prog.Block] = []
+    for item in flattened(program.tree, single_calls):
+        match _taken(item, bounds, ended):
+            case prog.Block() as node:
+                nodes.append(node)
+            case prog.Call(endings=()) as node:
+                nodes += [node] if any(cell.store not in given for cell in node.results) else []
+            case None | prog.Free():
+                pass
+            case _:
+                return None
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def _point(
+    node: prog.Call | prog.Block, program: prog.Program, bounds: Mapping[str, int]
+) -> tuple[int, ...]:
+    """The ``at`` of a call while no length has ended."""
+    tables = {table(n.bound): RunLengths(bounds[n.bound]) for n in program.lengths}
+    if isinstance(node, prog.Call):
+        return tuple(evaluate(e, bounds) for e in node.point)
+    expressions = (*map(ix.Sym, node.point), *node.lengths, *node.counts)
+    return tuple(evaluate(e, {**bounds, **tables}) for e in expressions)
+
+
+def _says_of_lengths(program: prog.Program, late: bool) -> bool:
+    """Whether something has to be checked of the lengths that a run finds out.
+
+    ``late``: outputs depend on them; then also, whether there are several of one bound.
+    """
+    ended = bounds_set_by_run(program.bounds, program.lengths)
+    is_assumed = any(not ended.isdisjoint(symbols(a.condition)) for a in program.assumptions)
+    derived = ended.difference(*((n.bound, n.largest) for n in program.lengths))
+    return is_assumed or bool(derived) or (late and any(n.outer for n in program.lengths))
 
 
 def _is_fixed(store: Layout, capacities: Sequence[tuple[int, ...]]) -> bool:
@@ -117,9 +161,11 @@ def _depends(output: prog.ProgramOutput, layout: Layout, lengths: Collection[str
     return any(not {*symbols(e)}.isdisjoint(lengths) for e in ends)
 
 
-def _taken(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> prog.ProgramStatement | None:
-    """A guarded statement itself; ``None`` where its condition fails."""
-    while isinstance(s, prog.Guard):
+def _taken(
+    s: prog.ProgramStatement, bounds: Mapping[str, int], ended: Collection[str]
+) -> prog.ProgramStatement | None:
+    """A guarded statement itself, unless lengths decide; ``None`` where its condition fails."""
+    while isinstance(s, prog.Guard) and not {*symbols(s.condition)} & {*ended}:
         if not evaluate(s.condition, bounds):
             return None
         s = s.body

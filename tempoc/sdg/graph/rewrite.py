@@ -27,22 +27,39 @@ def compose(
     dimension must occur in exactly one point entry, unscaled, and the slices must come out in the
     order in which they went in, before those of ``inner``.
     """
+    composed = compose_axes(outer, dims, inner, universe)
+    if composed is None:
+        return None
+    entries, axes = composed
+    sliced = [d for d, e in zip(dims, outer, strict=True) if isinstance(e, ix.Slice)]
+    return entries if [*axes[: len(sliced)]] == sliced else None
+
+
+def compose_axes(
+    outer: tuple[ix.Entry, ...],
+    dims: tuple[str, ...],
+    inner: tuple[ix.Entry, ...],
+    universe: Universe,
+) -> tuple[tuple[ix.Entry, ...], tuple[str, ...]] | None:
+    """As ``compose``, with slices in any order; and for each slice the sliced dimension.
+
+    That is empty for a slice of ``inner``.
+    """
     at = dict(zip(dims, outer, strict=True))
     if any(universe.moves(entry, at) for entry in inner):
         return None  # it names a length, which differs at the other point
     points = {d: e for d, e in zip(dims, outer, strict=True) if not isinstance(e, ix.Slice)}
     slices = {d: e for d, e in zip(dims, outer, strict=True) if isinstance(e, ix.Slice)}
-    sliced_dims: list[str] = []
+    axes: list[str] = []
     composed: list[ix.Entry] = []
-    seen_inner_slice = False
     for entry in inner:
         sliced = [d for d in symbols(entry) if d in slices]
         if not sliced:
-            seen_inner_slice = seen_inner_slice or isinstance(entry, ix.Slice)
+            axes += [""] if isinstance(entry, ix.Slice) else []
             composed.append(substitute_entry(entry, points))
             continue
         (name, *more) = sliced
-        if isinstance(entry, ix.Slice) or more or seen_inner_slice:
+        if isinstance(entry, ix.Slice) or more:
             return None
         shift = ix.sub(entry, ix.Sym(name))
         if name in symbols(shift):
@@ -50,8 +67,8 @@ def compose(
         s = slices[name]
         by = substitute(shift, points)
         composed.append(ix.Slice(ix.add(s.lo, by), ix.add(s.hi, by), s.step))
-        sliced_dims.append(name)
-    return tuple(composed) if sliced_dims == list(slices) else None
+        axes.append(name)
+    return (tuple(composed), tuple(axes)) if sorted(filter(None, axes)) == sorted(slices) else None
 
 
 def compose_node(node: Node, edge: Edge, universe: Universe) -> tuple[Op, tuple[Edge, ...]] | None:
@@ -81,16 +98,29 @@ def read_through(
     Sliced dimensions with which the operand does not vary are left out. ``None`` as in ``compose``,
     or where the operand's extents vary with a sliced dimension.
     """
+    composed = read_axes(node, at, read, source, universe)
+    if composed is None:
+        return None
+    edge, axes = composed
+    sliced = [d for d in node.domain.dims if isinstance(at[d], ix.Slice) and d in axes]
+    return edge if [*axes[: len(sliced)]] == sliced else None
+
+
+def read_axes(
+    node: Node, at: Mapping[str, ix.Entry], read: Edge, source: Node, universe: Universe
+) -> tuple[Edge, tuple[str, ...]] | None:
+    """As ``read_through``, with slices in any order; and the sliced dimension of each, or none."""
     named = [n for e in read.entries for n in symbols(e)]
     dims = tuple(d for d in node.domain.dims if d in named or not isinstance(at[d], ix.Slice))
-    entries = compose(tuple(at[d] for d in dims), dims, read.entries, universe)
-    if entries is None:
+    composed = compose_axes(tuple(at[d] for d in dims), dims, read.entries, universe)
+    if composed is None:
         return None
+    entries, axes = composed
     extents = [n for e in source.types[read.out].shape for n in symbols(e)]
     for dim, entry in zip(source.domain.dims, entries, strict=True):
         if isinstance(entry, ix.Slice) and dim in extents:
             return None
-    return Edge(source=read.source, out=read.out, entries=entries)
+    return Edge(source=read.source, out=read.out, entries=entries), axes
 
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:

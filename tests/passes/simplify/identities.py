@@ -239,6 +239,15 @@ ROUNDED = {
 %n2 = sum{axes=(1,), keepdims=true} %n : [t] f32[2, 1]
 %n3 = div %n, %n2 : [t] f32[2, 3]
 %a = log %n3 : [t] f32[2, 3]""",
+    "parts added among zeros": """%n = full{shape=(3,), value=0.0, dtype=f32} : [] f32[3]
+%n2 = neg %r : [t] f32[3]
+%n3 = concat %n, %r, %n : [t] f32[9]
+%n4 = concat %n2, %n, %n : [t] f32[9]
+%a = add %n3, %n4 : [t] f32[9]""",
+    "a place in padded products": """%n = mul %x[0:t+1], %r : [t] f32[t+1, 2, 3]
+%n2 = pad{widths=((0, T-t-1), (0, 0), (0, 0))} %n : [t] f32[T, 2, 3]
+%a = getitem{entries=((0, T-t, 1), t, (0, 2, 1), (0, 3, 1))} %n2[t:T] : [t] f32[T-t, 2, 3]
+%b = sum{axes=(0,)} %a : [t] f32[2, 3]""",
     "sums by position of sums by position": """%n = mod %k, %bins : [t] i32
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %a = scatter_add{axis=0, n=9} %n2[0:T], %n[0:T] : [] f32[9, 8, 3]

@@ -106,13 +106,23 @@ HALVED = "dim k < K until stop\ninput a: f32\nx[0] = a\nx[k+1] = 0.5 * x\nstop =
 
 
 @pytest.mark.parametrize(
-    ("output", "is_one"), [("x[K-1]", True), ("x[0:K]", False), ("x[K//2]", False), ("K", True)]
+    ("output", "is_one", "is_late"),
+    [
+        ("x[K-1] as y", True, False),
+        ("x[0:K] as y", True, True),
+        ("x[K//2] as y", True, True),
+        ("K as y", True, False),
+        ("x[K-2] as y\nassume K >= 2", False, False),
+    ],
 )
-def test_a_length_that_no_output_asks_for_stays_on_the_device(output: str, is_one: bool) -> None:
-    loaded = compile_text(f"{HALVED}output {output} as y\n", 2, LOOPS)[1]
+def test_a_length_that_nothing_has_to_be_checked_of_stays_on_the_device(
+    output: str, is_one: bool, is_late: bool
+) -> None:
+    loaded = compile_text(f"{HALVED}output {output}\n", 2, LOOPS)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
     call = prepare(loaded, {"K": 9, "K_max": 9}).straight_call(given)
-    assert (call is not None and call.ends) == is_one
+    assert (call is not None and call.ends == ("K",)) == is_one
+    assert call is None or call.late == is_late
 
 
 def test_long_loops_and_accounts_take_several_calls() -> None:

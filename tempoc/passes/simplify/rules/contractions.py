@@ -6,7 +6,7 @@ multiplied with the sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
@@ -18,7 +18,7 @@ from tempoc.ops.tensor.reduction import Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
 from tempoc.sdg.graph.graph import Edge
-from tempoc.sdg.graph.rewrite import read_through
+from tempoc.sdg.graph.rewrite import read_axes, read_through
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -169,11 +169,11 @@ def _summed_products(v: Match, op: Sum) -> Rewrite | None:
     names = dict(zip(ranging, spare, strict=False))
     terms, edges = [], []
     for term, operand in zip(letters.terms, node.inputs, strict=True):
-        read = read_at(v, edge, operand)
+        read = term_at(v, edge, operand, term, names)
         if read is None:
             return None
         edges.append(read[0])
-        terms.append("".join(names[d] for d in read[1]) + term)
+        terms.append(read[1])
     if not all(c in "".join(terms) for c in names.values()):
         return None
     whole = Spelling(tuple(terms), "".join(names.values()) + letters.result)
@@ -189,6 +189,24 @@ def read_at(v: Match, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | 
         return None
     met = tuple(d for e in read.entries for d in symbols(e) if isinstance(at.get(d), ix.Slice))
     return replace(composed, span=edge.span), met
+
+
+def term_at(
+    v: Match, edge: Edge, read: Edge, term: str, dims: Mapping[str, str]
+) -> tuple[Edge, str] | None:
+    """An operand's read composed with the read ``edge`` of its node; and the letters of its axes.
+
+    ``term`` are those before, ``dims`` has one for each dimension that ``edge`` slices.
+    """
+    node = v.nodes[edge.source]
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    read_there = read_axes(node, at, read, v.nodes[read.source], v.graph.universe)
+    if read_there is None:
+        return None
+    composed, axes = read_there
+    own = iter(term)
+    letters = [dims[d] if d else next(own) for d in axes]
+    return replace(composed, span=edge.span), "".join((*letters, *own))
 
 
 @rule("a * x + b * x = (a + b) * x", binary.Add, binary.Subtract, exact=False, wide=True)

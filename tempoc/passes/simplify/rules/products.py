@@ -23,11 +23,12 @@ from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import Mean, Sum
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
-from tempoc.passes.simplify.rules.contractions import read_at
+from tempoc.passes.simplify.rules.contractions import term_at
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, rule
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
+from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -89,15 +90,17 @@ class _Product:
         elif own and isinstance(node.op, _FACTORED) and v.uses[node.name] == 1:
             return self.take_apart(node, divides, term)
         extents = dict(zip(self.axes, self.node.types[0].shape, strict=True))
-        if any(extents[c] != e for c, e in zip(term, shape, strict=True)):
+        facts = DomainFacts(v.space, self.node.domain)
+        pairs = [(extents[c], e) for c, e in zip(term, shape, strict=True)]
+        if any(a != b and not facts.equal(a, b) for a, b in pairs):
             return False
-        composed = read_at(v, self.read, edge)
+        composed = term_at(v, self.read, edge, term, self.dims)
         if composed is None:
             return False
-        read, sliced = composed
+        read, whole = composed
         at = {s for e in read.entries for s in self._varying(e)}
         points = (f"@{d}" for d in v.node.domain.dims if d in at)
-        letters = frozenset((*term, *(self.dims[d] for d in sliced), *points))
+        letters = frozenset((*whole, *points))
         self.factors.append(ProductFactor(edge, term, letters, divides))
         return True
 
@@ -206,10 +209,10 @@ def _contracted(product: _Product, groups: Sequence[list[ProductFactor]], result
     terms, edges = [], []
     for group in groups:
         factor = _joined(product, group)
-        composed = read_at(v, product.read, factor.edge)
+        composed = term_at(v, product.read, factor.edge, factor.term, product.dims)
         assert composed is not None
         edges.append(composed[0])
-        terms.append("".join(product.dims[d] for d in composed[1]) + factor.term)
+        terms.append(composed[1])
     if len(edges) == 1:
         axes = tuple(k for k, c in enumerate(terms[0]) if c not in result)
         return Rewrite(tuple(edges), Sum(axes=axes))

@@ -10,12 +10,18 @@ from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, Take, TakeAlon
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
+from tempoc.passes.simplify.rules.contractions import term_at
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
-from tempoc.sdg.graph.graph import Edge
+from tempoc.sdg.builder import read_of
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
 
 Range = tuple[ix.Expr, ix.Expr, int]
 """Start, length and step."""
+Widths = tuple[ix.Expr, ix.Expr]
+"""Padding before and after the elements of an axis."""
 
 _ARITHMETIC = (binary.Add, binary.Subtract, binary.Multiply, binary.Divide)
 
@@ -186,6 +192,56 @@ def _part_of_product(v: Match, op: SpatialIndex, inner: Producer[Op]) -> Rewrite
     return Rewrite(tuple(edges), inner.op)
 
 
+@rule("a place in padded products", SpatialIndex, exact=False)
+def _place_in_padded_products(v: Match, op: SpatialIndex) -> Rewrite | None:
+    """An element along the padded axis of products by a factor that does not have that axis.
+
+    Only the other factor is padded. That is how derivatives of what is read up to each step come:
+    rows of products, as long as all steps, of which each step takes one column.
+    """
+    edge = v.node.inputs[0]
+    pad = v.nodes[edge.source]
+    if op.gathers or not isinstance(pad.op, Pad) or pad.op.value or v.uses[pad.name] != 1:
+        return None
+    (inner,) = pad.inputs
+    product, ndim = v.nodes[inner.source], pad.types[0].ndim
+    axes = [k for k, pair in enumerate(pad.op.widths) if pair != (ix.ZERO, ix.ZERO)]
+    own = inner.entries == identity(product.domain) and product.domain.dims == pad.domain.dims
+    if not isinstance(product.op, binary.Multiply) or not own or v.uses[product.name] != 1:
+        return None
+    slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
+    ranks = [v.type_of(factor).ndim for factor in product.inputs]
+    with_axis = [n > ndim - axes[0] - 1 for n in ranks] if len(axes) == 1 else []
+    if sum(with_axis) != 1 or not isinstance(op.entries[slices + axes[0]], ix.Expr):
+        return None
+    edges: list[Edge] = []
+    for factor, rank, is_padded in zip(product.inputs, ranks, with_axis, strict=True):
+        part = SpatialIndex(entries=(*op.entries[:slices], *op.entries[slices + ndim - rank :]))
+        if is_padded:
+            factor = _padded_alone(v, pad, factor, pad.op.widths[ndim - rank :])
+        source = term_at(v, edge, factor, "", dict.fromkeys(pad.domain.dims, "A"))
+        if source is None or len(source[1]) != slices:
+            return None
+        pairs = zip(part.entries, v.type_of(source[0]).shape, strict=True)
+        is_whole = all(_is_full_range(v, e, n) for e, n in pairs)
+        read = source[0] if is_whole else v.make(part, source[0])
+        for _ in range(0 if is_padded else ndim - 1 - rank):
+            read = v.make(ExpandDims(axis=slices), read)
+        edges.append(read)
+    return Rewrite(tuple(edges), product.op)
+
+
+def _padded_alone(v: Match, pad: Node, factor: Edge, widths: tuple[Widths, ...]) -> Edge:
+    """A factor of padded products, padded, at those of their points at which it differs."""
+    named = [n for e in factor.entries for n in symbols(e)]
+    named += [n for e in v.type_of(factor).shape for n in symbols(e)]
+    named += [n for pair in widths for e in pair for n in symbols(e)]
+    dims = v.graph.universe.ordered(tuple(named))
+    node = v.put("pad", Pad(widths=widths), (factor,), v.space.project(pad.domain, dims))
+    v.new_nodes.append(node)
+    return read_of(node)
+
+
 @rule("elements picked of a product", TakeAlong, of=_ARITHMETIC, own=True)
 def _pick_of_product(v: Match, op: TakeAlong, inner: Producer[Op]) -> Rewrite | None:
     """Elements taken along an axis of an elementwise operation: taken from its operands."""
@@ -227,6 +283,25 @@ def _nested_concat(v: Match, op: Concat) -> Rewrite | None:
         else:
             edges.append(edge)
     return Rewrite(tuple(edges), op) if len(edges) != len(v.node.inputs) else None
+
+
+@rule("parts added among zeros", binary.Add, exact=False)
+def _added_parts(v: Match, _: binary.Add) -> Rewrite | None:
+    """A sum of concatenations, in each part of which one has zeros: as derivatives of parts are."""
+    first, second = (v.producer(slot, Concat, own=True) for slot in (0, 1))
+    if first is None or second is None or not v.is_uniform():
+        return None
+    axis = axis_of(first.op.axis, v.result.ndim)
+    if axis_of(second.op.axis, v.result.ndim) != axis or len(first.edges) != len(second.edges):
+        return None
+    parts: list[Edge] = []
+    for a, b in zip(first.edges, second.edges, strict=True):
+        if not same_shape(v.type_of(a).shape, v.type_of(b).shape, v.facts):
+            return None
+        if 0 not in (v.number(a), v.number(b)):
+            return None
+        parts.append(a if v.number(b) == 0 else b)
+    return Rewrite(tuple(parts), first.op)
 
 
 @rule("neighbouring parts joined", Concat)
@@ -316,5 +391,7 @@ PARTS: tuple[RewriteRule, ...] = (
     _nested_flip,
 )  # fmt: skip
 
-PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (_part_of_product, _pick_of_product)
+PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (
+    _added_parts, _place_in_padded_products, _part_of_product, _pick_of_product,
+)  # fmt: skip
 """Those that come after the rules for products."""
