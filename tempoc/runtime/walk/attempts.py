@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping
 
 from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
-from tempoc.runtime.device import backend
 from tempoc.symbolic.walk import evaluate, symbols
 
 
@@ -26,11 +25,8 @@ def attempted_blocks(
     """The outermost blocks that are first called with smaller lengths, by kernel: their ``at``.
 
     They read nothing but what is ``given``, overwrite nothing, and make no store that grows.
-    ``single_calls`` are the blocks that run as one call in any case. None on a device that waits
-    for the host in each step of such a loop.
+    ``single_calls`` are the blocks that run as one call in any case.
     """
-    if backend.compiles_late():
-        return {}
     tree = program.tree
     items = tree.items if isinstance(tree, prog.Sequence) else (tree,)
     growing = {store.name for store in program.stores if store.growing is not None}
