@@ -18,6 +18,7 @@ from typing import Any
 from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.launches import Launches, launches
+from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
@@ -29,6 +30,7 @@ from tempoc.runtime.host.failure import ExternFailure, failure
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages.run import kernel_failed
 from tempoc.runtime.walk import blocks
+from tempoc.runtime.walk.region_calls import steps_within
 from tempoc.symbolic.walk import evaluate
 
 Called = prog.Region | prog.Block | prog.Call
@@ -174,8 +176,8 @@ def _described(
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in _args(called)]
     static = {variable(name): bounds[name] for name in kernel.bounds}
-    if isinstance(called, prog.Region) and backend.compiles_late():
-        static["steps"] = backend.whole_steps(MODEL.reported_steps)
+    if called.kernel in counted_regions(program) and backend.compiles_late():
+        static["steps"] = steps_within(MODEL.reported_steps)
     return CalledFunction(
         called=called,
         kernel=kernel,

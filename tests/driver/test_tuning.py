@@ -18,7 +18,8 @@ from tempoc.driver.search import tuning
 from tempoc.driver.search.candidates import MOVES, Candidate
 from tempoc.driver.search.tuning import TimedRun, interleaved, is_faster, tune
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.program.nodes.gpu_commands import WAYS, commands_of
+from tempoc.program.analysis.recorded_loops import command_modes
+from tempoc.program.nodes.gpu_commands import WAYS
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
@@ -103,9 +104,7 @@ def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
         assert again == found.compilation.options
         found.compilation.write(str(tmp_path / str(number)))
         loaded = load(tmp_path / str(number))
-        assert {commands_of(loaded.program, k.name) for k in loaded.program.kernels} == {
-            WAYS[number + 1]
-        }
+        assert {*command_modes(loaded.program).values()} == {WAYS[number + 1]}
         given = Given(bounds={}, inputs=as_sources({"x": X}), params={})
         on_gpu.clear()
         tuning.run_given(loaded, given, Settings())

@@ -8,10 +8,6 @@ depends on the kernel. Other devices ignore it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # options name modes without the nodes of programs
-    from tempoc.program.nodes import nodes as prog
 
 COMMANDS = "command_buffers"
 """The entry of a program's provenance for all kernels; ``command_buffers.NAME`` for one of them."""
@@ -31,10 +27,3 @@ By itself XLA records five launches or more. 2026-11-26, an H100: a step of a lo
 and two counters takes 15.9 us as XLA would have it, 5.8 recorded, and 10.1 in a recorded loop.
 """
 WAYS = (*OPTIONS,)
-
-
-def commands_of(program: prog.Program, kernel: str) -> str:
-    """The mode recorded for a kernel by tuning; ``default`` if there is none."""
-    provenance = dict(program.provenance)
-    mode = provenance.get(f"{COMMANDS}.{kernel}", provenance.get(COMMANDS, COMMON))
-    return mode if mode in OPTIONS else COMMON

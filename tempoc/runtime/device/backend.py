@@ -218,14 +218,11 @@ def compile_region(
     precision: str = HIGHEST,
     commands: str = COMMON,
 ) -> CompiledKernel:
-    """Compile the kernel of a device loop, whose first argument holds the number of steps.
+    """Compile the kernel of a brief device loop for each number of steps, which ``at`` holds.
 
-    A CPU is as fast with a traced number of steps. A GPU would evaluate the loop condition between
-    steps, so there the number is static.
+    On a GPU: that is the fastest for brief steps (`program/analysis/recorded_loops.py`).
     """
     how = donated, precision, commands
-    if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, *how)
     late: dict[str, Any] = {"static_argnames": ("steps",)}
     compiled = stepped_kernel if has_commands() else jitted
     region = compiled(function, static, *how, **late)
@@ -239,18 +236,8 @@ def described(shape: tuple[int, ...], dtype: str) -> Any:
 
 @functools.cache
 def compiles_late() -> bool:
-    """Whether a kernel may have to be compiled again for the same bounds (`compile_region`)."""
+    """Whether brief loops are compiled for numbers of steps (`compile_region`): not on a CPU."""
     return str(jax.default_backend()) != "cpu"
-
-
-def whole_steps(count: int) -> int:
-    """The number of steps rounded to one worth compiling: a power of 4 where it is static."""
-    return count if jax.default_backend() == "cpu" else 4 ** (max(1, count).bit_length() // 2)
-
-
-def steps_within(count: int) -> int:
-    """Like `whole_steps`, but at most ``count``."""
-    return count if jax.default_backend() == "cpu" else 4 ** ((count.bit_length() - 1) // 2)
 
 
 def put(array: HostArray, dtype: str) -> DeviceArray:

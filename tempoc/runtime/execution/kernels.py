@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tempoc.program.analysis.traversal import regions, statements_in
+from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.gpu_commands import commands_of
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
@@ -25,7 +25,8 @@ def compiled_kernels(
     traced, which is done for all bounds then.
     """
     program, known = loaded.program, loaded.known
-    results, loops = _results(program), {region.kernel for region in regions(program.tree)}
+    results, modes = _results(program), command_modes(program)
+    counted = counted_regions(program) if backend.compiles_late() else ()
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
@@ -37,11 +38,10 @@ def compiled_kernels(
             tuple(bounds.items()) if loaded.traced else (),
         )
         if key not in known:
-            compiled = backend.compile_region if kernel.name in loops else backend.compile_kernel
+            compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
             static = {variable(b): bounds[b] for b in kernel.bounds}
-            commands = commands_of(program, kernel.name)
             checked = fitting(function, stores, more + bool(kernel.checks))
-            known[key] = compiled(checked, static, kernel.donated, precision, commands)
+            known[key] = compiled(checked, static, kernel.donated, precision, modes[kernel.name])
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
 

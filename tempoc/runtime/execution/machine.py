@@ -78,7 +78,7 @@ class Machine(RunFrame):
         super().__init__(prepared.storage, prepared.bounds, backend)
         self.code = code
         self.show = show
-        self.paces = prepared.paces
+        self.paces, self.counted = prepared.paces, prepared.counted
         self.faults: list[Fault] = []
         self.place_zeros(code.zeros)
         self.place(given, account=account)
@@ -129,7 +129,10 @@ class Machine(RunFrame):
 
     def region_steps(self, region: prog.Region, steps: range, steps_left: int | None) -> int:
         """As many as take about a quarter of a second, and for whose rows there is room."""
-        pace = self.paces.setdefault(region.kernel, Pace(self.program.tuning))
+        kernel = region.kernel
+        if kernel not in self.paces:
+            self.paces[kernel] = Pace(self.program.tuning, kernel in self.counted)
+        pace = self.paces[kernel]
         limit = len(steps) if steps_left is None else steps_left
         return pace.start(len(steps), min(limit, region.most) if region.most else limit)
 

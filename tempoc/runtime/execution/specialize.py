@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.precision import precision_of
@@ -60,6 +61,11 @@ class Prepared:
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     @cached_property
+    def counted(self) -> frozenset[str]:
+        """The kernels that are compiled for each number of steps."""
+        return counted_regions(self.program) if backend.compiles_late() else frozenset()
+
+    @cached_property
     def storage(self) -> Storage:
         """The stores as frames have them."""
         return Storage.of(self.program, self.layouts, self.bounds)
@@ -87,7 +93,7 @@ class Prepared:
 
     def has_run(self, given: frozenset[str], hooks: RunHooks) -> bool:
         """Whether all kernels of such a run are compiled already."""
-        return (given, hooks) in self.codes and not backend.compiles_late()
+        return (given, hooks) in self.codes and not self.counted
 
     def code(self, given: frozenset[str], hooks: RunHooks) -> HostCode:
         """The code for a set of given stores, cached."""
@@ -120,10 +126,9 @@ class Prepared:
     def straight_call(self, given: frozenset[str]) -> StraightCall | None:
         """The run as a single call without observers, cached; ``None`` if it is not one."""
         if given not in self.straight:
-            late = self.is_limited or backend.compiles_late()
             self.straight[given] = (
                 None
-                if late
+                if self.is_limited
                 else straight_call(
                     self.program,
                     self.layouts,

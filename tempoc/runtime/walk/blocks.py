@@ -7,7 +7,6 @@ from typing import assert_never
 
 from tempoc.program.analysis.traversal import blocks, calls
 from tempoc.program.nodes import nodes as prog
-from tempoc.runtime.device import backend
 from tempoc.symbolic.walk import evaluate
 
 
@@ -16,15 +15,11 @@ def single_call_blocks(
 ) -> frozenset[str]:
     """The kernels of blocks that run as one call: for these bounds, and if nothing is ``given``
     that they compute.
-
-    A device other than a CPU waits for the host in each step of a loop whose count it is told, so
-    there such a loop is a region.
     """
     return frozenset(
         block.kernel
         for block in blocks(program.tree)
         if evaluate(block.single, bounds)
-        and not (block.counts and backend.compiles_late())
         and not any(cell.store in given for call in calls(block.body) for cell in call.results)
     )
 

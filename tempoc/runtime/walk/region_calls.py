@@ -17,9 +17,13 @@ from tempoc.runtime.device.backend import DeviceArray
 
 @dataclass(slots=True)
 class Pace:
-    """The best known number of steps for a call of a region, and when the last call started."""
+    """The best known number of steps for a call of a region, and when the last call started.
+
+    ``is_counted``: each number of steps may be a compilation (`counted_regions`).
+    """
 
     tuning: RunTuning
+    is_counted: bool
     steps: int = field(init=False)
     started: float = 0.0
 
@@ -30,7 +34,7 @@ class Pace:
         """The number of steps of the next call: at most those remaining, at most the limit."""
         count = min(self.steps, remaining)
         if limit < remaining:
-            count = min(count, backend.steps_within(limit))
+            count = min(count, steps_within(limit) if self.is_counted else limit)
         self.started = time.perf_counter()
         return count
 
@@ -42,4 +46,14 @@ class Pace:
         call_seconds = self.tuning.call_ms / 1e3
         is_short = seconds * most <= call_seconds * count
         fitting = most if is_short else int(count * call_seconds / seconds)
-        self.steps = backend.whole_steps(max(1, fitting))
+        self.steps = steps_near(fitting) if self.is_counted else max(1, fitting)
+
+
+def steps_near(count: int) -> int:
+    """A number of steps that is worth a compilation: a power of 4."""
+    return 4 ** (max(1, count).bit_length() // 2)  # type: ignore[no-any-return]
+
+
+def steps_within(count: int) -> int:
+    """The largest of these numbers that is at most ``count``."""
+    return 4 ** ((count.bit_length() - 1) // 2)  # type: ignore[no-any-return]

@@ -1,0 +1,46 @@
+"""Which loops a GPU compiles for a number of steps, and which ones a graph holds as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
+from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
+from tests.support.agreement import compile_text
+
+STEPS = "dim t < T\ninput x: f32\na[0] = x\na[t] = {} when t >= 1\noutput a[T-1] as a\n"
+BRIEF = STEPS.format("sin(a[t-1])")
+UNTIL = """
+dim t < T until done
+input x: f32
+a[0] = x
+a[t+1] = sin(a[t]) * 2.0
+done = a > 0.9
+output a[T-1] as a
+"""
+INNER = """
+dim t < T
+dim k < K
+input x: f32
+{}
+z[t, 0] = a[t]
+z[t, k+1] = sin(z[t, k]){}
+a[0] = x
+a[t+1] = cos(z[t, K-1])
+output a[T-1] as a
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "is_counted"),
+    [
+        (BRIEF, COMMON, True),
+        (UNTIL, LOOPS, False),
+        (INNER.format("input w[k]: f32", " + w[k]"), COMMON, False),
+        (INNER.format("", ""), LOOPS, False),  # nothing has K as a size
+    ],
+)
+def test_loops_of_a_gpu(text: str, mode: str, is_counted: bool) -> None:
+    program = compile_text(text, 2, "canonicalize,fuse")[1].program
+    assert command_modes(program)["loop_t"] == mode
+    assert ("loop_t" in counted_regions(program)) == is_counted
