@@ -15,6 +15,7 @@ from tempoc.driver.slow.words import Words, listed
 from tempoc.footprint.launches import Launches
 from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.program.analysis.count_calls import count_calls
+from tempoc.program.analysis.recorded_loops import command_modes
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
 from tempoc.runtime.data.bounds import bound_values
@@ -38,12 +39,14 @@ COMPILED = "launches are those of the functions that XLA compiled for this GPU"
 class CapturedPart:
     """A loop of the host, or a function of the device, and what graphs hold of it.
 
-    ``graphs`` has a text for each mode; it is empty if the host runs the part.
+    ``graphs`` has a text for each mode; it is empty if the host runs the part. ``mode`` is the one
+    of runs.
     """
 
     title: str
     equations: tuple[str, ...] = ()
     graphs: Mapping[str, str] = field(default_factory=dict)
+    mode: str = COMMON
     findings: tuple[Finding, ...] = ()
 
 
@@ -90,6 +93,7 @@ class _Reporter:
     ) -> None:
         self.kernels = {k.name: k for k in compilation.emitted.program.kernels}
         self.main = compilation.loaded.main.source.path
+        self.modes = command_modes(compilation.emitted.program)
         self.bounds = bounds
         self.compiled = compiled
         self.findings = CaptureFindings(compilation, Words(compilation), bounds)
@@ -108,7 +112,8 @@ class _Reporter:
             title=self.title(s, step.around, inside),
             equations=self.equations(s),
             graphs=_graphs(s, obstacles, self.compiled.get(s.kernel, {})),
-            findings=obstacles.all,
+            mode=self.modes[s.kernel],
+            findings=obstacles.where(self.modes[s.kernel]),
         )
 
     def title(
@@ -218,7 +223,8 @@ def _lines(report: CaptureReport) -> Iterator[str]:
         yield from (f"     {e}" for e in part.equations)
         same = len({*part.graphs.values()}) == 1
         for mode, text in [*part.graphs.items()][: 1 if same else None]:
-            yield f"   {'always' if same else SHOWN[mode]}: {text}"
+            taken = ", as runs do" if mode == part.mode and not same else ""
+            yield f"   {'always' if same else SHOWN[mode]}: {text}{taken}"
         for finding in part.findings:
             yield from _wrapped("why: ", finding.why)
             yield from _wrapped("help: ", finding.help) if finding.help else ()
