@@ -22,7 +22,7 @@ import jax
 from tests.bench.attention.attention import attention
 from tests.bench.attention.chunked import chunked
 from tests.bench.attention.windows import windows
-from tests.bench.compiled import BUILD
+from tests.bench.compiled import BUILD, all_bits
 from tests.bench.compiling import compiling
 from tests.bench.examples import examples
 from tests.bench.gallery.compare import compared
@@ -86,6 +86,7 @@ def main(words: list[str]) -> None:
     if unknown:
         raise SystemExit(f"no job {', '.join(unknown)}: there are {', '.join(JOBS)}")
     found: dict[str, list[Row]] = {}
+    all_bits()
     for name in names or JOBS:
         print(f"\n{name:44} {'tempoc':>12}  {'other':>12}  {'ratio':>8}")
         for row in jobs[name]():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+import jax
 import numpy as np
 
 from tempoc.runtime.data.bindings import Given
@@ -30,6 +31,11 @@ def compile_program(source: str | Path, name: str, *options: str) -> Path:
     command = [sys.executable, "-m", "tempoc", "compile", str(source), "-o", str(out), *options]
     subprocess.run(command, check=True, cwd=ROOT)
     return out
+
+
+def all_bits() -> None:
+    """Let JAX compute products of float32 with all their bits, as our programs do."""
+    jax.config.update("jax_default_matmul_precision", "highest")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ CLASSES = {
         "x[t+1] = y[t, min(t, K-1)] + cos(x[t])\noutput x",
         SEVERAL,
         ONE,
-        "the loop over `k` within it: as usual each of its steps has a graph of its own, and the",
+        "the loop over `k` within it: step by step each of its steps has a graph of its own",
     ),
     "a recurrence in a kernel": (
         "x[0] = ones([4])\nx[t+1] = tanh(x[t])\ny = sort(x[0:T], axis = 0)\noutput y",

@@ -25,7 +25,7 @@ MOST = 5
 """So many equations of a function are shown."""
 LaunchesByKernel = Mapping[str, Mapping[str, Launches]]
 """What XLA launches for each function, by mode of command buffers."""
-SHOWN: Mapping[str, str] = {COMMON: "as usual", LOOPS: "whole loops"}
+SHOWN: Mapping[str, str] = {COMMON: "step by step", LOOPS: "whole loops"}
 """The modes of the report, as it calls them."""
 STRUCTURE = (
     "JAX has no GPU here: graphs follow from the structure of the program, and XLA's launches are "
@@ -39,14 +39,14 @@ COMPILED = "launches are those of the functions that XLA compiled for this GPU"
 class CapturedPart:
     """A loop of the host, or a function of the device, and what graphs hold of it.
 
-    ``graphs`` has a text for each mode; it is empty if the host runs the part. ``mode`` is the one
-    of runs.
+    ``graphs`` has a text for each mode; it is empty if the host runs the part. ``chosen`` is the
+    mode of a run.
     """
 
     title: str
     equations: tuple[str, ...] = ()
     graphs: Mapping[str, str] = field(default_factory=dict)
-    mode: str = COMMON
+    chosen: str = ""
     findings: tuple[Finding, ...] = ()
 
 
@@ -92,8 +92,8 @@ class _Reporter:
         self, compilation: Compilation, bounds: Mapping[str, int], compiled: LaunchesByKernel
     ) -> None:
         self.kernels = {k.name: k for k in compilation.emitted.program.kernels}
-        self.main = compilation.loaded.main.source.path
         self.modes = command_modes(compilation.emitted.program)
+        self.main = compilation.loaded.main.source.path
         self.bounds = bounds
         self.compiled = compiled
         self.findings = CaptureFindings(compilation, Words(compilation), bounds)
@@ -112,7 +112,7 @@ class _Reporter:
             title=self.title(s, step.around, inside),
             equations=self.equations(s),
             graphs=_graphs(s, obstacles, self.compiled.get(s.kernel, {})),
-            mode=self.modes[s.kernel],
+            chosen=self.modes[s.kernel],
             findings=obstacles.where(self.modes[s.kernel]),
         )
 
@@ -223,8 +223,8 @@ def _lines(report: CaptureReport) -> Iterator[str]:
         yield from (f"     {e}" for e in part.equations)
         same = len({*part.graphs.values()}) == 1
         for mode, text in [*part.graphs.items()][: 1 if same else None]:
-            taken = ", as runs do" if mode == part.mode and not same else ""
-            yield f"   {'always' if same else SHOWN[mode]}: {text}{taken}"
+            chosen = ", chosen" if mode == part.chosen and not same else ""
+            yield f"   {'always' if same else SHOWN[mode]}{chosen}: {text}"
         for finding in part.findings:
             yield from _wrapped("why: ", finding.why)
             yield from _wrapped("help: ", finding.help) if finding.help else ()

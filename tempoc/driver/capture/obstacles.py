@@ -125,7 +125,7 @@ class CaptureFindings:
                 if bound in ended:
                     stop = self.hosts.until(bound)
                     yield Finding(
-                        why=f"as usual the host reads after each step whether there is another "
+                        why=f"step by step the host reads after each step whether there is another "
                         f"one: {stop} decides",
                         help=f"in one graph the device decides; {TUNED}",
                     )
@@ -151,8 +151,8 @@ class CaptureFindings:
                 varies = "" if fixed else ", and the host reads after each of its steps whether "
                 varies += "" if fixed else "there is another one"
                 yield Finding(
-                    why=f"the loop over `{loop.var}` within it: as usual each of its steps has a "
-                    f"graph of its own{varies}",
+                    why=f"the loop over `{loop.var}` within it: step by step each of its steps "
+                    f"has a graph of its own{varies}",
                     help=f"one graph can hold both loops; {TUNED}",
                 )
 
@@ -162,8 +162,8 @@ class CaptureFindings:
             if isinstance(node.op, Recurrence):
                 line, name = self.words.line(node), self.words.name(node.name)
                 yield Finding(
-                    why=f"{line} computes `{name}` in a loop within a kernel: as usual each of its "
-                    f"steps has a graph of its own",
+                    why=f"{line} computes `{name}` in a loop within a kernel: step by step each "
+                    f"of its steps has a graph of its own",
                     help=f"one graph can hold all steps; {TUNED}",
                 )
 

@@ -222,7 +222,7 @@ def most_candidates(moves: Sequence[Move]) -> int:
 
 
 _COMMAND_TEXTS = {
-    "default": "command buffers as usual",
+    "default": "command buffers step by step",
     "none": "no command buffers",
     "loops": "command buffers for whole loops",
 }

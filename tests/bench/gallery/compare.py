@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.bench.compiled import Arrays, compile_program
+from tests.bench.compiled import Arrays, all_bits, compile_program
 from tests.bench.measure import Row, clock, in_turns
 
 FOLDER = Path(__file__).parent
@@ -86,11 +86,14 @@ def prepared(name: str, sizes: Sizes, compiled: Callable[..., Path] = compile_pr
 
     about = pair(name)
     inputs, params = about.data(sizes)
+    all_bits()
     words = [*about.defines(sizes), *about.options]
     source = (FOLDER / name).with_suffix(".rt")
     out = compiled(source, f"gallery.{name.replace('/', '.')}", *words)
     often = ready(out, about.bounds(sizes), params)
     device = {key: jnp.asarray(value) for key, value in {**inputs, **params}.items()}
+    if jax.default_backend() != "cpu":
+        inputs = {key: device[key] for key in inputs}
     twin = jax.jit(about.twin(sizes))
 
     def theirs() -> Arrays:

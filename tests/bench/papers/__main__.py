@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.bench.compiled import BUILD
+from tests.bench.compiled import BUILD, all_bits
 from tests.bench.papers.ablation import ABLATION
 from tests.bench.papers.caching import CACHING
 from tests.bench.papers.capture import CAPTURE
@@ -51,6 +51,7 @@ def main(words: list[str] | None = None) -> None:
     if unknown:
         parser.error(f"no experiment {', '.join(unknown)}: there are {', '.join(EXPERIMENTS)}")
     scale = "full" if given.full else "small"
+    all_bits()
     for name in given.names or EXPERIMENTS:
         experiment = EXPERIMENTS[name]
         print(f"\n# {name}\n{experiment.claim}", flush=True)
