@@ -4,5 +4,5 @@ In: the program that codegen made, and which stores are filled before it runs. O
 is there at it, sizes of stores. The runner finds the same out in numbers
 (`runtime/forecast/dry_run.py`).
 
-May import: base, program, runtime, symbolic
+May import: base, diagnostics, program, runtime, symbolic
 """

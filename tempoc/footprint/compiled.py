@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tempoc.base.cost_model import MODEL
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.launches import Launches, launches
 from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.program.analysis.traversal import calls, kernel_numbers
@@ -24,7 +26,9 @@ from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend, inspection
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
+from tempoc.runtime.host.failure import ExternFailure, failure
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.messages.run import kernel_failed
 from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.region_calls import steps_within
 from tempoc.symbolic.walk import evaluate
@@ -106,25 +110,43 @@ def called_functions(
 def compiled(
     loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str]
 ) -> Iterator[Compiled]:
-    """The functions that a run with these bounds calls, compiled."""
+    """The functions that a run with these bounds calls, compiled. Raises `RunError`."""
     precision = precision_of(loaded.program)
-    return (_compiled(f, precision) for f in called_functions(loaded, bounds, filled))
+    for f in called_functions(loaded, bounds, filled):
+        with _failures(f.kernel):
+            yield _compiled(f, precision)
 
 
 def launched(
     loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str], modes: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, Launches]]]:
-    """What XLA launches for each function with each mode of command buffers, as far as it says."""
+    """What XLA launches for each function with each mode of command buffers, as far as it says.
+
+    Raises `RunError`.
+    """
     modes, precision = (*modes,), precision_of(loaded.program)
     for f in called_functions(loaded, bounds, filled):
         made: dict[str, Launches] = {}
         for mode in modes:
-            text = inspection.thunk_list(
-                f.function, f.static, f.kernel.donated, f.arguments, precision, mode
-            )
+            with _failures(f.kernel):
+                text = inspection.thunk_list(
+                    f.function, f.static, f.kernel.donated, f.arguments, precision, mode
+                )
             counted = launches(text, isinstance(f.called, prog.Region))
             made |= {} if counted is None else {mode: counted}
         yield f.kernel.name, made
+
+
+@contextmanager
+def _failures(kernel: prog.Kernel) -> Iterator[None]:
+    """Say which equations a function computes that cannot be compiled."""
+    try:
+        yield
+    except ExternFailure as error:
+        raise failure(error, (), (), kernel.equations) from error
+    except backend.DeviceError as error:
+        reason = str(error).split("\n")[0]
+        raise RunError(kernel_failed(kernel.name, reason, kernel.equations)) from error
 
 
 def _called(s: prog.ProgramStatement, whole: Collection[str]) -> Iterator[Called]:

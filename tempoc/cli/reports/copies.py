@@ -10,6 +10,7 @@ from pathlib import Path
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.cost import values_of
 from tempoc.cli.reports.terminal import echo, show, waiting
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.capture.capture import SHOWN, capture_bounds, capture_report, capture_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.copies import audit, copies_text
@@ -24,6 +25,7 @@ from tempoc.runtime.options import parse_bounds
 def echo_copies(compilation: Compilation, given: tuple[str, ...], apart: bool) -> None:
     """Print what XLA makes of the functions of a program for some bounds; `apart`: a line first."""
     bounds = parse_bounds(given, refuse)
+    backend.check_device()
     show("\n" * apart)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
@@ -35,12 +37,21 @@ def echo_capture(compilation: Compilation, given: tuple[str, ...], *, after: boo
     """Print what CUDA graphs hold of a program. Raises `RunError` for missing or wrong bounds."""
     values = values_of(compilation, given)
     compiled = None
-    if backend.has_commands():
+    if _is_on_gpu():
         with waiting("compiling kernels for the GPU", compilation.progress):
             compiled = compiled_launches(compilation, values)
     if after:
         echo()
     show(capture_text(capture_report(compilation, values, compiled)))
+
+
+def _is_on_gpu() -> bool:
+    """Whether JAX has a GPU; without any device the structure of the program is all there is."""
+    try:
+        backend.check_device()
+    except RunError:
+        return False
+    return backend.has_commands()
 
 
 def compiled_launches(

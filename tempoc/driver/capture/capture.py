@@ -113,7 +113,7 @@ class _Reporter:
             equations=self.equations(s),
             graphs=_graphs(s, obstacles, self.compiled.get(s.kernel, {})),
             chosen=self.modes[s.kernel],
-            findings=obstacles.all,
+            findings=obstacles.where(self.modes[s.kernel]),
         )
 
     def title(

@@ -23,8 +23,7 @@ class HostStep:
 def host_steps(program: prog.Program, bounds: Mapping[str, int]) -> Iterator[HostStep]:
     """What the host does, in order, on a GPU and for these bounds; each function once.
 
-    A block is a call where it is one for these bounds. One that is told the ends of loops is none
-    on a GPU (``runtime/walk/blocks.py``).
+    A block is a call where it is one for these bounds (``runtime/walk/blocks.py``).
     """
     seen: set[str] = set()
     for step in _steps(program.tree, (), bounds):
@@ -49,7 +48,7 @@ def _steps(
         case prog.Loop(body=body):
             yield HostStep(statement=s, around=around)
             yield from _steps(body, (*around, s), bounds)
-        case prog.Block(body=body) if s.counts or not evaluate(s.single, bounds):
+        case prog.Block(body=body) if not evaluate(s.single, bounds):
             yield from _steps(body, around, bounds)
         case prog.Effect(call=call):
             yield HostStep(statement=call, around=around)

@@ -7,7 +7,7 @@ calls of libraries that XLA does not record, nor what the host does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.driver.capture.functions import (
     LaunchedCall,
@@ -22,6 +22,7 @@ from tempoc.ops.control.externs import ExternJax
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.gpu_commands import LOOPS
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic.walk import symbols
 
@@ -49,6 +50,13 @@ class Obstacles:
         """Each once, the gravest first."""
         some = (*self.hosts, *self.libraries, *self.users, *self.ends, *self.loops, *self.notes)
         return (*dict.fromkeys(some),)
+
+    def where(self, mode: str) -> tuple[Finding, ...]:
+        """The same where runs have a mode of command buffers: whole loops need no help."""
+        if mode != LOOPS:
+            return self.all
+        ends, loops = ((replace(f, help="") for f in some) for some in (self.ends, self.loops))
+        return replace(self, ends=(*ends,), loops=(*loops,)).all
 
 
 class CaptureFindings:

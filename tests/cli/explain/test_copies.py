@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,11 @@ def test_wrong_questions(tempoc: Session, golden: Golden) -> None:
     ):
         assert tempoc(line) == code, line
     golden("cli/copies_errors.txt", tempoc.text)
+
+
+def test_a_function_that_jax_cannot_trace(tempoc: Session) -> None:
+    text = 'extern jax f(x: f32) -> (y: f32) from "math:sin"\ndim t < T\nx[0] = 1.\n'
+    Path("bad.rt").write_text(text + "x[t+1] = f(x[t])\noutput x\n", encoding="utf-8")
+    assert tempoc("explain bad.rt --copies --bounds T=4") == 1
+    assert "f (math:sin) raised" in tempoc.err
+    assert "bad.rt:4: x[t+1] = f(x[t])" in tempoc.err

@@ -64,7 +64,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
         return made
 
     # Which kernel is fastest cannot be tried.
-    monkeypatch.setitem(backend.OPTIONS, backend.COMMON, {"xla_gpu_autotune_level": 0})
+    for mode, options in [*backend.OPTIONS.items()]:
+        monkeypatch.setitem(backend.OPTIONS, mode, {**options, "xla_gpu_autotune_level": 0})
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(backend, "described", described)
     monkeypatch.setattr(inspection, "inspect_kernel", inspected)
