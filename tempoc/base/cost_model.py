@@ -102,6 +102,14 @@ class CostModel:
     and a vector take 99.6 ms at once, and in parts of 0.6, 1.2, 2.4, 4.7 and 9.4 MB 19.1, 15.1,
     13.1, 12.4 and 21.3."""
 
+    attention_scores: int = 1 << 20
+    """Attention without a kernel of its own computes the scores of so many rows at a time that they
+    have about so many elements."""
+    attention_tiles: tuple[int, int, int] = (128, 64, 4)
+    """Rows and columns of a tile of scores on a GPU, of halves, and the warps of a program."""
+    attention_wide_tiles: tuple[int, int, int] = (64, 32, 4)
+    """The same in single precision."""
+
     # ---------------------------------------------------------------- tiles and batches
 
     tile_tensors: int = 8

@@ -15,6 +15,7 @@ from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
+from tempoc.driver.kernel_table import device_here, entries, own_entries
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
@@ -30,6 +31,7 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Proof, prove
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
+from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
 from tempoc.pipeline.spec import parse_pipeline
@@ -139,6 +141,8 @@ class Compilation:
         steps = pipelines.LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, pipelines.REGISTRY)
+        if self._kernels:
+            steps = pipelines.with_dispatch(steps, self._kernels)
         if self.options.recompute is not None:
             steps = pipelines.with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
@@ -150,6 +154,16 @@ class Compilation:
         return (
             steps if self.options.tile is None else pipelines.with_tiles(steps, self.options.tile)
         )
+
+    @cached_property
+    def _kernels(self) -> tuple[KernelEntry, ...]:
+        """The entries of the tables of kernels for the device that the program is compiled for."""
+        table = self.options.kernels
+        known = (*(entries(*table) if table else ()), *(own_entries() if self.options.library else ()))
+        if not known or not any(n.op.contraction for n in self.graph.nodes.values()):
+            return tuple(e for e in known if not e.device) if table else ()
+        device = self.options.device or device_here()
+        return tuple(e for e in known if e.device in ("", device))
 
     @cached_property
     def passes(self) -> Outcome[Graph]:

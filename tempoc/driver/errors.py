@@ -36,6 +36,9 @@ nothing_configured = ErrorRow(
     'name the entry behind a constant or a fixed bound: `const D = 64 from "hidden_size"`',
 )
 
+no_kernels = ErrorRow("RT111", "{path} is no table of kernels: {reason}")
+kernel_entry = ErrorRow("RT112", "the entry {name} of {path}: {why}")
+
 
 def configured_value(span: Span, entry: str, path: str) -> Diagnostic:
     """An entry of a configuration is an object, or has one in it."""
