@@ -13,6 +13,7 @@ from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
+from tempoc.driver.compared_kernel import compare_kernel
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.kernel_table import device_here, entries, own_entries
@@ -31,6 +32,7 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Proof, prove
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
+from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
@@ -159,11 +161,29 @@ class Compilation:
     def _kernels(self) -> tuple[KernelEntry, ...]:
         """The entries of the tables of kernels for the device that the program is compiled for."""
         table = self.options.kernels
-        known = (*(entries(*table) if table else ()), *(own_entries() if self.options.library else ()))
+        known = (
+            *(entries(*table) if table else ()),
+            *(own_entries() if self.options.library else ()),
+        )
         if not known or not any(n.op.contraction for n in self.graph.nodes.values()):
             return tuple(e for e in known if not e.device) if table else ()
         device = self.options.device or device_here()
         return tuple(e for e in known if e.device in ("", device))
+
+    @property
+    def _folders(self) -> tuple[str, ...]:
+        """The folders of files that name Python functions."""
+        table = self.options.kernels
+        beside = self.loaded.beside
+        return (*beside, *((table[2],) if table and table[2] not in beside else ()))
+
+    def _compare_kernels(self) -> None:
+        """Compare functions of tables that the program calls with their formulas."""
+        ops = [n.op for n in self.passes.graph.nodes.values()]
+        called = {op.extern for op in ops if isinstance(op, DispatchedCall)}
+        for entry in self._kernels:
+            if entry.module and entry.name in called and entry.device in ("", device_here()):
+                compare_kernel(entry, self._folders)
 
     @cached_property
     def passes(self) -> Outcome[Graph]:
@@ -355,6 +375,7 @@ class Compilation:
         ``family`` holds all variants of the program to be written there, this one included.
         """
         emitted = self.emitted
+        self._compare_kernels()
         members = family or {}
         if members:
             emitted = replace(emitted, program=replace(emitted.program, variants=(*members,)))
@@ -366,7 +387,7 @@ class Compilation:
         main, modules = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *modules)}
         options = self.options.to_provenance()
-        folders = self.loaded.beside
+        folders = self._folders
         parts = emitted, sources, options, folders, bundled
         self._timed("write", lambda: write_bundle(directory, *parts, durable=durable))
 

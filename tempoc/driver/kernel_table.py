@@ -50,8 +50,11 @@ from tempoc.symbolic.parse import parse_expr
 _MOST_BYTES = 1 << 20
 _BEFORE = (Canonicalize(), Algebra(), Distribute(), Reassociate(), Canonicalize(), ReduceDomain())
 _TEXTS = ("formula", "function", "device", "when")
+_TABLES = ("given", "sizes")
 _LISTS = ("import", "dims", "arguments", "dtypes")
 DEVICES = ("cpu", "gpu")
+EXTENT = "of_"
+"""What the names of dimensions begin with that are there for their bound alone, an extent."""
 OWN = "tempoc"
 """The module of the compiler's own functions."""
 _ARGUMENT = re.compile(r"\s*(\w+)\s*(?:\[([\w\s,]*)\])?\s*:\s*(.+?)\s*(?:=\s*(\S+)\s*)?")
@@ -130,8 +133,8 @@ def _entry(name: str, fields: Any, path: str, folder: str) -> KernelEntry:
             fits = isinstance(value, list) and all(isinstance(v, str) for v in value)
         else:
             fits = isinstance(value, str) if key in _TEXTS else isinstance(value, dict)
-        if key not in (*_TEXTS, *_LISTS, "given"):
-            raise refuse(f"there is no `{key}`, only {', '.join((*_LISTS, *_TEXTS, 'given'))}")
+        if key not in (*_TEXTS, *_LISTS, *_TABLES):
+            raise refuse(f"there is no `{key}`, only {', '.join((*_LISTS, *_TEXTS, *_TABLES))}")
         if not fits:
             kind = "a list of texts" if key in _LISTS else "a text" if key in _TEXTS else "a table"
             raise refuse(f"`{key}` is {kind}")
@@ -173,6 +176,7 @@ def _entry(name: str, fields: Any, path: str, folder: str) -> KernelEntry:
         device=fields.get("device", ""),
         when=expression("when", fields["when"]) if "when" in fields else ix.TRUE,
         dtypes=tuple(known[d] for d in dtypes) or _FLOATS,
+        sizes=fields.get("sizes", {}),
     )
 
 
@@ -211,7 +215,7 @@ def _program(fields: Mapping[str, Any], arguments: Sequence[_Argument], dtype: D
     wide = DType.F32 if dtype in (DType.BF16, DType.F16) else dtype
     lines = [f"import {item}" for item in fields.get("import", [])]
     lines += [f"dim {dim}" for dim in dims]
-    lines += [f"dim of_{e} < {e}" for e in extents]
+    lines += [f"dim {EXTENT}{e} < {e}" for e in extents]
     lines += [f"const F = {dtype.value}"]
     for a in arguments:
         if a.type != "extent":

@@ -91,9 +91,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
 }
 
 
-def with_dispatch(
-    steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]
-) -> tuple[Pass, ...]:
+def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> tuple[Pass, ...]:
     """The pipeline with `dispatch` in front of `tile`, or with these entries where it has it."""
     if any(isinstance(s, Dispatch) for s in steps):
         return tuple(Dispatch(entries=entries) if isinstance(s, Dispatch) else s for s in steps)

@@ -45,6 +45,7 @@ linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(l
            Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
+           DispatchedCall(.., given), for passes
 =========  ========================================================================================
 
 Types come from ``infer``, values from ``evaluate`` (the caller converts them to the types), kernels
@@ -59,6 +60,7 @@ from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import After, Copy, Ensure, Merge, Select, StopGradient
 from tempoc.ops.control.data_length import DataLength
+from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.ops.control.effects import Print, Save
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.fold import Fold
@@ -192,7 +194,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # Fourier transforms
     Fft, Ifft, Rfft, Irfft,
     # Python functions
-    ExternJax, ExternHost, ExternVjp,
+    ExternJax, ExternHost, ExternVjp, DispatchedCall,
 )  # fmt: skip
 OPS: dict[str, type[typing.Any]] = {op.name: op for op in OPERATORS}
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""

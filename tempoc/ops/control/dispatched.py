@@ -29,5 +29,6 @@ class DispatchedCall(ExternJax):
         """A call, with numbers as Python has them."""
         texts = [pads.with_own_padding(a, out).text for a in args]
         for name, value in self.given:
-            texts.append(f"{name}={out.static(value) if isinstance(value, ix.Expr) else value!r}")
+            text = out.static(value) if isinstance(value, ix.Expr) else repr(value)
+            texts.append(f"{name}={text}")
         return (f"{out.imported(self.declared)}({', '.join(texts)})",)

@@ -61,7 +61,9 @@ class Attention(Op):
         heads = zip((*shared, k.shape[0], *shared), (*v.shape[1:-1], v.shape[0], *q.shape[1:]))  # noqa: B905
         ranks = 2 <= k.ndim == v.ndim <= q.ndim
         if not (
-            ranks and all(same(a, b, facts) for a, b in heads) and same(q.shape[-1], k.shape[-1], facts)
+            ranks
+            and all(same(a, b, facts) for a, b in heads)
+            and same(q.shape[-1], k.shape[-1], facts)
         ):
             shapes = ", ".join(shape_text(a.shape) for a in args)
             raise OperandError(f"shapes {shapes} are no queries, keys and values")
@@ -210,11 +212,12 @@ def attend_by_tiles(query, key, value, scale, causal, window, count, interpret=F
             )
             return total, more, weight * shrunk + jnp.sum(part, axis=1)
 
-        begin = jnp.maximum(0, first - window + 1) // wide if window else 0
-        end = jnp.minimum(count, first + high) if causal else count
+        tiles = lambda n: lax.div(n, jnp.int32(wide))
+        begin = tiles(jnp.maximum(0, first - window + 1)) if window else 0
+        end = tiles((jnp.minimum(count, first + high) if causal else count) + (wide - 1))
         state = jnp.zeros((high, value.shape[-1]), jnp.float32)
         state = state, jnp.full(high, -1e30, jnp.float32), jnp.zeros(high, jnp.float32)
-        total, _, weight = lax.fori_loop(begin, (end + wide - 1) // wide, step, state)
+        total, _, weight = lax.fori_loop(begin, end, step, state)
         result[...] = (total / jnp.where(weight == 0, 1, weight)[:, None]).astype(result.dtype)
 
     share = heads // shared

@@ -22,14 +22,14 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import ClassVar
 
+from tempoc.ops.control.control import Merge
 from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.ops.control.externs import signature_text
 from tempoc.ops.definition.operator import Op, OperandError
-from tempoc.ops.definition.types import DType
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.attention import Attention
 from tempoc.ops.tensor.elementwise import Cast
-from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.match import BoundTensor, Matcher, MatchState
 from tempoc.passes.dispatch.pattern import KernelEntry, Number, Pattern
@@ -41,10 +41,7 @@ from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.text import show
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
-
-_OWN: Mapping[str, type[Attention]] = {Attention.name: Attention}
-"""Functions of the compiler's own that entries may name."""
+from tempoc.symbolic.walk import is_affine, symbols
 
 
 class _NotDispatched(Exception):
@@ -81,14 +78,18 @@ def _dispatched(
     node = graph.nodes[name]
     for state, dims in _matches(graph, node, pattern):
         try:
-            nodes = _Call(graph, node, entry, pattern, state, dims, context.space).nodes()
+            call = _Call(graph, node, entry, pattern, state, dims, context.space)
+            nodes = call.nodes()
         except _NotDispatched as why:
             message = f"`{name}` is not dispatched to {entry.name}: {why}"
             context.remarks.add(Dispatch.name, message, node.span)
             continue
-        message = f"`{name}` is computed by {_function_text(entry)}, as entry {entry.name} says"
+        where = "" if call.where == ix.TRUE else f" where {show(call.where)}"
+        message = (
+            f"`{name}` is computed by {_function_text(entry)}{where}, as entry {entry.name} says"
+        )
         context.remarks.add(Dispatch.name, message, node.span)
-        return drop_dead(replace_nodes(graph, {name: nodes}))
+        return drop_dead(replace_nodes(graph, nodes))
     return graph
 
 
@@ -101,7 +102,7 @@ def _matches(
 ) -> Iterator[tuple[MatchState, Mapping[str, str]]]:
     """The ways in which a node is the pattern's result, with the dimensions by the pattern's."""
     result = pattern.graph.nodes[pattern.result]
-    if len(node.types) > 1 or node.types[0].ndim != result.types[0].ndim:
+    if len(node.types) != 1 or node.types[0].ndim != result.types[0].ndim:
         return
     own = result.domain.dims
     matcher = Matcher(pattern, graph)
@@ -122,9 +123,10 @@ class _Call:
     state: MatchState
     dims: Mapping[str, str]
     space: Space
+    where: ix.Expr = ix.TRUE
 
-    def nodes(self) -> tuple[Node, ...]:
-        """The call, and the node itself, which takes its point of the result.
+    def nodes(self) -> Mapping[str, tuple[Node, ...]]:
+        """What takes the place of nodes: the call, and the node, which takes its point of it.
 
         Raises ``_NotDispatched``.
         """
@@ -135,32 +137,63 @@ class _Call:
             bound = universe.dim(p).bound
             if not self.state.unifier.unify(ix.Sym(bound), counts[g]):
                 raise _NotDispatched(f"its points along {g} are not {bound} of them")
-        rest = tuple(d for d in self.node.domain.dims if d not in counts)
-        domain = self.outer_domain(counts, rest)
-        self.check_condition(domain)
+        domain = self.outer_domain(counts)
+        self.check_extents(domain)
+        condition = self.where = self.condition(domain)
+        own = self.space.restrict(self.node.domain, condition)
+        domain = self.space.restrict(domain, condition)
         edges = [
             self.operand(name, tensor, domain)
             for name in self.pattern.arguments
             if (tensor := self.state.tensors.get(name)) is not None
         ]
-        builder = NodeBuilder(graph=self.graph, space=self.space, node=self.node)
+        builder = NodeBuilder(
+            graph=self.graph, space=self.space, node=replace(self.node, domain=own)
+        )
         try:
             call = builder.put("rows", self.operator(builder, edges, counts), edges, domain)
             points = tuple(ix.Sym(g) for g in counts)
-            own = tuple((ix.ZERO, n, 1) for n in call.types[0].shape[len(points) :])
+            rest = tuple((ix.ZERO, n, 1) for n in call.types[0].shape[len(points) :])
             value = call
             if points:
-                value = builder.put("row", SpatialIndex(entries=(*points, *own)), (read_of(call),))
+                value = builder.put("row", SpatialIndex(entries=(*points, *rest)), (read_of(call),))
             type_ = self.node.types[0]
             if value.types[0].dtype is not type_.dtype:
                 value = builder.put("cast", Cast(dtype=type_.dtype), (read_of(value),))
         except OperandError as error:
             raise _NotDispatched(error.message) from None
         value = replace(value, types=tuple(replace(t, weak=type_.weak) for t in value.types))
-        nodes = builder.finish(value)
-        if nodes is None:
+        if value.types != self.node.types:
             raise _NotDispatched("the function gives another shape")
-        return nodes
+        if condition == ix.TRUE:
+            nodes = builder.finish(value)
+            assert nodes is not None
+            return {self.node.name: nodes}
+        builder.add(value)
+        return self.alternatives(builder, value, condition)
+
+    def alternatives(
+        self, builder: NodeBuilder, value: Node, condition: ix.Expr
+    ) -> Mapping[str, tuple[Node, ...]]:
+        """The call where the condition holds, and else the equations as they are."""
+        node, other = self.node, ix.negation(condition)
+        replaced: dict[str, tuple[Node, ...]] = {}
+        for name in self.state.inner:
+            inner = self.graph.nodes[name]
+            if inner.op.computed and name != node.name:
+                domain = self.space.restrict(inner.domain, other)
+                replaced[name] = (replace(inner, domain=domain),)
+        plain = replace(
+            node,
+            name=builder.fresh_name("plain"),
+            domain=self.space.restrict(node.domain, other),
+        )
+        builder.add(plain)
+        targets = (tuple(map(ix.Sym, node.domain.dims)),) * 2
+        pairs = ((value, condition), (plain, other))
+        branches = tuple(replace(read_of(n), guard=guard) for n, guard in pairs)
+        merge = replace(node, op=Merge(targets=targets), inputs=branches, vector=())
+        return replaced | {node.name: (*builder.nodes.values(), merge)}
 
     def check_readers(self) -> None:
         """Nothing else reads what lies between the result and the operands."""
@@ -177,11 +210,13 @@ class _Call:
         domain, place = self.node.domain, ix.Sym(dim)
         if self.space.lower_bound(place, domain) != ix.ZERO:
             raise _NotDispatched(f"its points along {dim} do not begin at 0")
-        return ix.add(self.space.upper_bound(place, domain), ix.ONE)
+        count = ix.add(self.space.upper_bound(place, domain), ix.ONE)
+        return self.space.reduce(count, self.space.project(domain, ()))
 
-    def outer_domain(self, counts: Mapping[str, ix.Expr], rest: tuple[str, ...]) -> Domain:
+    def outer_domain(self, counts: Mapping[str, ix.Expr]) -> Domain:
         """The domain without the pattern's dimensions, which have all their points everywhere."""
         domain = self.node.domain
+        rest = tuple(d for d in domain.dims if d not in counts)
         outer = self.space.project(domain, rest)
         box = Domain(domain.dims, outer.where)
         for dim, count in counts.items():
@@ -190,13 +225,31 @@ class _Call:
             raise _NotDispatched("its points along " + ", ".join(counts) + " are no box")
         return outer
 
-    def check_condition(self, domain: Domain) -> None:
-        """The entry's condition holds for all bounds."""
-        condition = self.state.unifier.known(self.entry.when)
+    def check_extents(self, domain: Domain) -> None:
+        """Extents are at least 1, and the same at all points."""
+        for name, value in self.state.unifier.values.items():
+            if name in self.dims:
+                continue
+            if any(self.graph.universe.is_dim(n) for n in symbols(value)):
+                raise _NotDispatched(f"{name}, which is {show(value)}, differs from point to point")
+            positive = ix.compare(">=", value, ix.ONE)
+            if is_affine(value) and not self.space.implies(domain, positive):
+                raise _NotDispatched(f"{name} is {show(value)}, which may be less than 1")
+
+    def condition(self, domain: Domain) -> ix.Expr:
+        """The bounds for which the function is called: those for which the entry wants it."""
+        when = self.entry.when
+        condition = self.state.unifier.known(when)
         if any(n.startswith("?") for n in symbols(condition)):
-            raise _NotDispatched(f"`{show(self.entry.when)}` names what is no extent of it")
-        if not self.space.implies(domain, condition):
-            raise _NotDispatched(f"`{show(condition)}` does not hold for all bounds")
+            raise _NotDispatched(f"`{show(when)}` names what is no extent of it")
+        if is_affine(condition):
+            if self.space.implies(domain, condition):
+                return ix.TRUE
+            if not self.space.is_empty(self.space.restrict(domain, condition)):
+                return condition
+        elif not symbols(condition):
+            return condition
+        raise _NotDispatched(f"`{show(when)}` does not hold")
 
     def operand(self, name: str, tensor: BoundTensor, domain: Domain) -> Edge:
         """All of an argument, with an axis for each dimension of the pattern's input."""
@@ -226,11 +279,8 @@ class _Call:
         given = {name: self.value(value) for name, value in self.entry.given.items()}
         if not self.entry.module:
             return _own(self.entry.function, given)
-        dtype = builder.type_of(edges[0]).dtype
-        result = replace(self.node.types[0], weak=False)
-        result = replace(result, dtype=self.pattern.graph.nodes[self.pattern.result].types[0].dtype)
-        result = replace(result, shape=(*counts.values(), *result.shape))
-        del dtype
+        dtype = self.pattern.graph.nodes[self.pattern.result].types[0].dtype
+        result = TensorType(dtype, (*counts.values(), *self.node.types[0].shape))
         names = [n for n in self.pattern.arguments if n in self.state.tensors]
         return DispatchedCall(
             extern=self.entry.name,
@@ -264,6 +314,3 @@ def _own(name: str, given: Mapping[str, Number | ix.Expr]) -> Op:
         causal=bool(numbers.pop("causal", False)),
         window=window if isinstance(window, ix.Expr) else ix.Const(int(window)),
     )
-
-
-_ = (Literal, substitute, substitute_entry, _OWN)

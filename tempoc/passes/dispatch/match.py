@@ -20,6 +20,7 @@ from functools import cached_property
 from itertools import permutations
 
 from tempoc.base.arrays import np
+from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.arithmetic import Divide, Multiply
@@ -134,6 +135,8 @@ class Matcher:
         outer = compose_node(other, given, self.graph.universe)
         a, b = node.types[pattern.out].dtype, other.types[given.out].dtype
         # What is rounded in between is the kernel's affair: it takes and gives what the pattern does.
+        if pattern.out != given.out or isinstance(node.op, Merge):
+            return None
         if inner is None or outer is None or not (a is b or (a.is_float and b.is_float)):
             return None
         state = state.copy()
@@ -266,7 +269,9 @@ class Matcher:
         type_, other = node.types[0], source.types[given.out]
         if node.name in self.pattern.numbers:
             value = _constant(source)
-            if value is None or abs(state.numbers.setdefault(node.name, value) - value) > _CLOSE * abs(value):
+            if value is None or abs(
+                state.numbers.setdefault(node.name, value) - value
+            ) > _CLOSE * abs(value):
                 return None
             return state
         if type_.dtype is not other.dtype or type_.ndim != other.ndim:

@@ -36,7 +36,8 @@ class KernelEntry:
 
     ``pattern`` makes the formula's graph for a dtype. ``module`` is empty for a function of the
     compiler's own. ``given`` are its arguments by name: numbers, or names of extents and numbers of
-    the pattern. ``when`` is a condition over extents; ``dtypes`` those of the arguments.
+    the pattern. ``when`` is a condition over extents; ``dtypes`` those of the arguments. ``sizes`` are extents at
+    which the function may be compared with the formula.
     """
 
     name: str
@@ -47,3 +48,4 @@ class KernelEntry:
     device: str = ""
     when: ix.Expr = ix.TRUE
     dtypes: tuple[DType, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
