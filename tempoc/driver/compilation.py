@@ -13,13 +13,12 @@ from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
-from tempoc.driver.compared_kernel import compare_kernel
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
-from tempoc.driver.kernel_table import device_here, entries, own_entries
+from tempoc.driver.kernel_table import entries, own_entries
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
-from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.driver.options import CPU, RECOMPUTE, Options
 from tempoc.driver.progress import Progress
 from tempoc.frontend.syntax.load_modules import (
     LoadedSources,
@@ -143,8 +142,8 @@ class Compilation:
         steps = pipelines.LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, pipelines.REGISTRY)
-        if self._kernels:
-            steps = pipelines.with_dispatch(steps, self._kernels)
+        if self.kernels:
+            steps = pipelines.with_dispatch(steps, self.kernels)
         if self.options.recompute is not None:
             steps = pipelines.with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
@@ -158,32 +157,32 @@ class Compilation:
         )
 
     @cached_property
-    def _kernels(self) -> tuple[KernelEntry, ...]:
+    def kernels(self) -> tuple[KernelEntry, ...]:
         """The entries of the tables of kernels for the device that the program is compiled for."""
         table = self.options.kernels
-        known = (
-            *(entries(*table) if table else ()),
-            *(own_entries() if self.options.library else ()),
-        )
-        if not known or not any(n.op.contraction for n in self.graph.nodes.values()):
-            return tuple(e for e in known if not e.device) if table else ()
-        device = self.options.device or device_here()
-        return tuple(e for e in known if e.device in ("", device))
+        known = (*(entries(*table) if table else ()), *(own_entries() if self._may_attend else ()))
+        return tuple(e for e in known if e.device in ("", self.options.device))
 
     @property
-    def _folders(self) -> tuple[str, ...]:
+    def _may_attend(self) -> bool:
+        """Whether the table that comes with the compiler is worth reading."""
+        nodes = self.graph.nodes.values()
+        on_gpu = self.options.library and self.options.device != CPU
+        return on_gpu and any(n.op.contraction for n in nodes)
+
+    @property
+    def called_kernels(self) -> tuple[KernelEntry, ...]:
+        """The entries of the user's table whose functions the program calls."""
+        ops = (n.op for n in self.passes.graph.nodes.values())
+        called = {op.extern for op in ops if isinstance(op, DispatchedCall)}
+        return tuple(e for e in self.kernels if e.module and e.name in called)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
         """The folders of files that name Python functions."""
         table = self.options.kernels
         beside = self.loaded.beside
         return (*beside, *((table[2],) if table and table[2] not in beside else ()))
-
-    def _compare_kernels(self) -> None:
-        """Compare functions of tables that the program calls with their formulas."""
-        ops = [n.op for n in self.passes.graph.nodes.values()]
-        called = {op.extern for op in ops if isinstance(op, DispatchedCall)}
-        for entry in self._kernels:
-            if entry.module and entry.name in called and entry.device in ("", device_here()):
-                compare_kernel(entry, self._folders)
 
     @cached_property
     def passes(self) -> Outcome[Graph]:
@@ -375,7 +374,6 @@ class Compilation:
         ``family`` holds all variants of the program to be written there, this one included.
         """
         emitted = self.emitted
-        self._compare_kernels()
         members = family or {}
         if members:
             emitted = replace(emitted, program=replace(emitted.program, variants=(*members,)))
@@ -387,7 +385,7 @@ class Compilation:
         main, modules = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *modules)}
         options = self.options.to_provenance()
-        folders = self._folders
+        folders = self.folders
         parts = emitted, sources, options, folders, bundled
         self._timed("write", lambda: write_bundle(directory, *parts, durable=durable))
 

@@ -3,10 +3,10 @@
     [causal]
     import = ["nn"]
     dims = ["t < T"]
-    arguments = ["q[t]: F[H, D]", "k[t]: F[H, D]", "v[t]: F[H, D]", "scale: number"]
-    formula = "einsum('hs,shd->hd', nn.softmax(einsum('hd,shd->hs', q, k[0:t+1]) * scale), v[0:t+1])"
+    arguments = ["q[t]: F[H, D]", "k: F[S, H, D]", "v: F[S, H, D]", "scale: number"]
+    formula = "einsum('hs,shd->hd', nn.softmax(einsum('hd,shd->hs', q, k) * scale), v)"
     function = "kernels:attend"
-    given = {scale = "scale", causal = true}
+    given = {scale = "scale", causal = false}
     device = "gpu"
     when = "T >= 512"
     dtypes = ["bf16", "f16"]
@@ -19,7 +19,6 @@ names of extents are bounds, arguments are inputs. It goes through the passes th
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -32,13 +31,14 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.driver import errors
 from tempoc.driver.elaborate import elaborate
+from tempoc.driver.options import CPU
 from tempoc.files.reading import read_file
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.definition.types import DType
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
-from tempoc.passes.dispatch.pattern import KernelEntry, Number, Pattern
+from tempoc.passes.dispatch.pattern import FormulaPattern, GivenNumber, KernelEntry
 from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
@@ -52,7 +52,7 @@ _BEFORE = (Canonicalize(), Algebra(), Distribute(), Reassociate(), Canonicalize(
 _TEXTS = ("formula", "function", "device", "when")
 _TABLES = ("given", "sizes")
 _LISTS = ("import", "dims", "arguments", "dtypes")
-DEVICES = ("cpu", "gpu")
+DEVICES = (CPU, "gpu")
 EXTENT = "of_"
 """What the names of dimensions begin with that are there for their bound alone, an extent."""
 OWN = "tempoc"
@@ -90,16 +90,6 @@ def read_table(path: str) -> str:
         raise DiagnosticError(errors.no_kernels(path, error.strerror or str(error))) from None
     except ValueError:
         raise DiagnosticError(errors.no_kernels(path, "it is not UTF-8")) from None
-
-
-@functools.cache
-def device_here() -> str:
-    """The kind of device that JAX has here; it is not loaded where no other than a CPU can be."""
-    if importlib.util.find_spec("jax_plugins") is None:
-        return DEVICES[0]
-    from tempoc.runtime.device import backend
-
-    return DEVICES[backend.has_commands()]
 
 
 @functools.cache
@@ -159,12 +149,12 @@ def _entry(name: str, fields: Any, path: str, folder: str) -> KernelEntry:
         except ValueError as error:
             raise refuse(f"`{key}`: {error}") from None
 
-    given: dict[str, Number | ix.Expr] = {}
+    given: dict[str, GivenNumber | ix.Expr] = {}
     for key, value in fields.get("given", {}).items():
         given[key] = expression(key, value) if isinstance(value, str) else value
 
     @functools.cache
-    def pattern(dtype: DType) -> Pattern:
+    def pattern(dtype: DType) -> FormulaPattern:
         return _pattern(name, fields, arguments, dtype, path, folder)
 
     return KernelEntry(
@@ -195,7 +185,7 @@ def _pattern(
     dtype: DType,
     path: str,
     folder: str,
-) -> Pattern:
+) -> FormulaPattern:
     """The formula as a graph. Raises ``DiagnosticError`` if it is no program."""
     text = _program(fields, arguments, dtype)
     source = Source(f"{path} [{name}]", text)
@@ -205,7 +195,7 @@ def _pattern(
         a.name: None if a.default is None else float(a.default) for a in arguments if a.is_number
     }
     tensors = tuple(a.name for a in arguments if a.type != "extent")
-    return Pattern(graph=outcome.graph, arguments=tensors, numbers=numbers)
+    return FormulaPattern(graph=outcome.graph, arguments=tensors, numbers=numbers)
 
 
 def _program(fields: Mapping[str, Any], arguments: Sequence[_Argument], dtype: DType) -> str:

@@ -13,6 +13,7 @@ from tempoc.program.nodes.precision import PRECISION, PRECISIONS
 RECOMPUTE = ("cheap", "all")
 """What may be rematerialized: results of elementwise operators and moves, or all values."""
 
+CPU = "cpu"
 _KERNELS = ("kernels", "kernels.path", "kernels.folder")
 
 
@@ -35,7 +36,7 @@ class Options:
     `commands`: command buffers of a GPU by kernel (`program/nodes/gpu_commands.py`), `""` for all.
     `kernels`: a table of kernels, its text, its path and the folder in which it lies
     (`kernel_table.py`); `library`: use the table that comes with the compiler, too. `device`: the
-    kind of device that programs are compiled for; empty: the one that is here.
+    kind of device for which kernels are chosen.
     `limits`: beyond which a program is refused.
     """
 
@@ -60,7 +61,7 @@ class Options:
     walk: bool = False
     kernels: tuple[str, str, str] | None = None
     library: bool = True
-    device: str = ""
+    device: str = CPU
     limits: Limits = LIMITS
 
     @property
@@ -87,7 +88,7 @@ class Options:
         entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
         entries |= {} if self.library else {"library": "no"}
-        entries |= {"device": self.device} if self.device else {}
+        entries |= {} if self.device == CPU else {"device": self.device}
         entries |= dict(zip(_KERNELS, self.kernels or (), strict=False))
         other = (name for name in TABLE if self.limits[name] != LIMITS[name])
         entries |= {f"limit.{name}": str(self.limits[name]) for name in other}
@@ -121,7 +122,7 @@ class Options:
             },
             walk=provenance.get("walk") == "yes",
             library=provenance.get("library") != "no",
-            device=provenance.get("device", ""),
+            device=provenance.get("device", CPU),
             kernels=_kernels(provenance),
             limits=LIMITS.raised(
                 {n: int(provenance[f"limit.{n}"]) for n in TABLE if f"limit.{n}" in provenance}

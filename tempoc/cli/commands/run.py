@@ -10,7 +10,7 @@ import click
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
-from tempoc.cli.options.kernels import kernel_options, with_kernels
+from tempoc.cli.options.kernels import compare_kernels, kernel_options, with_kernels
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
@@ -82,6 +82,7 @@ def command(
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         with waiting(f"compiling {program}", compilation.progress):
+            compare_kernels(compilation)
             compilation.write(directory, durable=False)
         request = replace(request, directory=directory)
         if tune:

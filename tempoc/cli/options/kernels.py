@@ -1,13 +1,15 @@
-"""The options that say which kernels of libraries and of the user a program may call."""
+"""Which kernels of libraries and of the user a program may call, and a look at the latter."""
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from tempoc.cli.options.options import FileName, stack
+from tempoc.driver.compilation import Compilation
 from tempoc.driver.kernel_table import DEVICES, read_table
 from tempoc.driver.options import Options
 
@@ -39,4 +41,26 @@ def with_kernels(
     if dispatch is not None:
         folder = str(Path(dispatch).resolve().parent)
         table = read_table(dispatch), dispatch, folder
-    return replace(options, kernels=table, library=not no_dispatch, device=device or "")
+    library = not no_dispatch
+    return replace(options, kernels=table, library=library, device=device or device_here())
+
+
+def device_here() -> str:
+    """The kind of device that JAX has here; it is not loaded where no other than a CPU can be."""
+    if importlib.util.find_spec("jax_plugins") is None:
+        return DEVICES[0]
+    from tempoc.runtime.device import backend
+
+    return DEVICES[backend.has_commands()]
+
+
+def compare_kernels(compilation: Compilation) -> None:
+    """Call each function of a table once that the program calls, and compare it with its formula.
+
+    Those for a device that is not here are not called. Raises ``DiagnosticError`` (RT113, RT114).
+    """
+    for entry in compilation.called_kernels:
+        if entry.device in ("", device_here()):
+            from tempoc.driver.report.compared_kernel import compare_kernel
+
+            compare_kernel(entry, compilation.folders)

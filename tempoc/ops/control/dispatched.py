@@ -23,12 +23,11 @@ class DispatchedCall(ExternJax):
     given: tuple[tuple[str, bool | int | float | ix.Expr], ...] = ()
 
     name = "dispatched"
-    differentiable = False
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A call, with numbers as Python has them."""
         texts = [pads.with_own_padding(a, out).text for a in args]
         for name, value in self.given:
-            text = out.static(value) if isinstance(value, ix.Expr) else repr(value)
+            text = out.static(value) if isinstance(value, ix.Expr) else f"{value}"
             texts.append(f"{name}={text}")
         return (f"{out.imported(self.declared)}({', '.join(texts)})",)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition import padding as pads
+from tempoc.ops.definition.dtype_text import number
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -30,7 +31,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import require, same, shape_text
-from tempoc.ops.definition.types import TensorType, Types
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
@@ -99,9 +100,8 @@ class Attention(Op):
         count = f", {out.index(k.type.shape[0])}" if k.is_ragged(0) else ""
         value = out.masked(v, (0,), "0")
         window = out.static(self.window)
-        return (
-            f"attend({q.text}, {k.text}, {value}, {self.scale!r}, {self.causal}, {window}{count})",
-        )
+        how = f"{number(self.scale, DType.F64)}, {self.causal}, {window}{count}"
+        return (f"attend({q.text}, {k.text}, {value}, {how})",)
 
 
 ATTEND = '''\
@@ -133,8 +133,9 @@ HAS_CUDNN = '''\
 def has_cudnn(half, size, given):
     """Whether cuDNN has a kernel for heads of this size: halves, on a GPU of NVIDIA's."""
     device = jax.devices()[0]
-    most = 256 if float(getattr(device, "compute_capability", "0") or 0) >= 9 else 128
-    return half and size == given <= most and size % 8 == 0 and "NVIDIA" in device.device_kind
+    if not (half and size == given and size % 8 == 0 and "NVIDIA" in device.device_kind):
+        return False
+    return size <= (256 if float(device.compute_capability) >= 9 else 128)
 '''
 
 ATTEND_BY_ROWS = '''\

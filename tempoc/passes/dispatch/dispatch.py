@@ -32,7 +32,7 @@ from tempoc.ops.linear.attention import Attention
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.match import BoundTensor, Matcher, MatchState
-from tempoc.passes.dispatch.pattern import KernelEntry, Number, Pattern
+from tempoc.passes.dispatch.pattern import FormulaPattern, GivenNumber, KernelEntry
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -72,13 +72,13 @@ class Dispatch(GraphPass):
 
 
 def _dispatched(
-    graph: Graph, name: str, entry: KernelEntry, pattern: Pattern, context: PassContext
+    graph: Graph, name: str, entry: KernelEntry, pattern: FormulaPattern, context: PassContext
 ) -> Graph:
     """The graph with one node made by the entry's function, if it matches and may be."""
     node = graph.nodes[name]
     for state, dims in _matches(graph, node, pattern):
         try:
-            call = _Call(graph, node, entry, pattern, state, dims, context.space)
+            call = _CallBuilder(graph, node, entry, pattern, state, dims, context.space)
             nodes = call.nodes()
         except _NotDispatched as why:
             message = f"`{name}` is not dispatched to {entry.name}: {why}"
@@ -98,7 +98,7 @@ def _function_text(entry: KernelEntry) -> str:
 
 
 def _matches(
-    graph: Graph, node: Node, pattern: Pattern
+    graph: Graph, node: Node, pattern: FormulaPattern
 ) -> Iterator[tuple[MatchState, Mapping[str, str]]]:
     """The ways in which a node is the pattern's result, with the dimensions by the pattern's."""
     result = pattern.graph.nodes[pattern.result]
@@ -113,13 +113,13 @@ def _matches(
 
 
 @dataclass(slots=True)
-class _Call:
+class _CallBuilder:
     """Builds the nodes of one call."""
 
     graph: Graph
     node: Node
     entry: KernelEntry
-    pattern: Pattern
+    pattern: FormulaPattern
     state: MatchState
     dims: Mapping[str, str]
     space: Space
@@ -293,7 +293,7 @@ class _Call:
             given=tuple(given.items()),
         )
 
-    def value(self, value: Number | ix.Expr) -> Number | ix.Expr:
+    def value(self, value: GivenNumber | ix.Expr) -> GivenNumber | ix.Expr:
         """A number that the function is given by name: a constant, or one of the pattern's."""
         if not isinstance(value, ix.Expr):
             return value
@@ -305,7 +305,7 @@ class _Call:
         return known
 
 
-def _own(name: str, given: Mapping[str, Number | ix.Expr]) -> Op:
+def _own(name: str, given: Mapping[str, GivenNumber | ix.Expr]) -> Op:
     """The compiler's own operator of that name."""
     numbers = dict(given)
     window = numbers.pop("window", 0)

@@ -5,8 +5,8 @@ Both graphs are walked from the result to the operands. Operators must be alike,
 - the spelling of products: a matrix product and an ``einsum`` that say the same are one, and
   operands may stand in another order;
 - constants: a division by one is a product with its reciprocal. Those of a pattern are computed
-  for the extents that were found, ``1 / sqrt(size(q, -1))``; a factor that has a value where it is
-  left out need not stand in the program.
+  for the extents of the program, ``1 / sqrt(size(q, -1))``; a factor that has a value where it
+  is left out need not stand there.
 
 An input of the pattern stands for any tensor of its dtype and rank. A dimension of the pattern is a
 dimension of the program; others are carried along, and all that is read along these is the same.
@@ -20,6 +20,7 @@ from functools import cached_property
 from itertools import permutations
 
 from tempoc.base.arrays import np
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Op
@@ -27,16 +28,13 @@ from tempoc.ops.tensor.arithmetic import Divide, Multiply
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.source import Full, Input, Literal
 from tempoc.passes.analysis.einsum_form import Spelling, spelling
-from tempoc.passes.dispatch.pattern import Pattern
+from tempoc.passes.dispatch.pattern import FormulaPattern
 from tempoc.passes.dispatch.unify import Unifier
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import ancestors, operand_type
+from tempoc.sdg.graph.query import ancestors, expressions, operand_type
 from tempoc.sdg.graph.rewrite import compose_node
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
-
-_CLOSE = 1e-5
-"""Constants that differ less, relatively, are one: they were folded in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class MatchState:
 class Matcher:
     """Matches one pattern with nodes of a graph."""
 
-    pattern: Pattern
+    pattern: FormulaPattern
     graph: Graph
 
     @cached_property
@@ -101,18 +99,18 @@ class Matcher:
         state = MatchState(Unifier({p: ix.Sym(g) for p, g in dims.items()}))
         own = Edge(source=node.name, entries=tuple(map(ix.Sym, node.domain.dims)))
         other = Edge(source=result.name, entries=tuple(map(ix.Sym, result.domain.dims)))
-        found = self._edges(other, own, state)
-        if found is None or not self._constants_agree(found):
+        matched = self._edges(other, own, state)
+        if matched is None or not self._constants_agree(matched):
             return None
-        unbound = [n for n in self.pattern.arguments if n not in found.tensors]
+        unbound = [n for n in self.pattern.arguments if n not in matched.tensors]
         for name in unbound:
             default = self.pattern.numbers.get(name)
-            if name in found.numbers:
+            if name in matched.numbers:
                 continue
             if default is None:
                 return None
-            found.numbers[name] = default
-        return found
+            matched.numbers[name] = default
+        return matched
 
     # ------------------------------------------------------------ nodes
 
@@ -134,7 +132,7 @@ class Matcher:
         inner = compose_node(node, pattern, self.pattern.graph.universe)
         outer = compose_node(other, given, self.graph.universe)
         a, b = node.types[pattern.out].dtype, other.types[given.out].dtype
-        # What is rounded in between is the kernel's affair: it takes and gives what the pattern does.
+        # What is rounded in between is the kernel's affair.
         if pattern.out != given.out or isinstance(node.op, Merge):
             return None
         if inner is None or outer is None or not (a is b or (a.is_float and b.is_float)):
@@ -164,18 +162,18 @@ class Matcher:
             return None
         orders = [given, given[::-1]] if op.commutative and len(given) == 2 else [given]
         for order in orders:
-            found = self._operands(edges, order, state.copy())
-            if found is not None:
-                return found
+            matched = self._operands(edges, order, state.copy())
+            if matched is not None:
+                return matched
         return None
 
     def _operands(
         self, edges: tuple[Edge, ...], given: tuple[Edge, ...], state: MatchState
     ) -> MatchState | None:
-        found: MatchState | None = state
+        matched: MatchState | None = state
         for edge, other in zip(edges, given, strict=True):
-            found = None if found is None else self._edges(edge, other, found)
-        return found
+            matched = None if matched is None else self._edges(edge, other, matched)
+        return matched
 
     def _products(
         self,
@@ -193,9 +191,9 @@ class Matcher:
         for order in permutations(range(len(given))):
             spelled = Spelling(tuple(have.terms[k] for k in order), have.result).renamed()
             if spelled == want:
-                found = self._operands(edges, tuple(given[k] for k in order), state.copy())
-                if found is not None:
-                    return found
+                matched = self._operands(edges, tuple(given[k] for k in order), state.copy())
+                if matched is not None:
+                    return matched
         return None
 
     # ------------------------------------------------------------ constants
@@ -227,7 +225,9 @@ class Matcher:
                 value = 1 / value if inverse else value
                 if source not in self.pattern.numbers:
                     state.constants.append((source, value))
-                elif abs(state.numbers.setdefault(source, value) - value) > _CLOSE * abs(value):
+                elif abs(
+                    state.numbers.setdefault(source, value) - value
+                ) > EFFORT.constant_closeness * abs(value):
                     return None
                 return self._edges(scaled, given[1 - k], state)
         default = self.pattern.numbers.get(source)
@@ -240,18 +240,18 @@ class Matcher:
         return None if inner is None else self._operators(*inner, other, given, state)
 
     def _constants_agree(self, state: MatchState) -> bool:
-        """Whether constants have the values of the pattern's at the extents that were found."""
+        """Whether constants have the values of the pattern's at the extents that were matched."""
         at = {n: e.value for n, e in state.unifier.values.items() if isinstance(e, ix.Const)}
         for name, value in state.constants:
             want = self._value(name, at)
-            if want is None or abs(want - value) > _CLOSE * abs(value):
+            if want is None or abs(want - value) > EFFORT.constant_closeness * abs(value):
                 return False
         return True
 
     def _value(self, name: str, at: Mapping[str, int]) -> float | None:
         node = self.pattern.graph.nodes[name]
         values = [self._value(e.source, at) for e in node.inputs]
-        names = {n for f in node.op.__slots__ for n in _names(getattr(node.op, f))}
+        names = {n for e in expressions(node.op) for n in symbols(e)}
         if any(v is None for v in values) or not names <= set(at):
             return None
         types = [self.pattern.graph.nodes[e.source].types[e.out] for e in node.inputs]
@@ -271,7 +271,7 @@ class Matcher:
             value = _constant(source)
             if value is None or abs(
                 state.numbers.setdefault(node.name, value) - value
-            ) > _CLOSE * abs(value):
+            ) > EFFORT.constant_closeness * abs(value):
                 return None
             return state
         if type_.dtype is not other.dtype or type_.ndim != other.ndim:
@@ -281,14 +281,14 @@ class Matcher:
         for places in permutations(range(len(given.entries)), count):
             if list(places) != sorted(places) or not set(slots) <= set(places):
                 continue
-            found = state.copy()
-            unify = found.unifier
+            matched = state.copy()
+            unify = matched.unifier
             if not all(
                 unify.entries(p, given.entries[k])
                 for p, k in zip(pattern.entries, places, strict=True)
             ):
                 continue
-            points = {d: e for d, e in zip(source.domain.dims, given.entries, strict=True)}
+            points = dict(zip(source.domain.dims, given.entries, strict=True))
             extents = zip(type_.shape, other.shape, strict=True)
             if not all(
                 not any(points.get(n) not in (None, ix.Sym(n)) for n in symbols(have))
@@ -298,9 +298,9 @@ class Matcher:
                 continue
             dims = tuple(source.domain.dims[k] for k in places)
             bound = BoundTensor(given, dims)
-            old = found.tensors.setdefault(node.name, bound)
+            old = matched.tensors.setdefault(node.name, bound)
             if self._is_same(old, bound):
-                return found
+                return matched
         return None
 
     def _is_same(self, a: BoundTensor, b: BoundTensor) -> bool:
@@ -310,10 +310,6 @@ class Matcher:
         dims = self.graph.nodes[a.edge.source].domain.dims
         triples = zip(dims, a.edge.entries, b.edge.entries, strict=True)
         return all(x == y for d, x, y in triples if d not in a.dims)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    return tuple(symbols(value)) if isinstance(value, ix.Expr) else ()
 
 
 def _constant(node: Node) -> float | None:

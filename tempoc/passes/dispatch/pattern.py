@@ -9,11 +9,11 @@ from tempoc.ops.definition.types import DType
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic import expr as ix
 
-Number = bool | int | float
+GivenNumber = bool | int | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class FormulaPattern:
     """A formula as a graph with one output, after the passes that programs go through before.
 
     Inputs stand for any tensors, its bounds for extents. ``numbers`` are inputs that stand for
@@ -36,15 +36,15 @@ class KernelEntry:
 
     ``pattern`` makes the formula's graph for a dtype. ``module`` is empty for a function of the
     compiler's own. ``given`` are its arguments by name: numbers, or names of extents and numbers of
-    the pattern. ``when`` is a condition over extents; ``dtypes`` those of the arguments. ``sizes`` are extents at
-    which the function may be compared with the formula.
+    the pattern. ``when`` is a condition over extents; ``dtypes`` those of the arguments. ``sizes``
+    are extents at which the function may be compared with the formula.
     """
 
     name: str
-    pattern: Callable[[DType], Pattern]
+    pattern: Callable[[DType], FormulaPattern]
     module: str
     function: str
-    given: Mapping[str, Number | ix.Expr] = field(default_factory=dict)
+    given: Mapping[str, GivenNumber | ix.Expr] = field(default_factory=dict)
     device: str = ""
     when: ix.Expr = ix.TRUE
     dtypes: tuple[DType, ...] = ()

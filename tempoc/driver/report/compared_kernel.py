@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tempoc.base.arrays import np
+from tempoc.base.effort import EFFORT
 from tempoc.codegen.program.externs import extern
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver import errors
@@ -21,7 +22,7 @@ from tempoc.ops.control.externs import signature_text
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.source import Input
-from tempoc.passes.dispatch.pattern import KernelEntry, Pattern
+from tempoc.passes.dispatch.pattern import FormulaPattern, KernelEntry
 from tempoc.runtime.host.evaluated import evaluated
 from tempoc.runtime.host.externs import TracedExtern
 from tempoc.runtime.host.failure import ExternFailure
@@ -30,11 +31,6 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate as value_of
-
-_STEPS, _EXTENT, _NUMBER = 5, 3, 0.5
-"""The values of bounds of dimensions and of extents that an entry gives none, and of numbers."""
-_CLOSE = {DType.BF16: 4e-2, DType.F16: 5e-3, DType.F32: 1e-4, DType.F64: 1e-6}
-"""How far results may be apart, relative to the largest."""
 
 
 @functools.cache
@@ -47,20 +43,25 @@ def compare_kernel(entry: KernelEntry, folders: tuple[str, ...]) -> None:
     pattern = entry.pattern(dtype)
     universe = pattern.graph.universe
     steps = {d.bound for d in universe.dims if not d.name.startswith(EXTENT)}
-    small = {b.name: _STEPS if b.name in steps else _EXTENT for b in universe.bounds}
+    small = {
+        b.name: EFFORT.compared_steps if b.name in steps else EFFORT.compared_extent
+        for b in universe.bounds
+    }
     sizes = {name: entry.sizes.get(name, value) for name, value in small.items()}
     data = _data(pattern, sizes)
     want = evaluate(pattern.graph, sizes, data, {}, float64=True)["result"]
     have = _called(entry, pattern, sizes, data, folders)
     difference = np.abs(have.astype(np.float64) - want).max(initial=0.0)
-    limit = _CLOSE[dtype] * max(1.0, float(np.abs(want).max(initial=0.0)))
+    limit = dict(EFFORT.kernel_closeness)[dtype.value] * max(
+        1.0, float(np.abs(want).max(initial=0.0))
+    )
     if not difference <= limit:
         function = f"{entry.module}:{entry.function}"
         why = errors.other_values(entry.name, function, float(difference), _sizes_text(sizes))
         raise DiagnosticError(why)
 
 
-def _data(pattern: Pattern, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _data(pattern: FormulaPattern, sizes: Mapping[str, int]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     bounds = {d.name: d.bound for d in pattern.graph.universe.dims}
     for k, node in enumerate(n for n in pattern.graph.nodes.values() if isinstance(n.op, Input)):
@@ -73,14 +74,14 @@ def _data(pattern: Pattern, sizes: Mapping[str, int]) -> dict[str, Any]:
     return data
 
 
-def _number(pattern: Pattern, name: str) -> float:
+def _number(pattern: FormulaPattern, name: str) -> float:
     default = pattern.numbers[name]
-    return _NUMBER if default is None else default / 2
+    return EFFORT.compared_number if default is None else default / 2
 
 
 def _called(
     entry: KernelEntry,
-    pattern: Pattern,
+    pattern: FormulaPattern,
     sizes: Mapping[str, int],
     data: Mapping[str, Any],
     folders: tuple[str, ...],
@@ -125,7 +126,7 @@ def _sizes_text(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
-def _whole(pattern: Pattern, node: Node, dtype: DType | None = None) -> TensorType:
+def _whole(pattern: FormulaPattern, node: Node, dtype: DType | None = None) -> TensorType:
     """The type of a tensor with an axis for each of its dimensions."""
     bounds = {d.name: d.bound for d in pattern.graph.universe.dims}
     lead = tuple(ix.Sym(bounds[d]) for d in node.domain.dims)
