@@ -203,7 +203,8 @@ class _CallBuilder:
         for name in (n for n in self.graph.nodes if n in inner):
             others = [u.reader for u in readers[name] if u.reader not in self.state.inner]
             if name in outputs or others:
-                raise _NotDispatched(f"`{others[0] if others else 'an output'}` reads `{name}`")
+                reader = f"`{others[0]}`" if others else "an output"
+                raise _NotDispatched(f"{reader} reads `{name}`")
 
     def count(self, dim: str) -> ix.Expr:
         """The number of points along a dimension, which begin at 0."""
