@@ -31,7 +31,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.driver import errors
 from tempoc.driver.elaborate import elaborate
-from tempoc.driver.options import CPU
+from tempoc.driver.options import DEVICES
 from tempoc.files.reading import read_file
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.definition.types import DType
@@ -52,7 +52,6 @@ _BEFORE = (Canonicalize(), Algebra(), Distribute(), Reassociate(), Canonicalize(
 _TEXTS = ("formula", "function", "device", "when")
 _TABLES = ("given", "sizes")
 _LISTS = ("import", "dims", "arguments", "dtypes")
-DEVICES = (CPU, "gpu")
 EXTENT = "of_"
 """What the names of dimensions begin with that are there for their bound alone, an extent."""
 OWN = "tempoc"

@@ -13,7 +13,8 @@ from tempoc.program.nodes.precision import PRECISION, PRECISIONS
 RECOMPUTE = ("cheap", "all")
 """What may be rematerialized: results of elementwise operators and moves, or all values."""
 
-CPU = "cpu"
+CPU, _ = DEVICES = ("cpu", "gpu")
+"""The kinds of devices that kernels are chosen for."""
 _KERNELS = ("kernels", "kernels.path", "kernels.folder")
 
 

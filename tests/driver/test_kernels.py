@@ -96,7 +96,7 @@ REFUSED = {
     "RT021": ("tanh(a", "tanhh(a", "unknown function `tanhh`"),
     "RT113": ('{width = "W"}', '{wide = "W"}', "unexpected keyword argument"),
     "RT114": ('"a: F[n]", "b: F[n]"', '"b: F[n]", "a: F[n]"', "does not compute the formula"),
-    "RT571": ("fast_kernels:near", "no_such_kernels:near", "no_such_kernels"),
+    "RT570": ("fast_kernels:near", "no_such_kernels:near", "no_such_kernels"),
 }
 
 

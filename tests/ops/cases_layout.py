@@ -281,13 +281,12 @@ FOURIER = [
 ]  # fmt: skip
 
 ATTENTION = [
-    Case(Attention(scale=0.5, causal=c, window=parse(w)), (Arg(d, q), Arg(d, k), Arg(d, v)), **_NEAR)
-    for d, c, w, q, k, v in (
+    Case(Attention(scale=0.5, causal=c, window=parse(w)), tuple(Arg(d, s) for s in x), **_NEAR)
+    for d, c, w, *x in (
         (F, False, "0", (3, 4), (5, 4), (5, 2)), (F, True, "0", (5, 2, 4), (5, 2, 4), (5, 2, 3)),
-        (F, True, "2", (5, 2, 3, 4), (5, 2, 4), (5, 2, 4)), (F, True, "0", (1, 2), (1, 2), (1, 2)),
+        (F, True, "2", (5, 2, 3, 4), (5, 2, 4), (5, 2, 4)), (H, True, "0", (1, 2), (1, 2), (1, 2)),
         (F, False, "0", (0, 2), (3, 2), (3, 2)), (F, False, "0", (3, 2), (0, 2), (0, 2)),
-        (F, False, "0", (2, 3), ("t", 3), ("t", 1)),
-        (H, True, "0", (3, 2, 4), (3, 2, 4), (3, 2, 4)))
+        (F, False, "0", (2, 3), ("t", 3), ("t", 1)))
 ]  # fmt: skip
 
 CONTRACTION = [

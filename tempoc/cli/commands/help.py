@@ -13,7 +13,7 @@ from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "slow", "budget", "tune", "checkpoints",
-    "files", "devices", "numbers", "checks", "python", "trust", "limits", "errors",
+    "files", "devices", "dispatch", "numbers", "checks", "python", "trust", "limits", "errors",
     "install",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tempoc.cli.options.options import FileName, stack
-from tempoc.driver.compilation import Compilation
-from tempoc.driver.kernel_table import DEVICES, read_table
-from tempoc.driver.options import Options
+from tempoc.driver.options import DEVICES, Options
+
+if TYPE_CHECKING:
+    from tempoc.driver.compilation import Compilation
 
 kernel_options = stack(
     click.option(
@@ -39,6 +41,8 @@ def with_kernels(
     """The options with a table of kernels. Raises ``DiagnosticError`` if it cannot be read."""
     table = None
     if dispatch is not None:
+        from tempoc.driver.kernel_table import read_table
+
         folder = str(Path(dispatch).resolve().parent)
         table = read_table(dispatch), dispatch, folder
     library = not no_dispatch

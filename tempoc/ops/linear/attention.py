@@ -166,7 +166,7 @@ def attend_by_rows(query, key, value, scale, causal, window, count):
         return lax.dynamic_update_slice_in_dim(result, part, first, 0)
 
     result = jnp.zeros((rows, heads, value.shape[-1]), query.dtype)
-    return lax.fori_loop(0, -(-rows // block), step, result)
+    return step(0, result) if block == rows else lax.fori_loop(0, -(-rows // block), step, result)
 '''.replace("ELEMENTS", str(MODEL.attention_scores))
 
 ATTEND_BY_TILES = '''\
