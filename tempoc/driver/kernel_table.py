@@ -35,6 +35,7 @@ from tempoc.driver.options import DEVICES
 from tempoc.files.reading import read_file
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.source import Input
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
@@ -137,7 +138,7 @@ def _entry(name: str, fields: Any, path: str, folder: str) -> KernelEntry:
         raise refuse('`device` is "cpu" or "gpu"')
     arguments = [_argument(a, refuse) for a in fields["arguments"]]
     known = {d.value: d for d in _FLOATS}
-    dtypes = fields.get("dtypes", [d.value for d in (DType.F32,)] if module != OWN else [])
+    dtypes = fields.get("dtypes", [DType.F32.value])
     for dtype in dtypes:
         if dtype not in known:
             raise refuse(f"`dtypes` are some of {', '.join(known)}, not {dtype}")
@@ -164,7 +165,7 @@ def _entry(name: str, fields: Any, path: str, folder: str) -> KernelEntry:
         given=given,
         device=fields.get("device", ""),
         when=expression("when", fields["when"]) if "when" in fields else ix.TRUE,
-        dtypes=tuple(known[d] for d in dtypes) or _FLOATS,
+        dtypes=tuple(known[d] for d in dtypes),
         sizes=fields.get("sizes", {}),
     )
 
@@ -190,6 +191,8 @@ def _pattern(
     source = Source(f"{path} [{name}]", text)
     graph = elaborate(load_source(source, Path(folder)), {})
     outcome = run_pipeline(graph, _BEFORE, PassContext(space=Space(graph.universe)))
+    if isinstance(outcome.graph.nodes[outcome.graph.outputs[0].source].op, Input):
+        raise DiagnosticError(errors.kernel_entry(name, path, "its formula computes nothing"))
     numbers = {
         a.name: None if a.default is None else float(a.default) for a in arguments if a.is_number
     }

@@ -42,7 +42,8 @@ class Attention(Op):
 
     The axes of heads of ``k`` and ``v`` come first among those of ``q``: heads of ``q`` that differ
     along others share one of ``k``. Row ``t`` sees all rows ``s``, if ``causal`` those with
-    ``s <= t``, with a ``window`` above 0 only those with ``s > t - window``.
+    ``s <= t``, with a ``window`` above 0 only those with ``s > t - window``, and with a fourth
+    operand only the first so many. A row that sees nothing is NaN, as its softmax is.
     """
 
     scale: float = 1.0
@@ -54,9 +55,11 @@ class Attention(Op):
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Floating point, of one dtype; heads and rows of keys and values agree."""
-        require(args, 3, self.name)
-        q, k, v = args
-        if len({a.dtype for a in args}) > 1 or not q.dtype.is_float:
+        require(args, max(3, min(4, len(args))), self.name)
+        q, k, v = args[:3]
+        if len(args) > 3 and (args[3].dtype is not DType.I32 or args[3].shape):
+            raise OperandError("the number of rows of keys is an i32")
+        if len({a.dtype for a in args[:3]}) > 1 or not q.dtype.is_float:
             raise OperandError("attention takes floating point of one dtype")
         shared = k.shape[1:-1]
         heads = zip((*shared, k.shape[0], *shared), (*v.shape[1:-1], v.shape[0], *q.shape[1:]))  # noqa: B905
@@ -72,18 +75,19 @@ class Attention(Op):
 
     def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """Two products of as many terms as the rows of a head see, no mask taken into account."""
-        q, k, v = (a.shape for a in args)
+        q, k, v = (a.shape for a in args[:3])
         columns = k[0] if self.window == ix.ZERO else ix.minimum(k[0], self.window)
         return ix.product((ix.Const(2), *q[:-1], columns, ix.add(q[-1], v[-1])))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Row by row, in single precision at least; 0 for a row that sees nothing."""
-        q, k, v = (widened(a) for a in args)
-        result = np.zeros((*q.shape[:-1], v.shape[-1]), v.dtype)
+        """Row by row, in single precision at least; NaN for a row that sees nothing."""
+        q, k, v = (widened(a) for a in args[:3])
+        result = np.full((*q.shape[:-1], v.shape[-1]), np.nan, v.dtype)
+        seen = min(len(k), int(args[3])) if len(args) > 3 else len(k)
         window = evaluate(self.window, at)
         for t in range(len(q)):
             first = max(0, t - window + 1) if window else 0
-            stop = min(len(k), t + 1) if self.causal else len(k)
+            stop = min(seen, t + 1) if self.causal else seen
             if first >= stop:
                 continue
             groups = q[t].reshape(*k.shape[1:-1], -1, q.shape[-1])
@@ -96,8 +100,10 @@ class Attention(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A call; how many rows of keys count is told where that varies."""
-        q, k, v = (pads.with_own_padding(a, out) for a in args)
+        q, k, v = (pads.with_own_padding(a, out) for a in args[:3])
         count = f", {out.index(k.type.shape[0])}" if k.is_ragged(0) else ""
+        if len(args) > 3:
+            count = f", {args[3].text}"
         value = out.masked(v, (0,), "0")
         window = out.static(self.window)
         how = f"{number(self.scale, DType.F64)}, {self.causal}, {window}{count}"
@@ -113,7 +119,7 @@ def attend(query, key, value, scale, causal, window, count=None):
     `query` that differ along its last ones share a head of `key`.
     """
     if 0 in query.shape + key.shape + value.shape:
-        return jnp.zeros((*query.shape[:-1], value.shape[-1]), query.dtype)
+        return jnp.full((*query.shape[:-1], value.shape[-1]), jnp.nan, query.dtype)
     arrays = [x.reshape(len(x), -1, x.shape[-1]) for x in (query, key, value)]
     half = query.dtype in (jnp.bfloat16, jnp.float16)
     size, seen = query.shape[-1], (causal, window, count)
@@ -156,10 +162,7 @@ def attend_by_rows(query, key, value, scale, causal, window, count):
         masks += [(s < count)[None]] if count is not None else []
         for mask in masks:
             scores = jnp.where(mask, scores, -jnp.inf)
-        high = jnp.max(scores, axis=-1, keepdims=True)
-        weights = jnp.exp(scores - jnp.where(high == -jnp.inf, 0, high))
-        total = jnp.sum(weights, axis=-1, keepdims=True)
-        weights = weights / jnp.where(total == 0, 1, total)
+        weights = jax.nn.softmax(scores, axis=-1)
         part = jnp.einsum("kgts,ske->tkge", weights.astype(value.dtype), value,
                           preferred_element_type=wide)
         part = part.reshape(block, heads, value.shape[-1]).astype(query.dtype)
@@ -219,7 +222,7 @@ def attend_by_tiles(query, key, value, scale, causal, window, count, interpret=F
         state = jnp.zeros((high, value.shape[-1]), jnp.float32)
         state = state, jnp.full(high, -1e30, jnp.float32), jnp.zeros(high, jnp.float32)
         total, _, weight = lax.fori_loop(begin, end, step, state)
-        result[...] = (total / jnp.where(weight == 0, 1, weight)[:, None]).astype(result.dtype)
+        result[...] = (total / weight[:, None]).astype(result.dtype)
 
     share = heads // shared
     tile = lambda x: pl.BlockSpec((high, None, x.shape[-1]), lambda i, h: (i, h, 0))

@@ -75,14 +75,13 @@ def _dispatched(
     graph: Graph, name: str, entry: KernelEntry, pattern: FormulaPattern, context: PassContext
 ) -> Graph:
     """The graph with one node made by the entry's function, if it matches and may be."""
-    node = graph.nodes[name]
+    node, missed = graph.nodes[name], dict[str, None]()
     for state, dims in _matches(graph, node, pattern):
         try:
             call = _CallBuilder(graph, node, entry, pattern, state, dims, context.space)
             nodes = call.nodes()
         except _NotDispatched as why:
-            message = f"`{name}` is not dispatched to {entry.name}: {why}"
-            context.remarks.add(Dispatch.name, message, node.span)
+            missed[f"`{name}` is not dispatched to {entry.name}: {why}"] = None
             continue
         where = "" if call.where == ix.TRUE else f" where {show(call.where)}"
         message = (
@@ -90,6 +89,8 @@ def _dispatched(
         )
         context.remarks.add(Dispatch.name, message, node.span)
         return drop_dead(replace_nodes(graph, nodes))
+    for message in missed:
+        context.remarks.add(Dispatch.name, message, node.span)
     return graph
 
 
@@ -107,9 +108,16 @@ def _matches(
     own = result.domain.dims
     matcher = Matcher(pattern, graph)
     for chosen in permutations(node.vector, len(own)):
-        state = matcher.match(node, dict(zip(own, chosen, strict=True)))
-        if state is not None:
-            yield state, dict(zip(own, chosen, strict=True))
+        dims = dict(zip(own, chosen, strict=True))
+        state = matcher.match(node, dims)
+        if state is not None and not _varying(graph, state, dims):
+            yield state, dims
+
+
+def _varying(graph: Graph, state: MatchState, dims: Mapping[str, str]) -> bool:
+    """Whether an extent differs from point to point."""
+    extents = (e for n, e in state.unifier.values.items() if n not in dims)
+    return any(graph.universe.is_dim(n) for e in extents for n in symbols(e))
 
 
 @dataclass(slots=True)
@@ -227,12 +235,12 @@ class _CallBuilder:
         return outer
 
     def check_extents(self, domain: Domain) -> None:
-        """Extents are at least 1, and the same at all points."""
+        """Extents are at least 1, and known before a run."""
         for name, value in self.state.unifier.values.items():
             if name in self.dims:
                 continue
-            if any(self.graph.universe.is_dim(n) for n in symbols(value)):
-                raise _NotDispatched(f"{name}, which is {show(value)}, differs from point to point")
+            if any(n in self.graph.universe.lengths for n in symbols(value)):
+                raise _NotDispatched(f"{name}, which is {show(value)}, is not known before a run")
             positive = ix.compare(">=", value, ix.ONE)
             if is_affine(value) and not self.space.implies(domain, positive):
                 raise _NotDispatched(f"{name} is {show(value)}, which may be less than 1")

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
+from math import isclose
 
 from tempoc.base.arrays import np
 from tempoc.base.effort import EFFORT
@@ -225,9 +226,7 @@ class Matcher:
                 value = 1 / value if inverse else value
                 if source not in self.pattern.numbers:
                     state.constants.append((source, value))
-                elif abs(
-                    state.numbers.setdefault(source, value) - value
-                ) > EFFORT.constant_closeness * abs(value):
+                elif not _is_close(state.numbers.setdefault(source, value), value):
                     return None
                 return self._edges(scaled, given[1 - k], state)
         default = self.pattern.numbers.get(source)
@@ -244,7 +243,7 @@ class Matcher:
         at = {n: e.value for n, e in state.unifier.values.items() if isinstance(e, ix.Const)}
         for name, value in state.constants:
             want = self._value(name, at)
-            if want is None or abs(want - value) > EFFORT.constant_closeness * abs(value):
+            if want is None or not _is_close(want, value):
                 return False
         return True
 
@@ -269,9 +268,7 @@ class Matcher:
         type_, other = node.types[0], source.types[given.out]
         if node.name in self.pattern.numbers:
             value = _constant(source)
-            if value is None or abs(
-                state.numbers.setdefault(node.name, value) - value
-            ) > EFFORT.constant_closeness * abs(value):
+            if value is None or not _is_close(state.numbers.setdefault(node.name, value), value):
                 return None
             return state
         if type_.dtype is not other.dtype or type_.ndim != other.ndim:
@@ -312,12 +309,16 @@ class Matcher:
         return all(x == y for d, x, y in triples if d not in a.dims)
 
 
+def _is_close(a: float, b: float) -> bool:
+    return isclose(a, b, rel_tol=EFFORT.constant_closeness)
+
+
 def _constant(node: Node) -> float | None:
-    """The number that a node is, or is filled with."""
+    """The number that a node is."""
     op = node.op
-    if isinstance(op, Literal | Full) and isinstance(op.value, int | float):
-        return float(op.value)
-    return None
+    if not isinstance(op, Literal | Full) or node.types[0].shape:
+        return None
+    return float(op.value) if isinstance(op.value, int | float) else None
 
 
 def _positive_axes(op: Op, ranks: list[int]) -> Op:

@@ -26,6 +26,7 @@ dim t < T
 input q[b, t]: f32[2, 3, 4]
 input k[b, t]: f32[2, 4]
 input v[b, t]: f32[2, 5]
+input n[b]: i32
 input x[t]: f32[4]
 input y[t]: f32[4]
 """
@@ -39,6 +40,10 @@ CAUSAL = {
     + 'a = einsum("ske,kgs->kge", v[t = 0:t+1], w)\n',
     "a window, queries that are scaled, no heads": """p = x / 3.0
 a = nn.softmax(y[max(0, t-2):t+1] @ p) @ x[max(0, t-2):t+1]
+""",
+    "all rows, of which some count": """w = nn.softmax(
+  where(arange(T) < n, einsum("kgd,skd->kgs", q, k[t = 0:T]), -inf))
+a = einsum("kgs,ske->kge", w, v[t = 0:T])
 """,
     "where a loop does the rest": """a[t] = nn.softmax(x[0:t+1] @ y) @ y[0:t+1] when t < 3
 a[t] = 0.5 * a[t-1]
@@ -54,6 +59,10 @@ a[t] = nn.softmax(x[0:t+1] @ a[t-1]) @ y[0:t+1]
     "a window that grows": "a = nn.softmax(x[t//2:t+1] @ y) @ y[t//2:t+1]\n",
     "another window of values": "a = nn.softmax(x[max(0, t-2):t+1] @ y) @ y[0:min(3, t+1)]\n",
     "no softmax": "s = exp(x[0:t+1] @ y)\na = (s / sum(s)) @ y[0:t+1]\n",
+    "what counts is left out": """w = nn.softmax(
+  where(arange(T) < n, einsum("kgd,skd->kgs", q, k[t = 0:T]), inf))
+a = einsum("kgs,ske->kge", w, v[t = 0:T])
+""",
     "one key for all": "a = nn.softmax(x[0:t+1] @ y[0]) @ y[0:t+1]\n",
 }
 
