@@ -130,8 +130,10 @@ def attend(query, key, value, scale, causal, window, count=None):
         result = jax.nn.dot_product_attention(
             *arrays, scale=scale, is_causal=causal, local_window_size=near, implementation="cudnn"
         )
-    else:
+    elif half or size <= 128:
         result = attend_by_tiles(*arrays, scale, *seen)
+    else:
+        result = attend_by_rows(*arrays, scale, *seen)
     return result.reshape(*query.shape[:-1], value.shape[-1])
 '''
 
