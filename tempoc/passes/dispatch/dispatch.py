@@ -186,11 +186,10 @@ class _CallBuilder:
         """The call where the condition holds, and else the equations as they are."""
         node, other = self.node, ix.negation(condition)
         replaced: dict[str, tuple[Node, ...]] = {}
-        for name in self.state.inner:
+        for name in self.own_nodes():
             inner = self.graph.nodes[name]
-            if inner.op.computed and name != node.name:
-                domain = self.space.restrict(inner.domain, other)
-                replaced[name] = (replace(inner, domain=domain),)
+            domain = self.space.restrict(inner.domain, other)
+            replaced[name] = (replace(inner, domain=domain),)
         plain = replace(
             node,
             name=builder.fresh_name("plain"),
@@ -203,12 +202,20 @@ class _CallBuilder:
         merge = replace(node, op=Merge(targets=targets), inputs=branches, vector=())
         return replaced | {node.name: (*builder.nodes.values(), merge)}
 
+    def own_nodes(self) -> list[str]:
+        """What lies between the result and the operands and differs along the dimensions.
+
+        What does not, such as a mask, may have other readers.
+        """
+        dims, nodes = {*self.dims.values()}, self.graph.nodes
+        inner = (n for n in nodes if n in self.state.inner and n != self.node.name)
+        return [n for n in inner if not dims or dims & {*nodes[n].domain.dims}]
+
     def check_readers(self) -> None:
-        """Nothing else reads what lies between the result and the operands."""
-        inner = {n for n in self.state.inner if n != self.node.name}
+        """Nothing else reads these nodes."""
         readers = users(self.graph)
         outputs = {o.source for o in self.graph.outputs}
-        for name in (n for n in self.graph.nodes if n in inner):
+        for name in self.own_nodes():
             others = [u.reader for u in readers[name] if u.reader not in self.state.inner]
             if name in outputs or others:
                 reader = f"`{others[0]}`" if others else "an output"
@@ -256,8 +263,8 @@ class _CallBuilder:
                 return ix.TRUE
             if not self.space.is_empty(self.space.restrict(domain, condition)):
                 return condition
-        elif not symbols(condition):
-            return condition
+        elif symbols(condition):
+            raise _NotDispatched(f"`{show(condition)}` is no affine condition of bounds")
         raise _NotDispatched(f"`{show(when)}` does not hold")
 
     def operand(self, name: str, tensor: BoundTensor, domain: Domain) -> Edge:

@@ -140,7 +140,8 @@ class Matcher:
             return None
         state = state.copy()
         state.pairs[key] = given
-        state.inner[other.name] = None
+        if other.inputs:
+            state.inner[other.name] = None
         return self._operators(*inner, *outer, state)
 
     def _operators(
@@ -157,9 +158,9 @@ class Matcher:
         if isinstance(op, MatMul | Einsum) and isinstance(other, MatMul | Einsum):
             return self._products(op, edges, other, given, state)
         ranks = [operand_type(self.pattern.graph, e).ndim for e in edges]
-        if len(edges) != len(given) or not state.unifier.operators(
-            _positive_axes(op, ranks), _positive_axes(other, ranks)
-        ):
+        if sorted(ranks) != sorted(operand_type(self.graph, e).ndim for e in given):
+            return None
+        if not state.unifier.operators(_positive_axes(op, ranks), _positive_axes(other, ranks)):
             return None
         orders = [given, given[::-1]] if op.commutative and len(given) == 2 else [given]
         for order in orders:

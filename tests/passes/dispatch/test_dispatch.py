@@ -43,7 +43,7 @@ a = nn.softmax(y[max(0, t-2):t+1] @ p) @ x[max(0, t-2):t+1]
 """,
     "all rows, of which some count": """w = nn.softmax(
   where(arange(T) < n, einsum("kgd,skd->kgs", q, k[t = 0:T]), -inf))
-a = einsum("kgs,ske->kge", w, v[t = 0:T])
+a = einsum("kgs,ske->kge", w, v[t = 0:T]) + sum(where(arange(T) < n, 1.0, 0.0))
 """,
     "where a loop does the rest": """a[t] = nn.softmax(x[0:t+1] @ y) @ y[0:t+1] when t < 3
 a[t] = 0.5 * a[t-1]
