@@ -45,7 +45,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/control/control.py": {3},
         "ops/gradients/contraction.py": {3},
         "ops/gradients/linear.py": {-2},
-        "ops/linear/attention.py": {3},
+        "ops/linear/attention.py": {3, 4},
         "ops/linear/fourier.py": {-2, 2},
         "ops/random/draws.py": {2},
         "ops/tensor/arithmetic.py": {2, 3},
