@@ -32,6 +32,7 @@ from tempoc.memory.proof import Proof, prove
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
 from tempoc.ops.control.dispatched import DispatchedCall
+from tempoc.ops.tensor.elementwise import Exp
 from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
@@ -166,9 +167,8 @@ class Compilation:
     @property
     def _may_attend(self) -> bool:
         """Whether the table that comes with the compiler is worth reading."""
-        nodes = self.graph.nodes.values()
         on_gpu = self.options.library and self.options.device != CPU
-        return on_gpu and any(n.op.contraction for n in nodes)
+        return on_gpu and any(isinstance(n.op, Exp) for n in self.graph.nodes.values())
 
     @property
     def called_kernels(self) -> tuple[KernelEntry, ...]:
