@@ -39,7 +39,12 @@ from tempoc.ops.tensor.source import Input
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
-from tempoc.passes.dispatch.pattern import FormulaPattern, GivenNumber, KernelEntry
+from tempoc.passes.dispatch.pattern import (
+    OWN_FUNCTIONS,
+    FormulaPattern,
+    GivenNumber,
+    KernelEntry,
+)
 from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
@@ -68,7 +73,7 @@ class _Argument:
     name: str
     dims: str
     type: str
-    default: str | None
+    default: float | None
 
     @property
     def is_number(self) -> bool:
@@ -109,73 +114,125 @@ def entries(text: str, path: str, folder: str) -> tuple[KernelEntry, ...]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DiagnosticError(errors.no_kernels(path, str(error))) from None
-    return tuple(_entry(name, fields, path, folder) for name, fields in table.items())
+    return tuple(_EntryReader(n, fields, path, folder).read() for n, fields in table.items())
 
 
-def _entry(name: str, fields: Any, path: str, folder: str) -> KernelEntry:
-    def refuse(why: str) -> DiagnosticError:
-        return DiagnosticError(errors.kernel_entry(name, path, why))
+@dataclass(frozen=True, slots=True)
+class _EntryReader:
+    """Reads one entry; what is wrong with it is RT112."""
 
-    if not isinstance(fields, dict):
-        raise refuse(f"a table `[{name}]` belongs here")
-    for key, value in fields.items():
-        if key in _LISTS:
-            fits = isinstance(value, list) and all(isinstance(v, str) for v in value)
-        else:
-            fits = isinstance(value, str) if key in _TEXTS else isinstance(value, dict)
-        if key not in (*_TEXTS, *_LISTS, *_TABLES):
-            raise refuse(f"there is no `{key}`, only {', '.join((*_LISTS, *_TEXTS, *_TABLES))}")
-        if not fits:
-            kind = "a list of texts" if key in _LISTS else "a text" if key in _TEXTS else "a table"
-            raise refuse(f"`{key}` is {kind}")
-    for key in ("formula", "arguments", "function"):
-        if key not in fields:
-            raise refuse(f"it has no `{key}`")
-    module, colon, function = fields["function"].partition(":")
-    if not (colon and module and function):
-        raise refuse('`function` wants "module:function"')
-    if fields.get("device", "") not in ("", *DEVICES):
-        raise refuse('`device` is "cpu" or "gpu"')
-    arguments = [_argument(a, refuse) for a in fields["arguments"]]
-    known = {d.value: d for d in _FLOATS}
-    dtypes = fields.get("dtypes", [DType.F32.value])
-    for dtype in dtypes:
-        if dtype not in known:
-            raise refuse(f"`dtypes` are some of {', '.join(known)}, not {dtype}")
+    name: str
+    fields: Any
+    path: str
+    folder: str
 
-    def expression(key: str, text: str) -> ix.Expr:
+    def refused(self, why: str) -> DiagnosticError:
+        """The error for an entry."""
+        return DiagnosticError(errors.kernel_entry(self.name, self.path, why))
+
+    def read(self) -> KernelEntry:
+        """The entry. Raises ``DiagnosticError``."""
+        self.check_kinds()
+        name, fields, path, folder = self.name, self.fields, self.path, self.folder
+        module, function = self.function()
+        arguments = [self.argument(text) for text in fields["arguments"]]
+
+        @functools.cache
+        def pattern(dtype: DType) -> FormulaPattern:
+            return _pattern(name, fields, arguments, dtype, path, folder)
+
+        return KernelEntry(
+            name=name,
+            pattern=pattern,
+            module=module,
+            function=function,
+            given={key: self.given(key, value) for key, value in fields.get("given", {}).items()},
+            device=fields.get("device", ""),
+            when=self.expression("when", fields["when"]) if "when" in fields else ix.TRUE,
+            dtypes=self.dtypes(),
+            sizes=fields.get("sizes", {}),
+        )
+
+    def check_kinds(self) -> None:
+        """The keys are known, and their values of the right kinds."""
+        if not isinstance(self.fields, dict):
+            raise self.refused(f"a table `[{self.name}]` belongs here")
+        for key, value in self.fields.items():
+            if key not in (*_LISTS, *_TEXTS, *_TABLES):
+                known = ", ".join((*_LISTS, *_TEXTS, *_TABLES))
+                raise self.refused(f"there is no `{key}`, only {known}")
+            if key in _LISTS:
+                fits = isinstance(value, list) and all(isinstance(v, str) for v in value)
+            else:
+                fits = isinstance(value, str if key in _TEXTS else dict)
+            if not fits:
+                kinds = {_LISTS: "a list of texts", _TEXTS: "a text", _TABLES: "a table"}
+                kind = next(kind for keys, kind in kinds.items() if key in keys)
+                raise self.refused(f"`{key}` is {kind}")
+        for key in ("formula", "arguments", "function"):
+            if key not in self.fields:
+                raise self.refused(f"it has no `{key}`")
+        if self.fields.get("device", "") not in ("", *DEVICES):
+            raise self.refused('`device` is "cpu" or "gpu"')
+        for name, size in self.fields.get("sizes", {}).items():
+            if type(size) is not int or size < 1:
+                raise self.refused(f"the size {name} is a whole number from 1 on")
+
+    def function(self) -> tuple[str, str]:
+        """The module and the name of the function; the module is empty for the compiler's own."""
+        module, _, function = self.fields["function"].partition(":")
+        if not (module and function):
+            raise self.refused('`function` wants "module:function"')
+        if module != OWN:
+            return module, function
+        if function not in OWN_FUNCTIONS:
+            raise self.refused(f"tempoc has no {function}, only {', '.join(OWN_FUNCTIONS)}")
+        for name in self.fields.get("given", {}):
+            if name not in OWN_FUNCTIONS[function]:
+                raise self.refused(f"{function} takes {', '.join(OWN_FUNCTIONS[function])}")
+        return "", function
+
+    def dtypes(self) -> tuple[DType, ...]:
+        """What `F` stands for."""
+        known = {d.value: d for d in _FLOATS}
+        names = self.fields.get("dtypes", [DType.F32.value])
+        for name in names:
+            if name not in known:
+                raise self.refused(f"`dtypes` are some of {', '.join(known)}, not {name}")
+        return tuple(known[name] for name in names)
+
+    def argument(self, text: str) -> _Argument:
+        """`x[t]: F[D]`, `scale: number = 1` or `W: extent`."""
+        match = _ARGUMENT.fullmatch(text)
+        if match is None:
+            form = "write `x[t]: F[D]`, `scale: number`, `W: extent`"
+            raise self.refused(f"`{text}` is no argument: {form}")
+        name, dims, type_, default = match.groups()
+        if default is not None and _number(default) is None:
+            raise self.refused(f"`{default}` is no number")
+        return _Argument(name=name, dims=dims or "", type=type_, default=_number(default))
+
+    def given(self, key: str, value: object) -> GivenNumber | ix.Expr:
+        """A number, or what a text names."""
+        if isinstance(value, str):
+            return self.expression(key, value)
+        if isinstance(value, bool | int | float):
+            return value
+        raise self.refused(f"`{key}` is a number, or the text of an extent")
+
+    def expression(self, key: str, text: str) -> ix.Expr:
+        """An index expression."""
         try:
             return parse_expr(text)
         except ValueError as error:
-            raise refuse(f"`{key}`: {error}") from None
-
-    given: dict[str, GivenNumber | ix.Expr] = {}
-    for key, value in fields.get("given", {}).items():
-        given[key] = expression(key, value) if isinstance(value, str) else value
-
-    @functools.cache
-    def pattern(dtype: DType) -> FormulaPattern:
-        return _pattern(name, fields, arguments, dtype, path, folder)
-
-    return KernelEntry(
-        name=name,
-        pattern=pattern,
-        module="" if module == OWN else module,
-        function=function,
-        given=given,
-        device=fields.get("device", ""),
-        when=expression("when", fields["when"]) if "when" in fields else ix.TRUE,
-        dtypes=tuple(known[d] for d in dtypes),
-        sizes=fields.get("sizes", {}),
-    )
+            raise self.refused(f"`{key}`: {error}") from None
 
 
-def _argument(text: str, refuse: Any) -> _Argument:
-    match = _ARGUMENT.fullmatch(text)
-    if match is None:
-        raise refuse(f"`{text}` is no argument: write `x[t]: F[D]`, `scale: number`, `W: extent`")
-    name, dims, type_, default = match.groups()
-    return _Argument(name=name, dims=dims or "", type=type_, default=default)
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
 
 
 def _pattern(
@@ -193,9 +250,7 @@ def _pattern(
     outcome = run_pipeline(graph, _BEFORE, PassContext(space=Space(graph.universe)))
     if isinstance(outcome.graph.nodes[outcome.graph.outputs[0].source].op, Input):
         raise DiagnosticError(errors.kernel_entry(name, path, "its formula computes nothing"))
-    numbers = {
-        a.name: None if a.default is None else float(a.default) for a in arguments if a.is_number
-    }
+    numbers = {a.name: a.default for a in arguments if a.is_number}
     tensors = tuple(a.name for a in arguments if a.type != "extent")
     return FormulaPattern(graph=outcome.graph, arguments=tensors, numbers=numbers)
 

@@ -123,6 +123,9 @@ ENTRY = {
     '[a]\nformula = "x"\nfunction = "m:f"\narguments = []\ndevice = "tpu"': '"cpu" or "gpu"',
     '[a]\nformula = "x"\nfunction = "m:f"\narguments = []\ndtypes = ["i32"]': "not i32",
     '[a]\nformula = "x"\nfunction = "m:f"\narguments = []\nwhen = "T >"': "`when`: ",
+    '[a]\nformula = "x"\nfunction = "tempoc:f"\narguments = []': "tempoc has no f",
+    '[a]\nformula = "x"\nfunction = "m:f"\narguments = []\nsizes = {T = 0}': "the size T",
+    '[a]\nformula = "x"\nfunction = "m:f"\narguments = ["c: number = a"]': "`a` is no number",
 }
 
 

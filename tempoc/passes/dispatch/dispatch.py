@@ -294,7 +294,7 @@ class _CallBuilder:
         """The call's operator."""
         given = {name: self.value(value) for name, value in self.entry.given.items()}
         if not self.entry.module:
-            return _own(self.entry.function, given)
+            return _attention(given)
         dtype = self.pattern.graph.nodes[self.pattern.result].types[0].dtype
         result = TensorType(dtype, (*counts.values(), *self.node.types[0].shape))
         names = [n for n in self.pattern.arguments if n in self.state.tensors]
@@ -321,12 +321,11 @@ class _CallBuilder:
         return known
 
 
-def _own(name: str, given: Mapping[str, GivenNumber | ix.Expr]) -> Op:
-    """The compiler's own operator of that name."""
-    numbers = dict(given)
-    window = numbers.pop("window", 0)
+def _attention(given: Mapping[str, GivenNumber | ix.Expr]) -> Attention:
+    """The operator for what an entry gives it."""
+    window = given.get("window", 0)
     return Attention(
-        scale=float(numbers.pop("scale", 1.0)),  # type: ignore[arg-type]
-        causal=bool(numbers.pop("causal", False)),
+        scale=float(given.get("scale", 1.0)),  # type: ignore[arg-type]
+        causal=bool(given.get("causal", False)),
         window=window if isinstance(window, ix.Expr) else ix.Const(int(window)),
     )

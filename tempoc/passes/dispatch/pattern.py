@@ -10,6 +10,8 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic import expr as ix
 
 GivenNumber = bool | int | float
+OWN_FUNCTIONS = {"attention": ("scale", "causal", "window")}
+"""Functions of the compiler's own that entries may name, and what they may be given by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
