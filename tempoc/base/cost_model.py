@@ -107,6 +107,20 @@ class CostModel:
     and a vector take 99.6 ms at once, and in parts of 0.6, 1.2, 2.4, 4.7 and 9.4 MB 19.1, 15.1,
     13.1, 12.4 and 21.3."""
 
+    attention_scores: int = 1 << 20
+    """Attention without a kernel of its own computes the scores of so many rows at a time that they
+    have about so many elements. On a CPU it takes twice as long as the equations (2048 rows), and
+    18 times with a window of 128: there nothing is dispatched."""
+    attention_tiles: tuple[int, int, int] = (64, 64, 4)
+    """Rows and columns of a tile of scores on a GPU, of halves, and the warps of a program.
+
+    2026-11-26, an H100, 32 heads of 128 on 8, 4096 rows, bfloat16: 0.75 ms; 128 x 64 0.80 and 0.87
+    (8 warps), 128 x 128 0.86. cuDNN takes 0.44, the equations 54.
+    """
+    attention_wide_tiles: tuple[int, int, int] = (32, 32, 4)
+    """The same in single precision: 13.0 ms; 64 x 32 16.6 and 13.1 (8 warps), 128 x 32 18, 64 x 64
+    111. The equations take 14.3, and 8 s for the first call, not 1."""
+
     # ---------------------------------------------------------------- tiles and batches
 
     tile_tensors: int = 8

@@ -97,6 +97,20 @@ class Effort:
     """The most instances in one of them."""
     compared_bounds: int = 4
     """The number of assignments of bounds at which two graphs are evaluated."""
+    compared_steps: int = 5
+    """The bound of dimensions at which a function of a table of kernels is compared."""
+    compared_extent: int = 3
+    """All other extents there; odd, and fewer than steps, so that a window does not see all."""
+    compared_number: float = 0.5
+    """The value of numbers there."""
+    kernel_closeness: tuple[tuple[str, float], ...] = (
+        *(("bf16", 4e-2), ("f16", 5e-3)),
+        *(("f32", 1e-4), ("f64", 1e-6)),
+    )
+    """How far its results may be from those of the formula, relative to the largest."""
+    constant_closeness: float = 1e-5
+    """Constants of a program and of a pattern that differ less, relatively, are one: they were
+    folded in single precision."""
     compared_elements: int = 20_000_000
     """Bounds at which all nodes together have more elements than this are skipped."""
     interpreted_point: int = 200

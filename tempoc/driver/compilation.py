@@ -15,9 +15,10 @@ from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import elaborate
+from tempoc.driver.kernel_table import entries, own_entries
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
-from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.driver.options import CPU, RECOMPUTE, Options
 from tempoc.driver.progress import Progress
 from tempoc.frontend.syntax.load_modules import (
     LoadedSources,
@@ -30,6 +31,9 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Proof, prove
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
+from tempoc.ops.control.dispatched import DispatchedCall
+from tempoc.ops.tensor.elementwise import Exp
+from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
 from tempoc.pipeline.spec import parse_pipeline
@@ -139,6 +143,8 @@ class Compilation:
         steps = pipelines.LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, pipelines.REGISTRY)
+        if self.kernels:
+            steps = pipelines.with_dispatch(steps, self.kernels)
         if self.options.recompute is not None:
             steps = pipelines.with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
@@ -150,6 +156,33 @@ class Compilation:
         return (
             steps if self.options.tile is None else pipelines.with_tiles(steps, self.options.tile)
         )
+
+    @cached_property
+    def kernels(self) -> tuple[KernelEntry, ...]:
+        """The entries of the tables of kernels for the device that the program is compiled for."""
+        table = self.options.kernels
+        known = (*(entries(*table) if table else ()), *(own_entries() if self._may_attend else ()))
+        return tuple(e for e in known if e.device in ("", self.options.device))
+
+    @property
+    def _may_attend(self) -> bool:
+        """Whether the table that comes with the compiler is worth reading."""
+        on_gpu = self.options.library and self.options.device != CPU
+        return on_gpu and any(isinstance(n.op, Exp) for n in self.graph.nodes.values())
+
+    @property
+    def called_kernels(self) -> tuple[KernelEntry, ...]:
+        """The entries of the user's table whose functions the program calls."""
+        ops = (n.op for n in self.passes.graph.nodes.values())
+        called = {op.extern for op in ops if isinstance(op, DispatchedCall)}
+        return tuple(e for e in self.kernels if e.module and e.name in called)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders of files that name Python functions."""
+        table = self.options.kernels
+        beside = self.loaded.beside
+        return (*beside, *((table[2],) if table and table[2] not in beside else ()))
 
     @cached_property
     def passes(self) -> Outcome[Graph]:
@@ -352,7 +385,7 @@ class Compilation:
         main, modules = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *modules)}
         options = self.options.to_provenance()
-        folders = self.loaded.beside
+        folders = self.folders
         parts = emitted, sources, options, folders, bundled
         self._timed("write", lambda: write_bundle(directory, *parts, durable=durable))
 

@@ -36,6 +36,28 @@ nothing_configured = ErrorRow(
     'name the entry behind a constant or a fixed bound: `const D = 64 from "hidden_size"`',
 )
 
+no_kernels = ErrorRow("RT111", "{path} is no table of kernels: {reason}")
+kernel_entry = ErrorRow("RT112", "the entry {name} of {path}: {why}")
+
+
+def kernel_fails(name: str, reason: str, at: str) -> Diagnostic:
+    """A function cannot be called at the sizes at which it is compared."""
+    return error(
+        "RT113",
+        f"the function of the entry {name} cannot be compared with its formula: {reason}",
+        help=f"it was called with {at}; give sizes that it takes: `sizes = {{T = 128}}`",
+    )
+
+
+def other_values(name: str, function: str, difference: float, at: str) -> Diagnostic:
+    """A function does not compute the formula of its entry."""
+    return error(
+        "RT114",
+        f"{function} does not compute the formula of the entry {name}: "
+        f"results differ by {difference:.3g}",
+        help=f"arguments come in the order of `arguments`, dimensions first; at {at}",
+    )
+
 
 def configured_value(span: Span, entry: str, path: str) -> Diagnostic:
     """An entry of a configuration is an object, or has one in it."""

@@ -13,6 +13,10 @@ from tempoc.program.nodes.precision import PRECISION, PRECISIONS
 RECOMPUTE = ("cheap", "all")
 """What may be rematerialized: results of elementwise operators and moves, or all values."""
 
+CPU, _ = DEVICES = ("cpu", "gpu")
+"""The kinds of devices that kernels are chosen for."""
+_KERNELS = ("kernels", "kernels.path", "kernels.folder")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -31,6 +35,9 @@ class Options:
     `apart`: inputs and outputs are one array per point, and no recurrence becomes a scan in a
     kernel. `walk`: large points are computed one after the other where a loop runs anyway.
     `commands`: command buffers of a GPU by kernel (`program/nodes/gpu_commands.py`), `""` for all.
+    `kernels`: a table of kernels, its text, its path and the folder in which it lies
+    (`kernel_table.py`); `library`: use the table that comes with the compiler, too. `device`: the
+    kind of device for which kernels are chosen.
     `limits`: beyond which a program is refused.
     """
 
@@ -53,6 +60,9 @@ class Options:
     apart: bool = False
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
+    kernels: tuple[str, str, str] | None = None
+    library: bool = True
+    device: str = CPU
     limits: Limits = LIMITS
 
     @property
@@ -78,6 +88,9 @@ class Options:
         entries |= {"apart": "yes"} if self.apart else {}
         entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
+        entries |= {} if self.library else {"library": "no"}
+        entries |= {} if self.device == CPU else {"device": self.device}
+        entries |= dict(zip(_KERNELS, self.kernels or (), strict=False))
         other = (name for name in TABLE if self.limits[name] != LIMITS[name])
         entries |= {f"limit.{name}": str(self.limits[name]) for name in other}
         entries |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
@@ -109,8 +122,18 @@ class Options:
                 if key.partition(".")[0] == COMMANDS
             },
             walk=provenance.get("walk") == "yes",
+            library=provenance.get("library") != "no",
+            device=provenance.get("device", CPU),
+            kernels=_kernels(provenance),
             limits=LIMITS.raised(
                 {n: int(provenance[f"limit.{n}"]) for n in TABLE if f"limit.{n}" in provenance}
             ),
             defines={name: provenance[f"define.{name}"] for name in names},
         )
+
+
+def _kernels(provenance: Mapping[str, str]) -> tuple[str, str, str] | None:
+    if not all(name in provenance for name in _KERNELS):
+        return None
+    text, path, folder = (provenance[name] for name in _KERNELS)
+    return text, path, folder

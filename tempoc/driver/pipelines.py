@@ -7,6 +7,8 @@ from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
+from tempoc.passes.dispatch.dispatch import Dispatch
+from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.domain.if_conversion import IfConversion
 from tempoc.passes.domain.predicate import Predication
 from tempoc.passes.domain.reduce_domain import ReduceDomain
@@ -79,6 +81,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "lift": Lift,
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
+    "dispatch": Dispatch,
     "tile": Tile,
     "accumulate": Accumulate,
     "pin": PeelHead,
@@ -86,6 +89,17 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "walk": Serialize,
     "fuse": Fuse,
 }
+
+
+def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> tuple[Pass, ...]:
+    """The pipeline with `dispatch` in front of `tile`, or with these entries where it has it."""
+    if any(isinstance(s, Dispatch) for s in steps):
+        return tuple(Dispatch(entries=entries) if isinstance(s, Dispatch) else s for s in steps)
+    pipeline: list[Pass] = []
+    for step in steps:
+        pipeline += [Dispatch(entries=entries)] if isinstance(step, Tile) else []
+        pipeline.append(step)
+    return tuple(pipeline)
 
 
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:

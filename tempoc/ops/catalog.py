@@ -42,8 +42,10 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
 contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
            and ConvTranspose of x, w; UnpackedProduct(steps, packed: int), for passes
 linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
+           Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
+           DispatchedCall(.., given), for passes
 =========  ========================================================================================
 
 Types come from ``infer``, values from ``evaluate`` (the caller converts them to the types), kernels
@@ -58,6 +60,7 @@ from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import After, Copy, Ensure, Merge, Select, StopGradient
 from tempoc.ops.control.data_length import DataLength
+from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.ops.control.effects import Print, Save
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.fold import Fold
@@ -68,6 +71,7 @@ from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, Ta
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
+from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
@@ -186,11 +190,11 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # contraction, convolution
     MatMul, Einsum, UnpackedProduct, Conv, ConvTranspose,
     # linear algebra
-    Cholesky, Det, LogDet, Solve, TriangularSolve,
+    Cholesky, Det, LogDet, Solve, TriangularSolve, Attention,
     # Fourier transforms
     Fft, Ifft, Rfft, Irfft,
     # Python functions
-    ExternJax, ExternHost, ExternVjp,
+    ExternJax, ExternHost, ExternVjp, DispatchedCall,
 )  # fmt: skip
 OPS: dict[str, type[typing.Any]] = {op.name: op for op in OPERATORS}
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""

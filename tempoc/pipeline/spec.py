@@ -95,7 +95,8 @@ def _value(token: Token | Tree[Token], option: str, hint: object, source: Source
 
 
 def _options(cls: object) -> tuple[Field[Any], ...]:
-    return fields(cls)  # type: ignore[arg-type]
+    every = fields(cls)  # type: ignore[arg-type]
+    return tuple(f for f in every if f.metadata.get("spelled", True))
 
 
 def _show_step(step: PassStep[Any, Any]) -> str:

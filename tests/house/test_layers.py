@@ -55,8 +55,8 @@ FLOORS = {
         "emission",
     ),
     "passes": (
-        "", "analysis", "simplify.rules", "simplify", "fusion", "vectorization", "domain",
-        "tiling", "lifting", "memory", "contraction",
+        "", "analysis", "dispatch", "simplify.rules", "simplify", "fusion", "vectorization",
+        "domain", "tiling", "lifting", "memory", "contraction",
     ),
     "poly": ("relations", "scheduling"),
     "program": ("nodes", "", "analysis"),

@@ -17,6 +17,7 @@ from tempoc.ops.indexing.indexing import (
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import SearchSorted
+from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.solve import Solve, TriangularSolve
@@ -277,6 +278,15 @@ FOURIER = [
     *(Case(Irfft(n=parse(n)), (Arg(F, (*s, 2)),), rtol=1e-4, atol=1e-4)
       for n, s in (("5", (3,)), ("6", (2, 4)), ("1", (1,)), ("t + 1", ("(t + 1)//2 + 1",)),
                    ("2", ("t", 2)), ("T", ("T//2 + 1",)), ("2 + min(t, 1)", (2,)))),
+]  # fmt: skip
+
+ATTENTION = [
+    Case(Attention(scale=0.5, causal=c, window=parse(w)), tuple(Arg(d, s) for s in x), **_NEAR)
+    for d, c, w, *x in (
+        (F, False, "0", (3, 4), (5, 4), (5, 2)), (F, True, "0", (5, 2, 4), (5, 2, 4), (5, 2, 3)),
+        (F, True, "2", (5, 2, 3, 4), (5, 2, 4), (5, 2, 4)), (H, True, "0", (1, 2), (1, 2), (1, 2)),
+        (F, False, "0", (0, 2), (3, 2), (3, 2)), (F, False, "0", (3, 2), (0, 2), (0, 2)),
+        (F, False, "0", (2, 3), ("t", 3), ("t", 1)))
 ]  # fmt: skip
 
 CONTRACTION = [

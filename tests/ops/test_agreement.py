@@ -20,7 +20,8 @@ CASES = [
     *cases.SOURCE, *cases.ELEMENTWISE, *cases.ARITHMETIC, *cases.CONTROL, *cases.REDUCTION,
     *cases.SEARCH, *cases.SCAN, *cases_layout.MOVEMENT, *cases_layout.JOINING,
     *cases_layout.RESHAPE, *cases_layout.INDEXING, *cases_layout.CONTRACTION,
-    *cases_layout.UNPACKED, *cases_layout.LINEAR, *cases_layout.FOURIER, *cases_random.RANDOM,
+    *cases_layout.UNPACKED, *cases_layout.LINEAR, *cases_layout.FOURIER,
+    *cases_layout.ATTENTION, *cases_random.RANDOM,
 ]  # fmt: skip
 
 
@@ -55,6 +56,7 @@ def test_every_operator_is_tried() -> None:
     # Given from outside, stored by others, or known to the user alone: no value, no kernel.
     untried = [name for name, cls in OPS.items() if cls not in tried]
     outside = ["print", "save", "until", "extern_jax", "extern_host", "extern_vjp"]
+    outside += ["dispatched"]
     assert untried == ["input", "param", "seed", "merge", *outside]
 
 

@@ -115,7 +115,10 @@ def test_a_function_of_a_positive_number(name: str) -> None:
 
 
 # Operators that passes make of others after derivatives have been taken, and the sum of branches.
-LATE = ("cumlogsumexp", "window", "recurrence", "after", "merge", "unpacked_product")
+LATE = (
+    *("cumlogsumexp", "window", "recurrence", "after", "merge", "unpacked_product"),
+    *("attention", "dispatched"),
+)
 
 
 def test_every_operator_has_a_rule_or_is_flat() -> None:

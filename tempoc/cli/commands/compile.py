@@ -5,6 +5,7 @@ from dataclasses import replace
 import click
 
 from tempoc.cli.options.compile_options import About, compile_options, dump_options
+from tempoc.cli.options.kernels import compare_kernels
 from tempoc.cli.options.options import FileName, declared
 from tempoc.cli.reports.dumps import echo_about, write_dumps
 from tempoc.cli.reports.terminal import echo_notes, waiting
@@ -49,5 +50,6 @@ def command(
         compilation = next(iter(family.values()))
     with waiting(f"compiling {file}", compilation.progress):
         write_dumps(compilation, about)
+        compare_kernels(compilation)
         compilation.write(out, family if len(family) > 1 else None)
     echo_about(compilation, about)

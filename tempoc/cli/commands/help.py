@@ -13,7 +13,8 @@ from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "slow", "capture", "budget", "tune",
-    "checkpoints", "files", "devices", "numbers", "checks", "python", "trust", "limits", "errors",
+    "checkpoints", "files", "devices", "dispatch", "numbers", "checks", "python", "trust",
+    "limits", "errors",
     "install",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""

@@ -10,6 +10,7 @@ import click
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
+from tempoc.cli.options.kernels import compare_kernels, kernel_options, with_kernels
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
@@ -26,6 +27,7 @@ from tempoc.runtime.options import RunOptions, run_options
 @options.declared(*options.RUN_DATA)
 @options.constant_options
 @options.limit_option
+@kernel_options
 @options.declared(
     "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
 )
@@ -45,6 +47,9 @@ def command(
     defines: tuple[str, ...],
     config: str | None,
     limits: tuple[str, ...],
+    dispatch: str | None,
+    no_dispatch: bool,
+    device: str | None,
     verify: bool,
     checks: str,
     tune: bool,
@@ -66,6 +71,7 @@ def command(
             tune_run(request, is_recorded=True)
         return _run(request, None, again)
     chosen = with_constants(defines, config, limits)
+    chosen = with_kernels(chosen, dispatch, no_dispatch, device)
     compilation = Compilation.from_path(program, chosen)
     echo_notes(compilation.notes, error_format)
     with waiting(f"compiling {program}", compilation.progress):
@@ -76,6 +82,7 @@ def command(
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         with waiting(f"compiling {program}", compilation.progress):
+            compare_kernels(compilation)
             compilation.write(directory, durable=False)
         request = replace(request, directory=directory)
         if tune:

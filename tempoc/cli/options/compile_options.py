@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.limits import LIMITS, TABLE, Limits, flag_name
+from tempoc.cli.options.kernels import kernel_options, with_kernels
 from tempoc.cli.options.options import (
     FileName,
     constant_options,
@@ -117,6 +118,7 @@ _COMPILE_OPTIONS = stack(
         help="Room for N steps at first in what grows with a sequence; 0: for all from the start.",
     ),
     declared("precision"),
+    kernel_options,
     click.option(
         "--verify-each",
         is_flag=True,
@@ -150,8 +152,11 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         *,
         config: str | None,
         defines: tuple[str, ...],
+        device: str | None,
+        dispatch: str | None,
         level: str,
         limits: tuple[str, ...],
+        no_dispatch: bool,
         passes: str | None,
         precision: str | None,
         recompute: str | None,
@@ -179,6 +184,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             verify_each=verify_each,
             verify_values=verify_each,
         )
+        options = with_kernels(options, dispatch, no_dispatch, device)
         about = About(**{f.name: values.pop(f.name) for f in fields(About)})
         return command(options=options, about=about, **values)
 
@@ -191,6 +197,7 @@ def refuse_if_compiled(path: str, *more: str) -> None:
     flags = {"defines": "-D", "level": "-O", "limits": "--limit"}
     options = ("config", "passes", "tile", "recompute", "regions", "bucket", *more)
     flags |= {name: f"--{name}" for name in options}
+    flags |= {"dispatch": "--dispatch", "no_dispatch": "--no-dispatch", "device": "--device"}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -8,7 +8,7 @@ from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.search import GREATEST_FIRST
-from tempoc.ops.linear import fourier
+from tempoc.ops.linear import attention, fourier
 from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
@@ -25,6 +25,10 @@ HELPERS = {
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,
+    "attend_by_tiles": attention.ATTEND_BY_TILES,
+    "attend_by_rows": attention.ATTEND_BY_ROWS,
+    "has_cudnn": attention.HAS_CUDNN,
+    "attend": attention.ATTEND,
     "complex_numbers": fourier.COMPLEX_NUMBERS,
     "paired": fourier.PAIRED,
     "fourier_sums": fourier.FOURIER_SUMS,

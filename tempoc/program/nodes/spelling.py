@@ -5,7 +5,18 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("at", "clamped", "jax", "jnp", "joined", "lax"),
+    *(
+        "at",
+        "attend",
+        "attend_by_rows",
+        "attend_by_tiles",
+        "clamped",
+        "has_cudnn",
+        "jax",
+        "jnp",
+        "joined",
+        "lax",
+    ),
     *("complex_numbers", "first_fault", "first_wrong", "fourier_sums", "greatest_first"),
     *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "linear_rows"),
     *("looped", "looped_while", "matvec", "minus_log", "paired", "random_bits", "random_fold"),

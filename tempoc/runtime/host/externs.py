@@ -5,6 +5,7 @@ An exception inside becomes `ExternFailure`; the machine adds the point and repo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,9 +33,10 @@ class TracedExtern:
     function: HostFunction
     bounds: Mapping[str, int] = field(default_factory=dict)
 
-    def __call__(self, *args: Any) -> Any:
-        """The result, or the tuple of results. Raises `ExternFailure`."""
-        results = invoke(self.extern, self.function, args)
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        """The result, or the tuple of results; ``given`` are numbers. Raises `ExternFailure`."""
+        function = functools.partial(self.function, **given) if given else self.function
+        results = invoke(self.extern, function, args)
         shapes = result_shapes(self.extern, [a.shape for a in args], self.bounds)
         values = zip(self.extern.results, results, shapes, strict=True)
         arrays = [traced_result(self.extern, t, value, shape) for t, value, shape in values]

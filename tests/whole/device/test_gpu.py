@@ -82,3 +82,21 @@ def test_graphs(name: str, gpu: Gpu) -> None:
     report = capture_report(compilation, bounds, None)
     said = next(p for p in report.parts if p.title.startswith("`loop")).graphs
     assert said["loops"].startswith("one graph") == is_whole
+
+
+ATTENTION = """import nn
+dim b < B
+dim t < T
+input q[b, t]: f32[2, 3, 64]
+input k[b, t]: f32[2, 64]
+a = nn.grouped_attention(q, k[t = 0:t+1], k[t = 0:t+1])
+output a
+"""
+
+
+def test_attention_is_a_kernel_without_scores(gpu: Gpu, tmp_path: Path) -> None:
+    source = load_source(Source("m.rt", ATTENTION))
+    look(Compilation(source, Options(device="gpu")), {"B": 2, "T": 500}, gpu, tmp_path)
+    (text,) = gpu.texts.values()
+    assert text.count("triton_kernel_call") >= 1 or "__gpu$xla.gpu.triton" in text
+    assert not re.search(r"f32\[[\d,]*500,500[\],]", text)
