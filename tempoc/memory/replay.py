@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
 from tempoc.memory.plan_types import MemoryPlan
-from tempoc.program.nodes.buffers import Buffer
 from tempoc.schedule.replay import ConcreteProgram, accessed_points, execution_trace
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
@@ -26,6 +25,22 @@ Address = tuple[str, Point, Point]
 
 class TooLong(Exception):
     """The schedule has more steps than the replay was allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """How the points of a tensor lie in its store, with sizes as numbers.
+
+    ``keys`` and ``axes`` are places in a point, and what it is reduced by (0: by nothing);
+    ``slots`` are places and the number of slots; ``grows`` places of growing axes and their size;
+    ``extents`` are extents of values, and those of a slot.
+    """
+
+    keys: tuple[tuple[int, int], ...]
+    axes: tuple[tuple[int, int], ...]
+    slots: tuple[tuple[int, int], ...]
+    grows: tuple[tuple[int, tuple[str, ix.Expr]], ...]
+    extents: tuple[tuple[ix.Expr, int], ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,17 +57,14 @@ class Replay:
     world: ConcreteProgram
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
-    sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
+    places: dict[str, Places] = field(default_factory=dict)
     freed: dict[tuple[str, Point], None] = field(default_factory=dict)
     rows: dict[tuple[str, ix.Expr], int] = field(default_factory=dict)
 
     def run(self, tree: ScheduleTree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
         self._check_rings()
-        for name, store in self.plan.stores.items():
-            moduli = tuple(0 if k.modulo is None else self._value(k.modulo) for k in store.keys)
-            rings = tuple(self._value(a.size) if a.ring else 0 for a in store.axes)
-            self.sizes[name] = (moduli, rings)
+        self.places = {name: self._places(name) for name in self.plan.stores}
         for name, at in execution_trace(tree, dict(self.bounds)):
             statement = self.statements.by_name[name]
             if self.world.has(statement, at):
@@ -61,6 +73,22 @@ class Replay:
         for output in outputs:
             tensor = names[output.source, output.out]
             self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
+
+    def _places(self, tensor: str) -> Places:
+        store, stored = self.plan.stores[tensor], self.statements.tensors[tensor]
+        place = {dim: k for k, dim in enumerate(stored.domain.dims)}
+        return Places(
+            keys=tuple(
+                (place[k.dim], 0 if k.modulo is None else self._value(k.modulo)) for k in store.keys
+            ),
+            axes=tuple((place[a.dim], self._value(a.size) if a.ring else 0) for a in store.axes),
+            slots=tuple((place[a.dim], self._value(a.size)) for a in store.axes if not a.ring),
+            grows=tuple((place[a.dim], (a.dim, a.size)) for a in store.axes if a.grows),
+            extents=tuple(
+                (e, self._value(size))
+                for e, size in zip(stored.type.shape, store.shape, strict=True)
+            ),
+        )
 
     def _check_rings(self) -> None:
         """Check that no vectorized access is to a ring, whose slots may not be contiguous."""
@@ -129,10 +157,8 @@ class Replay:
 
     def _check_rows(self, user: str, tensor: str, point: Point) -> None:
         """Check that a point of a growing store is within its capacity."""
-        store, dims = self.plan.stores[tensor], self.statements.tensors[tensor].domain.dims
-        for axis in store.axes:
-            at = point[dims.index(axis.dim)]
-            if axis.grows and at >= self.rows.get((axis.dim, axis.size), 0):
+        for place, axis in self.places[tensor].grows:
+            if point[place] >= self.rows.get(axis, 0):
                 raise lost_value(user, tensor, point, "is not there yet", self.bounds)
 
     def _donated(self, s: Statement, env: Mapping[str, int]) -> Iterator[tuple[str, Point]]:
@@ -155,12 +181,13 @@ class Replay:
         self, writer: str, tensor: str, point: Point, env: Mapping[str, int]
     ) -> None:
         """Check that the array has a slot for the point, as large as its value."""
-        store, stored = self.plan.stores[tensor], self.statements.tensors[tensor]
-        at = dict(zip(stored.domain.dims, point, strict=True))
-        slots = [(at[a.dim], self._value(a.size)) for a in store.axes if not a.ring]
-        sizes = [(evaluate(e, {**env, **at}), e) for e in stored.type.shape]
-        large = any(n > self._value(size) for (n, _), size in zip(sizes, store.shape, strict=True))
-        if large or not all(0 <= k < n for k, n in slots):
+        places = self.places[tensor]
+        fits = all(0 <= point[place] < size for place, size in places.slots)
+        if places.extents:
+            dims = self.statements.tensors[tensor].domain.dims
+            values = {**env, **dict(zip(dims, point, strict=True))}
+            fits = fits and all(evaluate(e, values) <= size for e, size in places.extents)
+        if not fits:
             raise lost_value(writer, tensor, point, "has no room for it", self.bounds)
 
     def _check_array(
@@ -180,7 +207,8 @@ class Replay:
         return tuple(evaluate(e.lo if isinstance(e, ix.Slice) else e, env) for e in chosen)
 
     def _slot(self, tensor: str, key: Point) -> Point:
-        return _reduced(key, self.sizes[tensor][0])
+        keys = self.places[tensor].keys
+        return tuple(i % m if m else i for i, (_, m) in zip(key, keys, strict=True))
 
     def _release(self, tensor: str, key: Point) -> None:
         slot = self._slot(tensor, key)
@@ -210,12 +238,6 @@ class Replay:
 
     def address(self, tensor: str, point: Point) -> Address:
         """The slot of a point."""
-        store: Buffer = self.plan.stores[tensor]
-        at = dict(zip(self.statements.tensors[tensor].domain.dims, point, strict=True))
-        moduli, rings = self.sizes[tensor]
-        key = _reduced([at[k.dim] for k in store.keys], moduli)
-        return tensor, key, _reduced([at[a.dim] for a in store.axes], rings)
-
-
-def _reduced(indices: Sequence[int], moduli: Point) -> Point:
-    return tuple(i % m if m else i for i, m in zip(indices, moduli, strict=True))
+        places = self.places[tensor]
+        key = tuple([point[k] % m if m else point[k] for k, m in places.keys])
+        return tensor, key, tuple([point[k] % m if m else point[k] for k, m in places.axes])

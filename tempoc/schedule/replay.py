@@ -6,7 +6,7 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
@@ -90,13 +90,12 @@ def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Ite
 
 def accessed_points(entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
     """The points that an access covers; none if one of its slices is empty."""
-    ranges = []
+    ranges: list[Sequence[int]] = []
     for entry in entries:
         if isinstance(entry, ix.Slice):
             ranges.append(range(evaluate(entry.lo, env), evaluate(entry.hi, env), entry.step))
         else:
-            at = evaluate(entry, env)
-            ranges.append(range(at, at + 1))
+            ranges.append((evaluate(entry, env),))
     yield from product(*ranges)
 
 

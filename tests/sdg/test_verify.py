@@ -111,3 +111,15 @@ def test_indices_of_axes(old: str, new: str, why: str) -> None:
     with pytest.raises(VerifyError) as caught:
         check(INDEXED.replace(old, new))
     assert why in str(caught.value)
+
+
+def test_nodes_that_were_right_are_looked_at_again_among_other_sources() -> None:
+    """In the same space, as after a pass: `y` is as it was, but what it reads is not."""
+    good = parse_graph(GOOD, "test.sdg")
+    space = Space(good.universe)
+    verify(good, space)
+    verify(good, space)
+    for old, new in (("[t] f32\n%h.0", "[t | t+1 < T] f32\n%h.0"), ("{dtype=f32}", "{dtype=i32}")):
+        with pytest.raises(VerifyError):
+            verify(parse_graph(GOOD.replace(old, new), "test.sdg"), space)
+    verify(good, space)

@@ -36,6 +36,9 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.text import show as show_expr
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
+_Surroundings = tuple[Node, tuple[Node | None, ...]]
+"""A node, and the nodes that it reads."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
 
@@ -66,15 +69,26 @@ class DomainFacts:
 
 
 def verify(graph: Graph, space: Space, *, after: str = "") -> None:
-    """Check all rules. Raises ``VerifyError`` that names the node and the pass."""
+    """Check all rules. Raises ``VerifyError`` that names the node and the pass.
+
+    What a node must fulfil depends on it and on what it reads alone: a node that was right in an
+    earlier graph of the same space, among the same sources, is not looked at again. Most passes
+    leave most nodes as they are.
+    """
     checker = _GraphChecker(graph=graph, space=space, after=after)
+    right: dict[str, _Surroundings] = space.known.once(("right nodes", graph.universe), dict)
+    new: dict[str, _Surroundings] = {}
     for name, node in graph.nodes.items():
-        checker.node(name, node)
-    for node in graph.nodes.values():  # only now, as these need all edges to be valid
+        surroundings = node, tuple(graph.nodes.get(source) for source in node.sources)
+        if right.get(name) != surroundings:
+            checker.node(name, node)
+            new[name] = surroundings
+    for node, _ in new.values():  # only now, as these need all edges to be valid
         checker.reads(node)
         checker.types(node)
         if isinstance(node.op, Merge):
             checker.merge(node, node.op)
+    right.update(new)
     checker.endings()
     checker.outputs()
     checker.groups()

@@ -20,6 +20,7 @@ from tests.support.elaborated import graph_of
 from tests.support.generators.graphs import Story, data, graph
 from tests.support.generators.prompts import Prompted, prompted
 from tests.support.golden import Golden
+from tests.support.session.long import examples
 
 HEAD = """
 bound P
@@ -220,7 +221,7 @@ def test_generated_programs_keep_their_meaning() -> None:
 
     @given(program=prompted())
     @settings(
-        max_examples=20,
+        max_examples=examples(6, long=20),
         deadline=None,
         derandomize=True,
         database=None,
