@@ -23,6 +23,7 @@ from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
@@ -53,6 +54,7 @@ O2: tuple[Pass, ...] = (
     Wavefront(),
     Vectorize(),
     Lift(),
+    Microbatch(),
     Tile(),
     Accumulate(),
     PeelHead(),
@@ -79,6 +81,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "lift": Lift,
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
+    "microbatch": Microbatch,
     "tile": Tile,
     "accumulate": Accumulate,
     "pin": PeelHead,

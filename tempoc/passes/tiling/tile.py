@@ -103,14 +103,14 @@ class Tile(GraphPass):
         tried: set[AxisAt] = set()
         own = frozenset(d.name for d in graph.universe.dims)
         for _ in range(EFFORT.tile_rounds):
-            tiled = _TensorSearch(graph, context, self, tried, own).cut()
+            tiled = TensorSearch(graph, context, self, tried, own).cut()
             if tiled is None:
                 break
             graph = drop_dead(tiled)
         return graph
 
 
-class _TensorSearch:
+class TensorSearch:
     """Searches for a region to cut, largest tensor first; ``own`` dimensions are not of tiles."""
 
     def __init__(
@@ -166,8 +166,12 @@ class _TensorSearch:
         if name not in self.weighed:
             node, at = self.graph.nodes[name], self.at(name)
             each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
-            self.weighed[name] = each, each * prod(at[d] + 1 for d in node.vector)
+            self.weighed[name] = each, each * prod(at[d] + 1 for d in self.together(node))
         return self.weighed[name]
+
+    def together(self, node: Node) -> tuple[str, ...]:
+        """The dimensions of a node all points of which count as one tensor."""
+        return node.vector
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
         """A type with the greatest extents at any point of a node."""
@@ -179,7 +183,7 @@ class _TensorSearch:
         if name not in self.usual:
             node, sizes = self.graph.nodes[name], self.context.sizes
             names = [s for t in node.types for e in t.shape for s in symbols(e)]
-            count = len(unknown_bounds(self.graph.universe, (*names, *node.vector), sizes))
+            count = len(unknown_bounds(self.graph.universe, (*names, *self.together(node)), sizes))
             at = self.usual.get(count) or estimated_sizes(self.graph.universe, count, sizes)
             self.usual |= {count: at, name: at}
         return self.usual[name]

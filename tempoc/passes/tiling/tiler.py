@@ -22,7 +22,6 @@ from tempoc.passes.tiling.tile_index import Tiling
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types, substitute_in_op
-from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
@@ -121,15 +120,17 @@ class Tiler(Tiling):
         return TileVersion(reader.phase, dims, where=self.where(name, reader, source, dims))
 
     def where(self, name: str, reader: TileVersion, source: str, dims: tuple[str, ...]) -> ix.Expr:
-        """The condition under which a pointwise reader needs a source; ``TRUE`` for other readers.
+        """The condition under which a reader needs a source; ``TRUE`` if it is not known.
 
-        It is also ``TRUE`` if the points of vectorized dimensions would no longer form intervals.
+        It is known of dimensions that are read at the reader's own point. It is ``TRUE`` as well if
+        the points of vectorized dimensions would no longer form intervals.
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
-        is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
         condition = ix.conjunction(reader.where, node.domain.where)
-        is_stated = {*symbols(condition)} <= {*dims, *self.bounds}
-        if not is_pointwise or not is_stated or condition == domain.where:
+        named = {*symbols(condition)}
+        reads = [self.flows.at(e) for e in node.inputs if e.source == source]
+        is_own = all(at.get(d, ix.Sym(d)) == ix.Sym(d) for at in reads for d in named)
+        if not is_own or not named <= {*dims, *self.bounds} or condition == domain.where:
             return ix.TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
         ranges = vector_ranges(Domain(dims, condition), vector, self.space)
