@@ -28,6 +28,7 @@ from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Statement, Vector
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,7 @@ def function(
         mapped=tuple(v.dim for v in statement.vector),
         points=ix.product(ix.sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
+        fits=lambda a, b: stages.space.implies(Domain(()), ix.compare("<=", a, b)),
     )
     write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)

@@ -86,6 +86,7 @@ class _MicrobatchSearch(TensorSearch):
         super().__init__(graph, context, Tile(size=options.size, limit=options.limit), set(), own)
         self.flow = VectorDim(dim)
         self.within = loops
+        self.beside = dim
         self.least_bytes = 0 if options.size else options.limit
         self.wide = self.wide_nodes()
 

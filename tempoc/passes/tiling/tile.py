@@ -129,6 +129,7 @@ class TensorSearch:
         self.usual: dict[int | str, Mapping[str, int]] = {}
         self.weighed: dict[str, tuple[int, int]] = {}
         self.flows = AxisFlows(graph, context.space)
+        self.beside = ""
 
     def cut(self) -> Graph | None:
         """The graph with one more loop over tiles; ``None`` if no region is left to cut."""
@@ -358,11 +359,12 @@ class TensorSearch:
         stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
         nodes = (self.graph.nodes[n] for n in (*region.carriers, *region.ends))
         region_dims = {d for n in nodes for d in n.domain.dims}
-        universe, tiles = _declared(self.graph, "tile", count, region_dims)
+        universe, tiles = _declared(self.graph, "tile", count, region_dims, self.beside)
         rows = ""
         if stars:
             graph = replace(self.graph, universe=universe)
-            universe, rows = _declared(graph, "row", ix.Const(size), region_dims)
+            beside = self.beside and tiles
+            universe, rows = _declared(graph, "row", ix.Const(size), region_dims, beside)
         self.context.declare(universe)
         tiler = OnlineTiler(
             old=self.graph,
@@ -410,10 +412,13 @@ class TensorSearch:
         return bool(dims) and not dims & stars
 
 
-def _declared(graph: Graph, name: str, count: ix.Expr, own: set[str]) -> tuple[Universe, str]:
+def _declared(
+    graph: Graph, name: str, count: ix.Expr, own: set[str], beside: str = ""
+) -> tuple[Universe, str]:
     """A universe with a dimension of ``count`` points, and the dimension's name.
 
-    An existing dimension of that size is reused, unless it is one of ``own``.
+    It stands right after the dimension ``beside``, else last. An existing dimension of that size is
+    reused, unless it is one of ``own``.
     """
     universe = graph.universe
     for dim in universe.dims:
@@ -426,5 +431,7 @@ def _declared(graph: Graph, name: str, count: ix.Expr, own: set[str]) -> tuple[U
         number = str(int(number or "1") + 1)
     bound = Bound(name=f"{name}s{number}", value=count)
     dim = Dim(name=f"{name}{number}", bound=bound.name)
-    declared = replace(universe, bounds=(*universe.bounds, bound), dims=(*universe.dims, dim))
+    place = next((k for k, d in enumerate(universe.dims, 1) if d.name == beside), None)
+    dims = (*universe.dims[:place], dim, *(universe.dims[place:] if place else ()))
+    declared = replace(universe, bounds=(*universe.bounds, bound), dims=dims)
     return declared, dim.name

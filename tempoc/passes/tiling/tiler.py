@@ -226,13 +226,16 @@ class Tiler(Tiling):
         at = {**self.flows.at(edge), self.row: ix.Slice(ix.ZERO, self.size_of(self.row))}
         entries = entries_at(tile.domain.dims, at)
         every = replace(edge, source=tile.name, entries=entries)
-        axis, last = self.flows.slice_of(edge, flow.dim), slices(edge) - 1
+        named = zip(tile.domain.dims, entries, strict=True)
+        place = [d for d, e in named if isinstance(e, ix.Slice)].index(self.row)
+        axis = self.flows.slice_of(edge, flow.dim)
         node = self.old.nodes[reader.node]
         domain = self.domain(reader, version.dims, version.where)
-        if axis != last:
-            rank = len(self.type_of(every).shape)
-            order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
-            every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
+        if axis != place:
+            order = [k for k in range(len(self.type_of(every).shape)) if k != place]
+            order.insert(axis, place)
+            op = Transpose(axes=tuple(order))
+            every = read_of(self.put(node, "order", op, (every,), domain))
         return self.tile_elements(reader, every, axis, ix.ZERO, domain)
 
     def is_recomputed(self, at: AxisAt) -> bool:
