@@ -22,8 +22,9 @@ Tensors that fit into ``limit`` bytes together are not cut. Sizes are estimates
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -31,10 +32,12 @@ from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
 from tempoc.passes.tiling.region import RegionFinder, TileRegion, phased_operands, phases
 from tempoc.passes.tiling.tile import TensorSearch, Tile
-from tempoc.passes.tiling.vectorized_again import vectorized_again
+from tempoc.passes.tiling.vectorized_again import reads_at_once, vectorized_again
 from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.walk import evaluate
 
 Loops = tuple[str, ...]
 
@@ -86,20 +89,21 @@ class _MicrobatchSearch(TensorSearch):
         super().__init__(graph, context, Tile(size=options.size, limit=options.limit), set(), own)
         self.flow = VectorDim(dim)
         self.within = loops
-        self.beside = dim
+        self.beside, self.pass_name = dim, options.name
         self.least_bytes = 0 if options.size else options.limit
         self.wide = self.wide_nodes()
 
-    def wide_nodes(self) -> frozenset[str]:
-        """The nodes along the dimension with the largest results."""
+    def wide_nodes(self) -> dict[str, None]:
+        """The nodes along the dimension with the largest results, tensors of merges among them."""
         along = [n.name for n in self.graph.nodes.values() if self.is_along(n)]
         widest = max(map(self.bytes, along), default=0)
-        return frozenset(n for n in along if self.bytes(n) * MODEL.wide_factor >= widest)
+        wide = (n for n in along if self.bytes(n) * MODEL.wide_factor >= widest)
+        return dict.fromkeys(wide)
 
     def is_along(self, node: Node) -> bool:
         """Whether a node is computed at points of the dimension, within the loops."""
         loops = tuple(d for d in _loops_of(node) if d != self.flow.dim)
-        return self.flow.dim in node.domain.dims and is_computed(node) and loops == self.within
+        return self.flow.dim in node.domain.dims and loops == self.within
 
     def together(self, node: Node) -> tuple[str, ...]:
         """The dimensions of a node all points of which count as one tensor: this one as well."""
@@ -108,23 +112,31 @@ class _MicrobatchSearch(TensorSearch):
 
     def is_large(self, name: str) -> bool:
         """Whether a tensor belongs to the region."""
-        return name in self.wide and self.flow.dim in self.graph.nodes[name].vector
+        node = self.graph.nodes[name]
+        return name in self.wide and self.flow.dim in node.vector and is_computed(node)
 
     def operands(self) -> Iterator[str]:
-        """The wide nodes that products read, which are stored whole."""
-        for name in self.graph.nodes:
-            readers = (self.graph.nodes[use.reader] for use in self.flows.uses[name])
-            if name in self.wide and any(r.op.contraction for r in readers):
+        """The wide nodes of which all points are stored at once.
+
+        Those are vectorized operands of products, and what vectorized nodes read of a loop.
+        """
+        for name in self.wide:
+            uses = self.flows.uses[name]
+            if self.flow.dim in self.graph.nodes[name].vector:
+                is_stored = any(self.graph.nodes[use.reader].op.contraction for use in uses)
+            else:
+                is_stored = reads_at_once(self.graph, uses, self.flow.dim)
+            if is_stored:
                 yield name
 
     def cut(self) -> Graph | None:
         """The graph with a loop over tiles; ``None`` if the dimension is not cut."""
         stored = [*self.operands()]
-        if self.flow.dim not in self.flows.summed or not stored:
+        if self.flow.dim not in self.flows.summed or not stored or not self.is_sequence():
             return None
         if sum(map(self.bytes, stored)) <= self.least_bytes:
             return None
-        self.use(vectorized_again(self.graph, self.flow.dim, self.wide))
+        self.use(vectorized_again(self.graph, self.flow.dim, self.wide, self.is_affordable))
         starts = [AxisAt(n, self.flow) for n in self.graph.nodes if self.is_start(n)]
         if not starts:
             return None
@@ -135,6 +147,27 @@ class _MicrobatchSearch(TensorSearch):
         waits = phased_operands(self.flows, region)
         order = phases(self.flows, region, waits)
         return None if order is None else self.tiled(starts[0].node, region, waits, order, size)
+
+    def is_sequence(self) -> bool:
+        """Whether some nodes have a loop over the dimension: of a batch, which may be small, no one
+        knows whether it is worth it."""
+        nodes = self.graph.nodes.values()
+        loops = any(self.flow.dim in _loops_of(n) and is_computed(n) for n in nodes)
+        return loops or bool(self.options.size)
+
+    def is_affordable(self, names: Sequence[str], replaced: Sequence[str]) -> bool:
+        """Whether some nodes are computed about as fast as others are written and read."""
+        if self.options.size:
+            return True
+        flops = sum(self.work(name) for name in names)
+        moved = 2 * sum(self.bytes(name) for name in replaced)
+        return flops / MODEL.flops_per_ns <= MODEL.again_factor * moved / MODEL.bytes_per_ns
+
+    def work(self, name: str) -> int:
+        """The operations of a node at all points."""
+        node, at = self.graph.nodes[name], self.at(name)
+        each = evaluate(node.op.work(operand_types(self.graph, node), node.types), at)
+        return each * prod(at[d] + 1 for d in self.together(node))
 
     def is_start(self, name: str) -> bool:
         """Whether the region begins with a node."""
@@ -162,8 +195,14 @@ class _MicrobatchSearch(TensorSearch):
             return f"`{name}` reads all of it at each point"
         if any(len(self.graph.nodes[n].types) > 1 for n in region.materialized):
             return f"`{region.materialized[0]}` is needed as a whole"
-        whole = {n for n in (*region.materialized, *self.outside(region)) if n in self.wide}
         stored = {*self.operands()}
-        if 2 * sum(map(self.bytes, whole)) > sum(map(self.bytes, stored)):
-            return "much of it is needed as a whole"
+        tiled = {n for n in stored & region.carriers.keys() if n not in region.materialized}
+        if 2 * sum(map(self.bytes, tiled)) <= sum(map(self.bytes, stored)):
+            return "much of what is stored is needed as a whole"
         return ""
+
+    def remark(self, name: str, size: int) -> str:
+        """How many tensors are cut, and how large the widest is."""
+        count, widest = len({*self.operands()}), max(self.operands(), key=self.bytes)
+        text = f"{count} operands of products, each of {self.formula(widest)} at most, would be live"
+        return f"{text} together; computed {size} rows of `{self.flow.dim}` at a time"

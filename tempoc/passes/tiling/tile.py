@@ -129,7 +129,7 @@ class TensorSearch:
         self.usual: dict[int | str, Mapping[str, int]] = {}
         self.weighed: dict[str, tuple[int, int]] = {}
         self.flows = AxisFlows(graph, context.space)
-        self.beside = ""
+        self.beside, self.pass_name = "", options.name
 
     def cut(self) -> Graph | None:
         """The graph with one more loop over tiles; ``None`` if no region is left to cut."""
@@ -379,13 +379,17 @@ class TensorSearch:
             partial=self.is_partial(region),
             is_large=self.is_large,
         )
-        text = f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
+        text = self.remark(name, size)
         loop = LoopRemark(reason="tile", dim=tiles, nodes=(name,), size=self.whole(name))
-        self.context.remarks.add("tile", text, self.graph.nodes[name].span, loop)
+        self.context.remarks.add(self.pass_name, text, self.graph.nodes[name].span, loop)
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
-            self.context.remarks.add("tile", text, self.graph.nodes[how.top].span)
+            self.context.remarks.add(self.pass_name, text, self.graph.nodes[how.top].span)
         return tiler.build()
+
+    def remark(self, name: str, size: int) -> str:
+        """What is said of a region that is cut, which began with a node."""
+        return f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
 
     def count(self, region: TileRegion, size: int) -> ix.Expr:
         """The number of tiles of the region's longest axis, at least one."""

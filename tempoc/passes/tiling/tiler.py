@@ -160,8 +160,12 @@ class Tiler(Tiling):
     def vector_tile(
         self, node: Node, vector_dim: VectorDim, inputs: Iterable[Edge], domain: Domain
     ) -> Node:
-        """A node at the rows of a tile; rows beyond the last point repeat the last point."""
+        """A node at the rows of a tile, as many as the dimension has points at most.
+
+        Rows beyond the last point repeat the last point.
+        """
         positions = self.tile_positions(vector_dim)
+        has_row = ix.compare("<", ix.Sym(self.row), self.size_of(vector_dim.dim))
         loop_dims = domain.dims
         dims = self.space.universe.ordered((*loop_dims, self.row))
         vector = tuple(self.row if d == vector_dim.dim else d for d in node.vector)
@@ -179,7 +183,7 @@ class Tiler(Tiling):
             name=self.fresh_name(node, "tile"),
             op=op,
             inputs=tuple(inputs),
-            domain=Domain(dims, domain.where),
+            domain=Domain(dims, ix.conjunction(domain.where, has_row)),
             types=types,
             vector=self.space.universe.sorted(vector),
         )
@@ -223,7 +227,8 @@ class Tiler(Tiling):
         """A slice of the rows of a tile, as an axis of an operand."""
         flow = self.region.carriers[edge.source]
         assert isinstance(flow, VectorDim)
-        at = {**self.flows.at(edge), self.row: ix.Slice(ix.ZERO, self.size_of(self.row))}
+        rows = ix.minimum(self.size_of(self.row), self.size_of(flow.dim))
+        at = {**self.flows.at(edge), self.row: ix.Slice(ix.ZERO, rows)}
         entries = entries_at(tile.domain.dims, at)
         every = replace(edge, source=tile.name, entries=entries)
         named = zip(tile.domain.dims, entries, strict=True)

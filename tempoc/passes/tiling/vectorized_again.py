@@ -13,7 +13,7 @@ becomes, if ``%o`` is stored for all ``t`` in any case or is small beside ``%h``
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
@@ -21,48 +21,81 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
-def vectorized_again(graph: Graph, dim: str, wide: Container[str]) -> Graph:
-    """The graph in which readers along a dimension read clones of the ``wide`` nodes of its loop.
+def vectorized_again(
+    graph: Graph,
+    dim: str,
+    wide: Container[str],
+    is_affordable: Callable[[Sequence[str], Sequence[str]], bool],
+) -> Graph:
+    """The graph in which readers along a dimension read clones of ``wide`` nodes of its loop.
 
-    These are the nodes that are vectorized along it, and those that read a slice of it.
+    The readers are the nodes that are vectorized along it, and those that read a slice of it. It is the
+    same graph unless computing the cloned nodes again ``is_affordable``, in place of storing those
+    that are read.
     """
-    cloner = _Cloner(graph=graph, dim=dim, wide=wide, lazy=enclosing_conds(graph))
+    cloner = _Cloner(
+        graph=graph, dim=dim, wide=wide, uses=users(graph), lazy=enclosing_conds(graph)
+    )
     nodes: dict[str, Node] = {}
     for node in graph.nodes.values():
-        if is_computed(node) and (dim in node.vector or dim not in node.domain.dims):
-            node = replace(node, inputs=tuple(map(cloner.redirected, node.inputs)))
-        nodes[node.name] = node
-    if not cloner.clones:
+        inputs = (cloner.redirected(node, e) for e in node.inputs)
+        nodes[node.name] = replace(node, inputs=tuple(inputs)) if is_computed(node) else node
+    if not is_affordable([*cloner.clones], [*cloner.replaced]):
         return graph
     return replace(graph, nodes={**nodes, **{n.name: n for n in cloner.clones.values()}})
 
 
+def reads_at_once(graph: Graph, uses: Iterable[OperandUse], dim: str) -> bool:
+    """Whether all points of a dimension are read at once anywhere."""
+    readers = ((graph.nodes[use.reader], use.slot) for use in uses)
+    return any(is_at_once(graph, r, r.inputs[slot], dim) for r, slot in readers)
+
+
+def is_at_once(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
+    """Whether a reader needs its operand at several points of a dimension at once."""
+    if not is_computed(reader):
+        return False
+    entries = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+    return dim in reader.vector or any(isinstance(e, ix.Slice) for d, e in entries if d == dim)
+
+
 @dataclass(slots=True, kw_only=True)
 class _Cloner:
-    """Makes clones on demand; ``failed`` are nodes that have none."""
+    """Makes clones on demand; ``failed`` have none, instead of ``replaced`` they are read."""
 
     graph: Graph
     dim: str
     wide: Container[str]
+    uses: Mapping[str, Sequence[OperandUse]]
     lazy: Container[str]
     clones: dict[str, Node] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+    replaced: dict[str, None] = field(default_factory=dict)
 
-    def redirected(self, edge: Edge) -> Edge:
+    def redirected(self, reader: Node, edge: Edge) -> Edge:
         """The read of the clone of a wide node; the same read where there is none."""
-        clone = self.clone(edge.source) if self.is_candidate(edge.source) else None
-        return edge if clone is None else replace(edge, source=clone.name)
+        is_read = self.is_candidate(edge.source) and is_at_once(self.graph, reader, edge, self.dim)
+        clone = self.clone(edge.source) if is_read else None
+        if clone is None:
+            return edge
+        self.replaced[edge.source] = None
+        return replace(edge, source=clone.name)
 
     def is_candidate(self, name: str) -> bool:
-        """Whether a node is a wide one of the loop."""
+        """Whether a node of the loop is wide."""
         node = self.graph.nodes[name]
-        return name in self.wide and self.dim in node.domain.dims and self.dim not in node.vector
+        return self.dim in node.domain.dims and self.dim not in node.vector and name in self.wide
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a node is stored at all points, whoever else reads it."""
+        return reads_at_once(self.graph, self.uses[name], self.dim)
 
     def clone(self, name: str) -> Node | None:
         """The clone of a node of the loop; ``None`` if it depends on other steps, or on the host."""
@@ -89,7 +122,9 @@ class _Cloner:
         if not self.is_candidate(edge.source):
             return edge
         clone = self.clone(edge.source) if is_identity(edge, self.graph) else None
-        return None if clone is None else replace(edge, source=clone.name)
+        if clone is not None:
+            return replace(edge, source=clone.name)
+        return edge if self.is_whole(edge.source) else None
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice, at all points of the dimension at once."""
