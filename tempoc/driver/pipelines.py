@@ -92,8 +92,8 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
 
 
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
-    """The pipeline, with tensors of more than ``limit`` bytes tiled."""
-    return tuple(replace(s, limit=limit) if isinstance(s, Tile) else s for s in steps)
+    """The pipeline, with tensors of more than ``limit`` bytes, alone or together, tiled."""
+    return tuple(replace(s, limit=limit) if isinstance(s, Tile | Microbatch) else s for s in steps)
 
 
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
@@ -117,8 +117,9 @@ def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
-    """The pipeline with tiles of that size, even where tensors fit."""
-    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)
+    """The pipeline with tiles of that size, even where tensors fit, in place of microbatches."""
+    others = (s for s in steps if not isinstance(s, Microbatch))
+    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in others)
 
 
 def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:

@@ -67,7 +67,20 @@ stop[t] = c[t] == 1
 big[t] = max(c[0:t+1])
 output c, big[T-1] as big
 """
+MICROBATCHES = """dim t < T
+dim b < B
+input x[b]: f32[2]
+input w: f32[128, 2]
+input u: f32[2, 128]
+o[0, b] = x[b]
+o[t+1, b] = stop_gradient(u @ h)
+h = tanh(w @ o)
+loss = mean((u @ (h * tanh(w @ (o + 1.0))))[t = 0:T, b = 0:B])
+dw = grad(loss, w)
+output loss, dw
+"""
 TEXTS = {"ring": RING, "growing": GROWING, "layers": LAYERS, "back": BACK, "until": UNTIL}
+TEXTS["microbatches"] = MICROBATCHES
 SIZES = (1, 4, 13)
 
 
