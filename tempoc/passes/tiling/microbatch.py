@@ -30,13 +30,20 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
-from tempoc.passes.tiling.region import RegionFinder, TileRegion, phased_operands, phases
+from tempoc.passes.tiling.region import (
+    RegionFinder,
+    TileRegion,
+    operands_in_one_loop,
+    phased_operands,
+    phases,
+)
 from tempoc.passes.tiling.tile import TensorSearch, Tile
 from tempoc.passes.tiling.vectorized_again import reads_at_once, vectorized_again
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 Loops = tuple[str, ...]
@@ -144,9 +151,12 @@ class _MicrobatchSearch(TensorSearch):
         size = self.size(region)
         if self.objection(region, size):
             return None
-        waits = phased_operands(self.flows, region)
-        order = phases(self.flows, region, waits)
-        return None if order is None else self.tiled(starts[0].node, region, waits, order, size)
+        plain = phased_operands(self.flows, region)
+        for waits in (operands_in_one_loop(self.flows, region, plain), plain):
+            order = phases(self.flows, region, waits)
+            if order is not None:
+                return self.tiled(starts[0].node, region, waits, order, size)
+        return None
 
     def is_sequence(self) -> bool:
         """Whether some nodes have a loop over the dimension: of a batch, which may be small, no one
@@ -195,6 +205,9 @@ class _MicrobatchSearch(TensorSearch):
             return f"`{name}` reads all of it at each point"
         if any(len(self.graph.nodes[n].types) > 1 for n in region.materialized):
             return f"`{region.materialized[0]}` is needed as a whole"
+        rows = max(self.rows(region, n) for n in region.carriers)
+        if rows <= size and not self.options.size:
+            return f"{rows} rows are a small tile already"
         stored = {*self.operands()}
         tiled = {n for n in stored & region.carriers.keys() if n not in region.materialized}
         if 2 * sum(map(self.bytes, tiled)) <= sum(map(self.bytes, stored)):
@@ -203,6 +216,17 @@ class _MicrobatchSearch(TensorSearch):
 
     def remark(self, name: str, size: int) -> str:
         """How many tensors are cut, and how large the widest is."""
-        count, widest = len({*self.operands()}), max(self.operands(), key=self.bytes)
-        text = f"{count} operands of products, each of {self.formula(widest)} at most, would be live"
-        return f"{text} together; computed {size} rows of `{self.flow.dim}` at a time"
+        operands = self.tiled_operands()
+        widest = max(operands, key=self.bytes)
+        text = (
+            f"{len(operands)} operands of products, each of {self.formula(widest)} at most, would"
+        )
+        return f"{text} be live together; computed {size} rows of `{self.flow.dim}` at a time"
+
+    def uncut(self, name: str) -> ix.Expr:
+        """The bytes of all operands that are cut."""
+        return ix.add(*map(self.whole, self.tiled_operands()))
+
+    def tiled_operands(self) -> list[str]:
+        """The operands of products that are cut."""
+        return [n for n in self.operands() if self.is_large(n)]

@@ -380,7 +380,7 @@ class TensorSearch:
             is_large=self.is_large,
         )
         text = self.remark(name, size)
-        loop = LoopRemark(reason="tile", dim=tiles, nodes=(name,), size=self.whole(name))
+        loop = LoopRemark(reason="tile", dim=tiles, nodes=(name,), size=self.uncut(name))
         self.context.remarks.add(self.pass_name, text, self.graph.nodes[name].span, loop)
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
@@ -390,6 +390,10 @@ class TensorSearch:
     def remark(self, name: str, size: int) -> str:
         """What is said of a region that is cut, which began with a node."""
         return f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
+
+    def uncut(self, name: str) -> ix.Expr:
+        """The bytes that a region which began with a node would take."""
+        return self.whole(name)
 
     def count(self, region: TileRegion, size: int) -> ix.Expr:
         """The number of tiles of the region's longest axis, at least one."""

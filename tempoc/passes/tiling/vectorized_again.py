@@ -36,9 +36,9 @@ def vectorized_again(
 ) -> Graph:
     """The graph in which readers along a dimension read clones of ``wide`` nodes of its loop.
 
-    The readers are the nodes that are vectorized along it, and those that read a slice of it. It is the
-    same graph unless computing the cloned nodes again ``is_affordable``, in place of storing those
-    that are read.
+    The readers are the nodes that are vectorized along it, and those that read a slice of it. It is
+    the same graph unless computing the cloned nodes again ``is_affordable``, in place of storing
+    those that are read.
     """
     cloner = _Cloner(
         graph=graph, dim=dim, wide=wide, uses=users(graph), lazy=enclosing_conds(graph)
@@ -98,7 +98,7 @@ class _Cloner:
         return reads_at_once(self.graph, self.uses[name], self.dim)
 
     def clone(self, name: str) -> Node | None:
-        """The clone of a node of the loop; ``None`` if it depends on other steps, or on the host."""
+        """The clone of a node of the loop; ``None`` if it needs other steps, or has effects."""
         if name in self.clones:
             return self.clones[name]
         node = self.graph.nodes[name]

@@ -36,8 +36,12 @@ output d = %d
 BYTES = 256 * 256 * 64 * 4
 """Of all points of a tensor, as estimated."""
 LEFT = {
-    "a batch": LEARNER.replace("%o,", "%x,").replace("t*, b*", "b*").replace("%h[0:T, 0:B]", "%g[0:B]")
-    .replace("%g[0:T, 0:B]", "%g[0:B]").replace("tbi,tbj", "bi,bj"),
+    "a batch": """
+%e = matmul %x, %w : [b*] f32[64]
+%g = sin %e : [b*] f32[64]
+%d = einsum{spec="bi,bj->ij"} %g[0:B], %g[0:B] : [] f32[64, 64]
+output d = %d
+""",
     "states, which need each other": """
 %f = tanh %s : [t, b*] f32[64]
 %k = broadcast_to{shape=(64,)} %y : [b*] f32[64]
@@ -46,7 +50,7 @@ LEFT = {
 %d = einsum{spec="tbi,tbj->ij"} %s[0:T, 0:B], %s[0:T, 0:B] : [] f32[64, 64]
 output d = %d
 """,
-}  # fmt: skip
+}
 
 
 def cut(before: Graph, options: Microbatch) -> tuple[Graph, list[str]]:
