@@ -80,7 +80,6 @@ dw = grad(loss, w)
 output loss, dw
 """
 TEXTS = {"ring": RING, "growing": GROWING, "layers": LAYERS, "back": BACK, "until": UNTIL}
-TEXTS["microbatches"] = MICROBATCHES
 SIZES = (1, 4, 13)
 
 
@@ -155,6 +154,16 @@ def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
         return [(bounds, data(graph, bounds, False), {}) for bounds in sizes]
 
     Mutated(Source("m.rt", TEXTS[name]), level, runs).check()
+
+
+def test_microbatches_too() -> None:
+    def runs(graph: Graph) -> list[Data]:
+        sizes = (dict.fromkeys(("T", "B"), n) for n in SIZES)
+        return [(bounds, data(graph, bounds, False), {}) for bounds in sizes]
+
+    mutated = Mutated(Source("m.rt", MICROBATCHES), 2, runs)
+    assert "tile" in {d.name for d in mutated.good.optimized.universe.dims}
+    mutated.check()
 
 
 @pytest.mark.slow

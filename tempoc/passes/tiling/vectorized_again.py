@@ -17,7 +17,6 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
-from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -40,7 +39,7 @@ def vectorized_again(
     the same graph unless computing the cloned nodes again ``is_affordable``, in place of storing
     those that are read.
     """
-    cloner = _Cloner(
+    cloner = _LoopCloner(
         graph=graph, dim=dim, wide=wide, uses=users(graph), lazy=enclosing_conds(graph)
     )
     nodes: dict[str, Node] = {}
@@ -67,7 +66,7 @@ def is_at_once(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Cloner:
+class _LoopCloner:
     """Makes clones on demand; ``failed`` have none, instead of ``replaced`` they are read."""
 
     graph: Graph
@@ -128,7 +127,7 @@ class _Cloner:
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice, at all points of the dimension at once."""
-        if isinstance(node.op, ExternCall | Until | Merge) or not node.op.pure:
+        if isinstance(node.op, ExternCall | Until) or not node.op.pure:
             return False
         is_free = self.dim not in symbols(node.domain.where)
         return is_computed(node) and is_free and node.name not in self.lazy
