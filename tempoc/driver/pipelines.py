@@ -25,6 +25,7 @@ from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
@@ -55,6 +56,7 @@ O2: tuple[Pass, ...] = (
     Wavefront(),
     Vectorize(),
     Lift(),
+    Microbatch(),
     Tile(),
     Accumulate(),
     PeelHead(),
@@ -82,6 +84,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
     "dispatch": Dispatch,
+    "microbatch": Microbatch,
     "tile": Tile,
     "accumulate": Accumulate,
     "pin": PeelHead,
@@ -103,8 +106,8 @@ def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> 
 
 
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
-    """The pipeline, with tensors of more than ``limit`` bytes tiled."""
-    return tuple(replace(s, limit=limit) if isinstance(s, Tile) else s for s in steps)
+    """The pipeline, with tensors of more than ``limit`` bytes, alone or together, tiled."""
+    return tuple(replace(s, limit=limit) if isinstance(s, Tile | Microbatch) else s for s in steps)
 
 
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
@@ -128,8 +131,9 @@ def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
-    """The pipeline with tiles of that size, even where tensors fit."""
-    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)
+    """The pipeline with tiles of that size, even where tensors fit, in place of microbatches."""
+    others = (s for s in steps if not isinstance(s, Microbatch))
+    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in others)
 
 
 def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:

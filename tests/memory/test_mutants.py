@@ -68,6 +68,20 @@ stop[t] = c[t] == 1
 big[t] = max(c[0:t+1])
 output c, big[T-1] as big
 """
+MICROBATCHES = """dim t < T
+dim b < B
+input x[b]: f32[2]
+input w: f32[128, 2]
+input u: f32[2, 128]
+o[0, b] = x[b]
+o[t+1, b] = stop_gradient(u @ h) * f32(random.categorical(u @ h))
+h = tanh(w @ o)
+v = u @ tanh(w @ (o + 1.0))
+error = u @ h - (v - mean(v[t = 0:T, b = 0:B]))
+loss = mean((error * error)[t = 0:T, b = 0:B])
+dw = grad(loss, w)
+output loss, dw
+"""
 TEXTS = {"ring": RING, "growing": GROWING, "layers": LAYERS, "back": BACK, "until": UNTIL}
 SIZES = (1, 4, 13)
 
@@ -142,6 +156,16 @@ def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
         return [(bounds, data(graph, bounds, False), {}) for bounds in sizes]
 
     Mutated(Source("m.rt", TEXTS[name]), level, runs).check()
+
+
+def test_microbatches_too() -> None:
+    def runs(graph: Graph) -> list[Data]:
+        bounds = {"T": 5, "B": 2}
+        return [(bounds, data(graph, bounds, False), {})]
+
+    mutated = Mutated(Source("m.rt", MICROBATCHES), 2, runs)
+    assert "tile" in {d.name for d in mutated.good.optimized.universe.dims}
+    mutated.check()
 
 
 @pytest.mark.parametrize("number", sampled(["01", "02", "04", "08", "10"], "more examples", of=2))

@@ -6,6 +6,7 @@ the arrays, then the bounds that the text names, which are Python ints when the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
@@ -24,6 +25,7 @@ from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names, names_in
 from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
+from tempoc.diagnostics.source import Span
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Statement, Vector
@@ -85,6 +87,7 @@ def function(
         mapped=tuple(v.dim for v in statement.vector),
         points=ix.product(ix.sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
+        fits=stages.fits,
     )
     write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)
@@ -99,8 +102,7 @@ def function(
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
     lines = [*unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
-    spans = (s for m in statement.members for s in stages.graph.nodes[m].spans)
-    equations = equation_lines(spans, stages.graph.name)
+    equations = equation_lines(_spans(statement, stages), stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
     words = docstring("\n".join(equations) or f"{name}.")
     text += [INDENT + line if line else "" for line in words]
@@ -118,6 +120,11 @@ def function(
         endings=tuple(body.endings),
         windows=stages.windows,
     )
+
+
+def _spans(statement: Statement, stages: Stages) -> Iterator[Span]:
+    """The places of the equations of a statement."""
+    return (s for m in statement.members for s in stages.graph.nodes[m].spans)
 
 
 def unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:

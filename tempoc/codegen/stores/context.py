@@ -18,6 +18,7 @@ from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 KernelCell = tuple[str, tuple[ix.Expr, ...]]
@@ -86,6 +87,12 @@ class Stages:
         if any(n in symbols(condition) for n in (*self.sizes, *self.starts)):
             return False
         return is_affine(condition) and self.space.implies(statement.domain, condition)
+
+    def fits(self, size: ix.Expr, extent: ix.Expr) -> bool:
+        """Whether a size over bounds is provably at most an extent over bounds."""
+        condition = ix.compare("<=", size, extent)
+        known = {*symbols(condition)} <= {b.name for b in self.space.universe.bounds}
+        return known and is_affine(condition) and self.space.implies(Domain(()), condition)
 
     def pad(self, statement: Statement, extent: ix.Expr) -> ix.Expr:
         """The least known upper bound of an extent over the statement's domain."""

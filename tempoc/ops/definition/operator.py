@@ -115,6 +115,9 @@ class Emitter(Protocol):
     def pad(self, e: ix.Expr) -> ix.Expr:
         """The least known upper bound of an extent over the kernel's domain, over bounds only."""
 
+    def fits(self, size: ix.Expr, extent: ix.Expr) -> bool:
+        """Whether a size over bounds is known to be at most an extent over bounds."""
+
     def valid(self, v: EmittedValue, axis: int) -> str:
         """Text of a boolean mask of the valid positions, shaped to broadcast against ``v``."""
 

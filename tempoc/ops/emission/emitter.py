@@ -6,6 +6,7 @@ are Python integers. Masks and moved operands are emitted once and reused (value
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -44,7 +45,8 @@ class KernelEmitter:
     else the number, counted from 1, of the first that did not. The runner tests it.
 
     ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far, ``points``
-    says how many that are. ``spelled`` gives the variables of dimensions and bounds.
+    says how many that are. ``spelled`` gives the variables of dimensions and bounds. ``fits`` tells
+    whether a size is at most an extent, both over bounds only.
     ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
     what that is called; who writes the call of that function says so ahead of it.
     """
@@ -59,6 +61,7 @@ class KernelEmitter:
         mapped: tuple[str, ...] = (),
         points: Expr = ix.ONE,
         spelled: Callable[[str], str] = str,
+        fits: Callable[[Expr, Expr], bool] = operator.eq,
     ) -> None:
         self.dims = tuple(dims)
         self.mapped = mapped
@@ -69,6 +72,7 @@ class KernelEmitter:
         self.ahead: dict[str, str] = {}
         self.names = names
         self._bound = bound
+        self._fits = fits
         self._imports = imports
         self._wrong: list[str] = []
         self._known: dict[tuple[object, ...], str] = {}
@@ -165,6 +169,10 @@ class KernelEmitter:
     def pad(self, e: Expr) -> Expr:
         """The least known upper bound; an expression over bounds is its own."""
         return self._bound(e) if self._varies(e) else e
+
+    def fits(self, size: Expr, extent: Expr) -> bool:
+        """Whether a size over bounds is known to be at most an extent over bounds."""
+        return size == extent or self._fits(size, extent)
 
     def _varies(self, e: Expr) -> bool:
         return any(s in self.dims for s in symbols(e))

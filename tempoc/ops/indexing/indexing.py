@@ -324,6 +324,8 @@ def _sliced(
             return f"lax.slice_in_dim({text}, {a}, {b}, axis={axis})"
         a, b = out.index(start), out.static(count)
         return f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})"
+    if (start, step) == (ix.ZERO, 1) and out.fits(size, x.padded[axis]):
+        return f"lax.slice_in_dim({text}, 0, {out.static(size)}, axis={axis})"
     scaled = (
         pads.axis_positions(count, out)
         if step == 1

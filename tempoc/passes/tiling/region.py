@@ -51,9 +51,9 @@ class RegionFinder:
     reachable: dict[str, AxisFlow] = field(default_factory=dict)
     along_dim: set[str] = field(default_factory=set)
 
-    def region(self, start: AxisAt) -> TileRegion:
-        """The region of a node's axis."""
-        self.carriers = {start.node: start.flow}
+    def region(self, start: AxisAt, *others: AxisAt) -> TileRegion:
+        """The region of a node's axis, and of the same axis at other nodes."""
+        self.carriers = {at.node: at.flow for at in (start, *others)}
         while self.add_large() or self.add_between():
             pass
         self.add_results()

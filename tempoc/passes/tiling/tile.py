@@ -103,14 +103,14 @@ class Tile(GraphPass):
         tried: set[AxisAt] = set()
         own = frozenset(d.name for d in graph.universe.dims)
         for _ in range(EFFORT.tile_rounds):
-            tiled = _TensorSearch(graph, context, self, tried, own).cut()
+            tiled = TensorSearch(graph, context, self, tried, own).cut()
             if tiled is None:
                 break
             graph = drop_dead(tiled)
         return graph
 
 
-class _TensorSearch:
+class TensorSearch:
     """Searches for a region to cut, largest tensor first; ``own`` dimensions are not of tiles."""
 
     def __init__(
@@ -129,6 +129,7 @@ class _TensorSearch:
         self.usual: dict[int | str, Mapping[str, int]] = {}
         self.weighed: dict[str, tuple[int, int]] = {}
         self.flows = AxisFlows(graph, context.space)
+        self.beside, self.pass_name = "", options.name
 
     def cut(self) -> Graph | None:
         """The graph with one more loop over tiles; ``None`` if no region is left to cut."""
@@ -166,8 +167,12 @@ class _TensorSearch:
         if name not in self.weighed:
             node, at = self.graph.nodes[name], self.at(name)
             each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
-            self.weighed[name] = each, each * prod(at[d] + 1 for d in node.vector)
+            self.weighed[name] = each, each * prod(at[d] + 1 for d in self.together(node))
         return self.weighed[name]
+
+    def together(self, node: Node) -> tuple[str, ...]:
+        """The dimensions of a node all points of which count as one tensor."""
+        return node.vector
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
         """A type with the greatest extents at any point of a node."""
@@ -179,7 +184,7 @@ class _TensorSearch:
         if name not in self.usual:
             node, sizes = self.graph.nodes[name], self.context.sizes
             names = [s for t in node.types for e in t.shape for s in symbols(e)]
-            count = len(unknown_bounds(self.graph.universe, (*names, *node.vector), sizes))
+            count = len(unknown_bounds(self.graph.universe, (*names, *self.together(node)), sizes))
             at = self.usual.get(count) or estimated_sizes(self.graph.universe, count, sizes)
             self.usual |= {count: at, name: at}
         return self.usual[name]
@@ -354,11 +359,12 @@ class _TensorSearch:
         stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
         nodes = (self.graph.nodes[n] for n in (*region.carriers, *region.ends))
         region_dims = {d for n in nodes for d in n.domain.dims}
-        universe, tiles = _declared(self.graph, "tile", count, region_dims)
+        universe, tiles = _declared(self.graph, "tile", count, region_dims, self.beside)
         rows = ""
         if stars:
             graph = replace(self.graph, universe=universe)
-            universe, rows = _declared(graph, "row", ix.Const(size), region_dims)
+            beside = self.beside and tiles
+            universe, rows = _declared(graph, "row", ix.Const(size), region_dims, beside)
         self.context.declare(universe)
         tiler = OnlineTiler(
             old=self.graph,
@@ -373,13 +379,21 @@ class _TensorSearch:
             partial=self.is_partial(region),
             is_large=self.is_large,
         )
-        text = f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
-        loop = LoopRemark(reason="tile", dim=tiles, nodes=(name,), size=self.whole(name))
-        self.context.remarks.add("tile", text, self.graph.nodes[name].span, loop)
+        text = self.remark(name, size)
+        loop = LoopRemark(reason="tile", dim=tiles, nodes=(name,), size=self.uncut(name))
+        self.context.remarks.add(self.pass_name, text, self.graph.nodes[name].span, loop)
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
-            self.context.remarks.add("tile", text, self.graph.nodes[how.top].span)
+            self.context.remarks.add(self.pass_name, text, self.graph.nodes[how.top].span)
         return tiler.build()
+
+    def remark(self, name: str, size: int) -> str:
+        """What is said of a region that is cut, which began with a node."""
+        return f"`{name}` would take {self.formula(name)}; computed {size} rows at a time"
+
+    def uncut(self, name: str) -> ix.Expr:
+        """The bytes that a region which began with a node would take."""
+        return self.whole(name)
 
     def count(self, region: TileRegion, size: int) -> ix.Expr:
         """The number of tiles of the region's longest axis, at least one."""
@@ -406,10 +420,13 @@ class _TensorSearch:
         return bool(dims) and not dims & stars
 
 
-def _declared(graph: Graph, name: str, count: ix.Expr, own: set[str]) -> tuple[Universe, str]:
+def _declared(
+    graph: Graph, name: str, count: ix.Expr, own: set[str], beside: str = ""
+) -> tuple[Universe, str]:
     """A universe with a dimension of ``count`` points, and the dimension's name.
 
-    An existing dimension of that size is reused, unless it is one of ``own``.
+    It stands right after the dimension ``beside``, else last. An existing dimension of that size is
+    reused, unless it is one of ``own``.
     """
     universe = graph.universe
     for dim in universe.dims:
@@ -422,5 +439,7 @@ def _declared(graph: Graph, name: str, count: ix.Expr, own: set[str]) -> tuple[U
         number = str(int(number or "1") + 1)
     bound = Bound(name=f"{name}s{number}", value=count)
     dim = Dim(name=f"{name}{number}", bound=bound.name)
-    declared = replace(universe, bounds=(*universe.bounds, bound), dims=(*universe.dims, dim))
+    place = next((k for k, d in enumerate(universe.dims, 1) if d.name == beside), None)
+    dims = (*universe.dims[:place], dim, *(universe.dims[place:] if place else ()))
+    declared = replace(universe, bounds=(*universe.bounds, bound), dims=dims)
     return declared, dim.name

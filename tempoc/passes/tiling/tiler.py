@@ -22,7 +22,6 @@ from tempoc.passes.tiling.tile_index import Tiling
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types, substitute_in_op
-from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
@@ -121,15 +120,17 @@ class Tiler(Tiling):
         return TileVersion(reader.phase, dims, where=self.where(name, reader, source, dims))
 
     def where(self, name: str, reader: TileVersion, source: str, dims: tuple[str, ...]) -> ix.Expr:
-        """The condition under which a pointwise reader needs a source; ``TRUE`` for other readers.
+        """The condition under which a reader needs a source; ``TRUE`` if it is not known.
 
-        It is also ``TRUE`` if the points of vectorized dimensions would no longer form intervals.
+        It is known of dimensions that are read at the reader's own point. It is ``TRUE`` as well if
+        the points of vectorized dimensions would no longer form intervals.
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
-        is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
         condition = ix.conjunction(reader.where, node.domain.where)
-        is_stated = {*symbols(condition)} <= {*dims, *self.bounds}
-        if not is_pointwise or not is_stated or condition == domain.where:
+        named = {*symbols(condition)}
+        reads = [self.flows.at(e) for e in node.inputs if e.source == source]
+        is_own = all(at.get(d, ix.Sym(d)) == ix.Sym(d) for at in reads for d in named)
+        if not is_own or not named <= {*dims, *self.bounds} or condition == domain.where:
             return ix.TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
         ranges = vector_ranges(Domain(dims, condition), vector, self.space)
@@ -159,8 +160,12 @@ class Tiler(Tiling):
     def vector_tile(
         self, node: Node, vector_dim: VectorDim, inputs: Iterable[Edge], domain: Domain
     ) -> Node:
-        """A node at the rows of a tile; rows beyond the last point repeat the last point."""
+        """A node at the rows of a tile, as many as the dimension has points at most.
+
+        Rows beyond the last point repeat the last point.
+        """
         positions = self.tile_positions(vector_dim)
+        has_row = ix.compare("<", ix.Sym(self.row), self.size_of(vector_dim.dim))
         loop_dims = domain.dims
         dims = self.space.universe.ordered((*loop_dims, self.row))
         vector = tuple(self.row if d == vector_dim.dim else d for d in node.vector)
@@ -178,7 +183,7 @@ class Tiler(Tiling):
             name=self.fresh_name(node, "tile"),
             op=op,
             inputs=tuple(inputs),
-            domain=Domain(dims, domain.where),
+            domain=Domain(dims, ix.conjunction(domain.where, has_row)),
             types=types,
             vector=self.space.universe.sorted(vector),
         )
@@ -222,16 +227,20 @@ class Tiler(Tiling):
         """A slice of the rows of a tile, as an axis of an operand."""
         flow = self.region.carriers[edge.source]
         assert isinstance(flow, VectorDim)
-        at = {**self.flows.at(edge), self.row: ix.Slice(ix.ZERO, self.size_of(self.row))}
+        rows = ix.minimum(self.size_of(self.row), self.size_of(flow.dim))
+        at = {**self.flows.at(edge), self.row: ix.Slice(ix.ZERO, rows)}
         entries = entries_at(tile.domain.dims, at)
         every = replace(edge, source=tile.name, entries=entries)
-        axis, last = self.flows.slice_of(edge, flow.dim), slices(edge) - 1
+        named = zip(tile.domain.dims, entries, strict=True)
+        place = [d for d, e in named if isinstance(e, ix.Slice)].index(self.row)
+        axis = self.flows.slice_of(edge, flow.dim)
         node = self.old.nodes[reader.node]
         domain = self.domain(reader, version.dims, version.where)
-        if axis != last:
-            rank = len(self.type_of(every).shape)
-            order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
-            every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
+        if axis != place:
+            order = [k for k in range(len(self.type_of(every).shape)) if k != place]
+            order.insert(axis, place)
+            op = Transpose(axes=tuple(order))
+            every = read_of(self.put(node, "order", op, (every,), domain))
         return self.tile_elements(reader, every, axis, ix.ZERO, domain)
 
     def is_recomputed(self, at: AxisAt) -> bool:

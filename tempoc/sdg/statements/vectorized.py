@@ -151,7 +151,11 @@ def _extreme(e: ix.Expr, vector: Ranges, *, greatest: bool) -> ix.Expr:
             return ix.maximum(*(_extreme(a, vector, greatest=greatest) for a in args))
         case ix.FloorDiv(arg=a, divisor=k):
             return ix.floordiv(_extreme(a, vector, greatest=greatest), k)
-        case ix.Mod(divisor=k) if any(d in symbols(e) for d in vector):
-            return ix.Const(k - 1) if greatest else ix.ZERO
+        case ix.Mod(arg=a, divisor=k) if any(d in symbols(e) for d in vector):
+            if not greatest:
+                return ix.ZERO
+            is_small = _extreme(a, vector, greatest=False) == ix.ZERO
+            most = (_extreme(a, vector, greatest=True),) if is_small else ()
+            return ix.minimum(ix.Const(k - 1), *most)
         case _:
             return e

@@ -181,6 +181,30 @@ def test_compiled_programs_agree(name: str, passes: str) -> None:
     agree(f"{HEAD}{PROGRAMS[name]}", *some, passes=passes)
 
 
+LEARNER = """
+dim t < T
+dim b < B
+input x[b]: f32[2]
+param w: f32[3, 2] = reshape(f32(arange(6)) * 0.2, [3, 2])
+param u: f32[2, 3] = full([2, 3], -0.3)
+o[0, b] = x[b]
+o[t+1, b] = stop_gradient(u @ h + random.normal([2]))
+h = tanh(w @ o)
+v = u @ tanh(w @ (o * 0.5))
+far = v[t = 0:T, b = 0:B]
+error = u @ h - (v - mean(far)) / (var(far) + 1.0)
+loss = mean((error * error)[t = 0:T, b = 0:B])
+dw = grad(loss, w)
+du = grad(loss, u)
+output loss, dw, du
+"""
+
+
+def test_a_learner_in_microbatches_agrees() -> None:
+    passes = "canonicalize,algebra,canonicalize,vectorize,microbatch{size=3},accumulate,fuse"
+    agree(LEARNER, *({"B": b, "T": t} for b, t in ((2, 1), (3, 7))), passes=passes)
+
+
 ROWS = (
     "tanh(y[0:T] @ w)", "exp(0.3 * y[0:T]) @ w", "y[0:T] * c[0:T] @ w", "(c * 0.5)[t = 0:T] @ w",
     "y[1:T] @ w + y[0:T-1] @ w", "y[0:T:2] @ w", "einsum(\"td,dk->tk\", y[0:T], w * w)",

@@ -1,0 +1,232 @@
+"""Cuts vectorized tensors into tiles that are large only together: microbatches.
+
+    %h = tanh %z              : [t*, b*] f32[64]        what a layer computes, of all points
+    %e = mul %g, %s           : [t*, b*] f32[64]        its cotangent
+    %d = einsum %e[0:T, 0:B], %h[0:T, 0:B] : [] f32[64, 64]
+
+Each of these fits, but a network has many, and a derivative needs all of them at once. So one loop
+over tiles of ``t`` computes the rows of all of them, forward and backward, and adds up what they
+contribute to ``%d``. How tiles are made is the same as in `tile`, but here the region
+(``region.py``) has all operands of products along the dimension, and a tile's rows are few enough
+for its tensors to stay in a cache.
+
+What a loop over ``t`` has computed is stored for all its points if the tiles read it. Large tensors
+of that kind are computed again for a tile (``vectorized_again.py``) if what they are computed from
+is small, or is stored anyway:
+
+    %h = tanh %z : [t, b*] f32[64]           ->       %h.again = tanh %z.again : [t*, b*] f32[64]
+
+Tensors that fit into ``limit`` bytes together are not cut. Sizes are estimates
+(``analysis/size_estimate.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import ClassVar
+
+from tempoc.base.cost_model import MODEL
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
+from tempoc.passes.tiling.region import (
+    RegionFinder,
+    TileRegion,
+    operands_in_one_loop,
+    phased_operands,
+    phases,
+)
+from tempoc.passes.tiling.tile import TensorSearch, Tile
+from tempoc.passes.tiling.vectorized_again import reads_at_once, vectorized_again
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import evaluate
+
+Loops = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Microbatch(GraphPass):
+    """Cuts a vectorized dimension into tiles where large operands of products have it."""
+
+    size: int = field(
+        default=0,
+        metadata={"help": "rows of a tile, also where all fits; 0: by the limit"},
+    )
+    limit: int = field(
+        default=MODEL.array_bytes, metadata={"help": "bytes that all operands may take"}
+    )
+
+    name: ClassVar[str] = "microbatch"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with a loop over tiles, of the first dimension that may be cut."""
+        for dim in graph.universe.dims:
+            for loops in _loops(graph, dim.name):
+                search = _MicrobatchSearch(graph, context, self, dim.name, loops)
+                if (cut := search.cut()) is not None:
+                    return drop_dead(cut)
+        return graph
+
+
+def _loops(graph: Graph, dim: str) -> tuple[Loops, ...]:
+    """The loops around the nodes that are vectorized along a dimension."""
+    nodes = (n for n in graph.nodes.values() if dim in n.vector and is_computed(n))
+    return tuple(dict.fromkeys(_loops_of(n) for n in nodes))
+
+
+def _loops_of(node: Node) -> Loops:
+    return tuple(d for d in node.domain.dims if d not in node.vector)
+
+
+class _MicrobatchSearch(TensorSearch):
+    """The large tensors of a dimension, within the same loops, as one region.
+
+    ``wide`` are the nodes at all points of which there are about as many bytes as in the widest.
+    """
+
+    def __init__(
+        self, graph: Graph, context: PassContext, options: Microbatch, dim: str, loops: Loops
+    ) -> None:
+        own = frozenset(d.name for d in graph.universe.dims)
+        super().__init__(graph, context, Tile(size=options.size, limit=options.limit), set(), own)
+        self.flow = VectorDim(dim)
+        self.within = loops
+        self.beside, self.pass_name = dim, options.name
+        self.least_bytes = 0 if options.size else options.limit
+        self.wide = self.wide_nodes()
+
+    def wide_nodes(self) -> dict[str, None]:
+        """The nodes along the dimension with the largest results, tensors of merges among them."""
+        along = [n.name for n in self.graph.nodes.values() if self.is_along(n)]
+        widest = max(map(self.bytes, along), default=0)
+        wide = (n for n in along if self.bytes(n) * MODEL.wide_factor >= widest)
+        return dict.fromkeys(wide)
+
+    def is_along(self, node: Node) -> bool:
+        """Whether a node is computed at points of the dimension, within the loops."""
+        loops = tuple(d for d in _loops_of(node) if d != self.flow.dim)
+        return self.flow.dim in node.domain.dims and loops == self.within
+
+    def together(self, node: Node) -> tuple[str, ...]:
+        """The dimensions of a node all points of which count as one tensor: this one as well."""
+        more = (self.flow.dim,) if self.flow.dim in node.domain.dims else ()
+        return tuple(dict.fromkeys((*node.vector, *more)))
+
+    def is_large(self, name: str) -> bool:
+        """Whether a tensor belongs to the region."""
+        node = self.graph.nodes[name]
+        return name in self.wide and self.flow.dim in node.vector and is_computed(node)
+
+    def operands(self) -> Iterator[str]:
+        """The wide nodes of which all points are stored at once.
+
+        Those are vectorized operands of products, and what vectorized nodes read of a loop.
+        """
+        for name in self.wide:
+            uses = self.flows.uses[name]
+            if self.flow.dim in self.graph.nodes[name].vector:
+                is_stored = any(self.graph.nodes[use.reader].op.contraction for use in uses)
+            else:
+                is_stored = reads_at_once(self.graph, uses, self.flow.dim)
+            if is_stored:
+                yield name
+
+    def cut(self) -> Graph | None:
+        """The graph with a loop over tiles; ``None`` if the dimension is not cut."""
+        stored = [*self.operands()]
+        if self.flow.dim not in self.flows.summed or not stored or not self.is_sequence():
+            return None
+        if sum(map(self.bytes, stored)) <= self.least_bytes:
+            return None
+        self.use(vectorized_again(self.graph, self.flow.dim, self.wide, self.is_affordable))
+        starts = [AxisAt(n, self.flow) for n in self.graph.nodes if self.is_start(n)]
+        if not starts:
+            return None
+        region = RegionFinder(flows=self.flows, is_large=self.is_large).region(*starts)
+        size = self.size(region)
+        if self.objection(region, size):
+            return None
+        plain = phased_operands(self.flows, region)
+        for waits in (operands_in_one_loop(self.flows, region, plain), plain):
+            order = phases(self.flows, region, waits)
+            if order is not None:
+                return self.tiled(starts[0].node, region, waits, order, size)
+        return None
+
+    def is_sequence(self) -> bool:
+        """Whether some nodes have a loop over the dimension: of a batch, which may be small, no one
+        knows whether it is worth it."""
+        nodes = self.graph.nodes.values()
+        loops = any(self.flow.dim in _loops_of(n) and is_computed(n) for n in nodes)
+        return loops or bool(self.options.size)
+
+    def is_affordable(self, names: Sequence[str], replaced: Sequence[str]) -> bool:
+        """Whether some nodes are computed about as fast as others are written and read."""
+        if self.options.size:
+            return True
+        flops = sum(self.work(name) for name in names)
+        moved = 2 * sum(self.bytes(name) for name in replaced)
+        return flops / MODEL.flops_per_ns <= MODEL.again_factor * moved / MODEL.bytes_per_ns
+
+    def work(self, name: str) -> int:
+        """The operations of a node at all points."""
+        node, at = self.graph.nodes[name], self.at(name)
+        each = evaluate(node.op.work(operand_types(self.graph, node), node.types), at)
+        return each * prod(at[d] + 1 for d in self.together(node))
+
+    def is_start(self, name: str) -> bool:
+        """Whether the region begins with a node."""
+        return self.is_large(name) and self.flow in self.flows.through(name)
+
+    def use(self, graph: Graph) -> None:
+        """Search in a graph with further nodes, which take part like those they were made from."""
+        self.graph = graph
+        self.usual, self.weighed = {}, {}
+        self.flows = AxisFlows(graph, self.context.space)
+        self.wide = self.wide_nodes()
+
+    def size(self, region: TileRegion) -> int:
+        """The rows of a tile: a power of two, so that its tensors stay in a cache."""
+        if self.options.size:
+            return self.options.size
+        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.carriers))
+        return 1 << (max(1, MODEL.cached_bytes // row).bit_length() - 1)
+
+    def objection(self, region: TileRegion, size: int) -> str:
+        """Why the region is not cut; empty if cutting it pays."""
+        if not region.ends:
+            return "nothing adds up what is computed at once"
+        if name := self.full_reader(region):
+            return f"`{name}` reads all of it at each point"
+        if any(len(self.graph.nodes[n].types) > 1 for n in region.materialized):
+            return f"`{region.materialized[0]}` is needed as a whole"
+        rows = max(self.rows(region, n) for n in region.carriers)
+        if rows <= size and not self.options.size:
+            return f"{rows} rows are a small tile already"
+        stored = {*self.operands()}
+        tiled = {n for n in stored & region.carriers.keys() if n not in region.materialized}
+        if 2 * sum(map(self.bytes, tiled)) <= sum(map(self.bytes, stored)):
+            return "much of what is stored is needed as a whole"
+        return ""
+
+    def remark(self, name: str, size: int) -> str:
+        """How many tensors are cut, and how large the widest is."""
+        operands = self.tiled_operands()
+        widest = max(operands, key=self.bytes)
+        text = (
+            f"{len(operands)} operands of products, each of {self.formula(widest)} at most, would"
+        )
+        return f"{text} be live together; computed {size} rows of `{self.flow.dim}` at a time"
+
+    def uncut(self, name: str) -> ix.Expr:
+        """The bytes of all operands that are cut."""
+        return ix.add(*map(self.whole, self.tiled_operands()))
+
+    def tiled_operands(self) -> list[str]:
+        """The operands of products that are cut."""
+        return [n for n in self.operands() if self.is_large(n)]
