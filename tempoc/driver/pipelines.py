@@ -95,14 +95,13 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
 
 
 def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> tuple[Pass, ...]:
-    """The pipeline with `dispatch` in front of `tile`, or with these entries where it has it."""
+    """The pipeline with `dispatch` in front of what tiles, or with these entries where it is."""
     if any(isinstance(s, Dispatch) for s in steps):
         return tuple(Dispatch(entries=entries) if isinstance(s, Dispatch) else s for s in steps)
-    pipeline: list[Pass] = []
-    for step in steps:
-        pipeline += [Dispatch(entries=entries)] if isinstance(step, Tile) else []
-        pipeline.append(step)
-    return tuple(pipeline)
+    for place, step in enumerate(steps):
+        if isinstance(step, Microbatch | Tile):
+            return (*steps[:place], Dispatch(entries=entries), *steps[place:])
+    return steps
 
 
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:

@@ -30,7 +30,7 @@ from tempoc.runtime.host.failure import ExternFailure, failure
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages.run import kernel_failed
 from tempoc.runtime.walk import blocks
-from tempoc.runtime.walk.region_calls import steps_within
+from tempoc.runtime.walk.region_calls import steps_below
 from tempoc.symbolic.walk import evaluate
 
 Called = prog.Region | prog.Block | prog.Call
@@ -177,7 +177,7 @@ def _described(
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in _args(called)]
     static = {variable(name): bounds[name] for name in kernel.bounds}
     if called.kernel in counted_regions(program) and backend.compiles_late():
-        static["steps"] = steps_within(MODEL.reported_steps)
+        static["steps"] = steps_below(MODEL.reported_steps)
     return CalledFunction(
         called=called,
         kernel=kernel,

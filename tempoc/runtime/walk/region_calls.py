@@ -44,7 +44,7 @@ class Pace:
         """The number of steps of the next call: at most those remaining, at most the limit."""
         count = min(self.steps, remaining)
         if limit < remaining:
-            count = min(count, steps_within(limit) if self.is_counted else limit)
+            count = min(count, steps_below(limit) if self.is_counted else limit)
         self.started = time.perf_counter()
         return count
 
@@ -64,6 +64,6 @@ def steps_near(count: int) -> int:
     return 4 ** (max(1, count).bit_length() // 2)  # type: ignore[no-any-return]
 
 
-def steps_within(count: int) -> int:
+def steps_below(count: int) -> int:
     """The largest of these numbers that is at most ``count``."""
     return 4 ** ((count.bit_length() - 1) // 2)  # type: ignore[no-any-return]
