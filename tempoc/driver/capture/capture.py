@@ -173,13 +173,12 @@ def _graphs(
 
 def _by_structure(mode: str, is_loop: bool, obstacles: Obstacles) -> str:
     """The same without XLA."""
-    where = " in each step" if is_loop else ""
     is_split = bool(obstacles.libraries)
     if not is_split and mode == LOOPS:
         return "one graph"
     if is_split or obstacles.loops or (obstacles.ends and not is_loop):
-        return f"a graph for each part{where}"
-    return f"one graph{where}"
+        return "a graph for each part" + " of a step" * is_loop
+    return "one graph" + " in each step" * is_loop
 
 
 def _counted(launches: Launches, is_loop: bool) -> str:

@@ -58,6 +58,23 @@ def _steps(
             pass
 
 
+def device_loops(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> Iterator[prog.Loop]:
+    """The loops of the device in a statement that these bounds leave; not those written out."""
+    match s:
+        case prog.Sequence(items=items):
+            for item in items:
+                yield from device_loops(item, bounds)
+        case prog.Guard(condition=condition, body=body):
+            yield from device_loops(body, bounds) if _may(condition, bounds) else ()
+        case prog.Loop(body=body, place=place):
+            yield from () if place == "unrolled" else (s,)
+            yield from device_loops(body, bounds)
+        case prog.Region(loop=body) | prog.Block(body=body):
+            yield from device_loops(body, bounds)
+        case _:
+            pass
+
+
 def _may(condition: ix.Expr, bounds: Mapping[str, int]) -> bool:
     """Whether a condition may hold, as far as bounds decide that."""
     return not {*symbols(condition)} <= {*bounds} or bool(evaluate(condition, bounds))

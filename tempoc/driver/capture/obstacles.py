@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.driver.capture.functions import (
     LaunchedCall,
+    device_loops,
     growing_stores,
     moved_stores,
     new_arrays,
@@ -20,7 +21,7 @@ from tempoc.driver.slow.host_loops import Finding, HostLoops
 from tempoc.driver.slow.words import Words, quoted
 from tempoc.ops.control.externs import ExternJax
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.gpu_commands import LOOPS
 from tempoc.sdg.graph.graph import Node
@@ -86,7 +87,10 @@ class CaptureFindings:
         return Obstacles(
             libraries=(*self.libraries(call),),
             users=(*self.users(call),),
-            loops=(*self.inner_loops(call), *self.kernel_loops(call)),
+            loops=(
+                *self.inner_loops(call),
+                *self.kernel_loops(call),
+            ),
             ends=(*self.until(call),),
             notes=(*self.notes(call, repeated),),
         )
@@ -120,7 +124,12 @@ class CaptureFindings:
     def until(self, call: LaunchedCall) -> Iterator[Finding]:
         """Loops whose length data decide, if they are in the function."""
         if isinstance(call, prog.Region | prog.Block):
-            ended = {e.bound for loop in _loops(call) for c in calls(loop) for e in c.endings}
+            ended = {
+                e.bound
+                for loop in device_loops(call, self.bounds)
+                for c in calls(loop)
+                for e in c.endings
+            }
             for bound in dict.fromkeys(symbols(call.lengths[k])[0] for k in call.endings):
                 if bound in ended:
                     stop = self.hosts.until(bound)
@@ -132,7 +141,12 @@ class CaptureFindings:
 
     def ending(self, call: LaunchedCall) -> Iterator[Finding]:
         """Loops of the host that end by what a function finds."""
-        ended = {e.bound for loop in _loops(call) for c in calls(loop) for e in c.endings}
+        ended = {
+            e.bound
+            for loop in device_loops(call, self.bounds)
+            for c in calls(loop)
+            for e in c.endings
+        }
         for bound in dict.fromkeys(e.bound for c in calls(call) for e in c.endings):
             if bound not in ended:
                 yield Finding(
@@ -142,7 +156,7 @@ class CaptureFindings:
 
     def inner_loops(self, call: LaunchedCall) -> Iterator[Finding]:
         """Loops within a step, or within a block."""
-        for loop in _loops(call):
+        for loop in device_loops(call, self.bounds):
             is_root = isinstance(call, prog.Region) and loop is call.loop
             if not is_root and not any(c.endings for c in calls(loop)):
                 fixed = {*symbols(loop.lower), *symbols(loop.upper)} <= {
@@ -187,13 +201,6 @@ class CaptureFindings:
     def tensors(self, stores: tuple[str, ...]) -> tuple[str, ...]:
         """The tensors of the source that stores hold."""
         return tuple(dict.fromkeys(self.words.name(name) for name in stores))
-
-
-def _loops(call: LaunchedCall) -> Iterator[prog.Loop]:
-    """The loops of the device in a function, but for those that are written out."""
-    for part in statements_in(call):
-        if isinstance(part, prog.Loop) and part.place != "unrolled":
-            yield part
 
 
 def _be(names: tuple[str, ...]) -> str:
