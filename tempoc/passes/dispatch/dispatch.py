@@ -12,7 +12,8 @@
 A pattern is a formula in the language itself, a graph that has been through the passes before this
 one (``match.py``). Its dimensions are axes of what the function takes and gives, so they have to be
 vectorized in the program, with points ``0 <= t < N``. What lies between its result and its operands
-must have no other readers. The result is rounded as the operands are.
+must have no other readers. The result is rounded as the operands are; the kernels of the compiler's
+own table are taken only where the program rounds it so, too.
 """
 
 from __future__ import annotations
@@ -167,6 +168,7 @@ class _CallBuilder:
                 value = builder.put("row", SpatialIndex(entries=(*points, *rest)), (read_of(call),))
             type_ = self.node.types[0]
             if value.types[0].dtype is not type_.dtype:
+                self.check_rounding(value.types[0].dtype)
                 value = builder.put("cast", Cast(dtype=type_.dtype), (read_of(value),))
         except OperandError as error:
             raise _NotDispatched(error.message) from None
@@ -220,6 +222,18 @@ class _CallBuilder:
             if name in outputs or others:
                 reader = f"`{others[0]}`" if others else "an output"
                 raise _NotDispatched(f"{reader} reads `{name}`")
+
+    def check_rounding(self, dtype: DType) -> None:
+        """Who gives a table answers for it; ours rounds only what is rounded by all readers."""
+        name, nodes = self.node.name, self.graph.nodes
+        readers = [nodes[u.reader].op for u in users(self.graph)[name]]
+        is_rounded = all(isinstance(op, Cast) and op.dtype is dtype for op in readers)
+        is_output = any(o.source == name for o in self.graph.outputs)
+        if not self.entry.module and (is_output or not is_rounded):
+            raise _NotDispatched(
+                f"it would be rounded to {dtype.value}, which its readers do not ask for: "
+                f"write `{dtype.value}(...)` around it"
+            )
 
     def count(self, dim: str) -> ix.Expr:
         """The number of points along a dimension, which begin at 0."""

@@ -101,3 +101,13 @@ def test_remarks_say_what_is_in_the_way() -> None:
     assert [r.message for r in outcome.remarks] == [
         "`a.matmul` is not dispatched to attention: `a.max` reads `w`"
     ]
+
+
+@pytest.mark.parametrize("around", ["", "bf16"])
+def test_halves_are_rounded_only_where_the_program_rounds(around: str) -> None:
+    """Not that the sums of `bf16`, which are in `f32`, lose half of their digits on a GPU."""
+    sums = "nn.grouped_attention(g, h[t = 0:t+1], h[t = 0:t+1])"
+    outcome = dispatched(before_dispatch(f"g = bf16(q)\nh = bf16(k)\na = {around}({sums})\n"))
+    ops = [n.op for n in outcome.graph.nodes.values()]
+    assert any(isinstance(op, Attention) for op in ops) == bool(around)
+    assert any("would be rounded to bf16" in r.message for r in outcome.remarks) != bool(around)
