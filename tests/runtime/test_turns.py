@@ -16,7 +16,7 @@ def calls(
     steps: range, pace: Pace | None = None, room: Callable[[int], int] | None = None
 ) -> Iterator[tuple[int, int]]:
     """The first step and the number of steps of each call; the loop body is its run time."""
-    pace = pace or Pace(RUN_TUNING)
+    pace = pace or Pace(RUN_TUNING, False)
     while steps:
         count = pace.start(len(steps), len(steps) if room is None else room(steps[0]))
         yield steps[0], count
@@ -48,7 +48,7 @@ def test_calls_grow_as_long_as_they_are_short(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_next_time_begins_at_the_pace_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, pace = [0.0], Pace(RUN_TUNING)
+    now, pace = [0.0], Pace(RUN_TUNING, False)
     monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
     for _ in range(2):
         counts: list[int] = []

@@ -41,7 +41,7 @@ def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
     short = RunTuning(first_steps=3, call_ms=0)
-    monkeypatch.setattr(machine, "Pace", lambda _: turns.Pace(short))
+    monkeypatch.setattr(machine, "Pace", lambda _, is_counted: turns.Pace(short, is_counted))
 
 
 def held_everywhere(

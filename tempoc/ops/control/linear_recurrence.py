@@ -97,16 +97,11 @@ def linear_rows(row, first, count, reverse=False):
 """Stands in front of kernels that have such recurrences."""
 
 SCANNED_ROWS = '''\
-def scanned_rows(row, first, elements, count, reverse=False, linear=False):
+def scanned_rows(row, first, elements, count, reverse=False):
     """Rows that `row(*elements, *before)` makes of those before, for many points; `first` ones too.
 
-    `elements` have a row for each step. With `reverse` the last one comes first. Where a step is
-    `linear` in the rows before, devices other than CPUs combine steps.
+    `elements` have a row for each step. With `reverse` the last one comes first.
     """
-    if linear and jax.default_backend() != "cpu":
-        one = lambda k, *before: row(*(x[k] for x in elements), *before)
-        return linear_rows(one, first, count, reverse)
-
     def step(before, given):
         new = row(*given, *before)
         return new, new
@@ -116,3 +111,12 @@ def scanned_rows(row, first, elements, count, reverse=False, linear=False):
     return tuple(jnp.concatenate(part) for part in parts)
 '''
 """The same for recurrences of mapped points, linear or not."""
+
+LINEAR_SCANNED_ROWS = '''\
+def linear_scanned_rows(row, first, elements, count, reverse=False):
+    """`scanned_rows` whose steps are linear in the rows before: other devices combine them."""
+    if jax.default_backend() == "cpu":
+        return scanned_rows(row, first, elements, count, reverse)
+    one = lambda k, *before: row(*(x[k] for x in elements), *before)
+    return linear_rows(one, first, count, reverse)
+'''

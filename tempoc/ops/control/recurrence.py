@@ -221,8 +221,8 @@ class Recurrence(Op):
             for v, s in zip(xs, self.starts, strict=True)
         ]
         given = f"{tupled(begins)}, {tupled(parts)}, {count}"
-        options = f"{', reverse=True' if self.reverse else ''}{', linear=True' if linear else ''}"
-        call = f"scanned_rows({name}, {given}{options})"
+        function = "linear_scanned_rows" if linear else "scanned_rows"
+        call = f"{function}({name}, {given}{', reverse=True' if self.reverse else ''})"
         if len(first) == 1:
             return (f"{call}[0]",)
         tensors = out.bind("made", call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, SCANNED_ROWS
+from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.search import GREATEST_FIRST
@@ -17,6 +17,7 @@ HELPERS = {
     **DRAWING,
     "linear_rows": LINEAR_ROWS,
     "scanned_rows": SCANNED_ROWS,
+    "linear_scanned_rows": LINEAR_SCANNED_ROWS,
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
     "in_blocks": IN_BLOCKS,

@@ -25,6 +25,7 @@ PREAMBLE = (
         "random_uniform",
         "random_uniform64",
         "ring_row",
+        "linear_scanned_rows",
         "scanned_rows",
         "selected_if",
         "squeezed",
