@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 CONSTRAINTS ?=
+LONG   ?=
 VENV   := .venv$(patsubst %,-%,$(basename $(notdir $(CONSTRAINTS))))
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
@@ -19,7 +20,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(add
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test pytest test-oldest constraints fast fuzz fuzz-text fuzz-files test-gpu golden lint types bench bench-gpu clean
+.PHONY: help run test test-long pytest test-oldest constraints fast fuzz fuzz-text fuzz-files test-gpu golden lint types bench bench-gpu clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -29,13 +30,16 @@ run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model
 	$(BIN)/python examples/llama/chat.py --tokens $(TOKENS) "$(PROMPT)"
 
 # Types are checked, in one process, while the tests run in two; the environment is made before.
-test: $(STAMPS)/test build/llama/model.safetensors ## everything: lint, types, all tests (CONSTRAINTS=tests/constraints/current.txt: with these versions)
+test: $(STAMPS)/test build/llama/model.safetensors ## what every change needs: lint, types, tests (CONSTRAINTS=tests/constraints/current.txt: with these versions)
 	$(MAKE) --no-print-directory -j 2 lint types pytest
 
-pytest: $(STAMPS)/test build/llama/model.safetensors
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=30
+test-long: ## the same, and tests marked long: real sizes, all members of families, many random programs
+	$(MAKE) --no-print-directory test LONG=--long
 
-test-oldest: ## all tests with the oldest Python and packages that are supported, in .venv-oldest
+pytest: $(STAMPS)/test build/llama/model.safetensors
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=30 $(LONG)
+
+test-oldest: ## `make test` with the oldest Python and packages that are supported, in .venv-oldest
 	$(MAKE) --no-print-directory pytest PYTHON=python3.11 CONSTRAINTS=tests/constraints/oldest.txt
 
 constraints: ## record in tests/constraints/current.txt what .venv holds, after a `make test` without failures
@@ -43,7 +47,7 @@ constraints: ## record in tests/constraints/current.txt what .venv holds, after 
 	mv build/current.txt tests/constraints/current.txt
 
 fast: $(STAMPS)/test ## unit tests only
-	$(BIN)/python -m pytest -q -m "not slow" --ignore=tests/whole --ignore=tests/bench
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore=tests/whole --ignore=tests/bench
 
 fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 SEED=0 JOBS=2); failures in build/fuzz
 	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)

@@ -12,5 +12,6 @@ pytest_plugins = [
     "tests.support.session.disks",
     "tests.support.golden",
     "tests.support.session.kernels",
+    "tests.support.session.long",
     "tests.support.session.stages",
 ]

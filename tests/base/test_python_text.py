@@ -10,12 +10,13 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from tempoc.base import python_text as py
+from tests.support.session.long import examples
 
 NASTY = "\"\\'{}%#\n\r\t\x00\x1b\x0c\x85\u2028\u202e\udcff\ufb01ab.[]"
 TEXTS = st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from(NASTY))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(TEXTS)
 @example('m"""+__import__("os").system("true")+""".rt')
 @example('""""""')
@@ -38,7 +39,7 @@ def test_a_docstring_is_the_text(text: str) -> None:
     assert inspect.cleandoc(document).rstrip() == inspect.cleandoc(indented).rstrip()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(TEXTS)
 def test_a_literal_evaluates_to_the_text(text: str) -> None:
     shown = py.literal(text)
@@ -46,7 +47,7 @@ def test_a_literal_evaluates_to_the_text(text: str) -> None:
     assert shown.isprintable()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(TEXTS | st.from_regex(r"\w+", fullmatch=True))
 @example("²½௰")
 @example("\ufb01x")
@@ -59,7 +60,7 @@ def test_an_identifier_is_one_name_for_python_too(text: str) -> None:
         assert statement.value.id == name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(TEXTS | st.from_regex(r"\w+", fullmatch=True))
 def test_what_is_an_identifier_is_imported_by_that_name(text: str) -> None:
     if py.is_identifier(text):

@@ -30,7 +30,7 @@ GUIDES = (
 FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
 LANGUAGES = {"", "sh", "console", "python", "rt"}
 OF_OTHERS = {
-    "--help", "--version", "--bless", "--quick", "--full",
+    "--help", "--version", "--bless", "--long", "--quick", "--full",
     "--tokens", "--out", "--chat", "--home", "--slots", "--port",
 }  # fmt: skip
 """Options of pytest, of benchmarks and of scripts in `examples/`."""
@@ -48,7 +48,11 @@ def test_examples_do_what_is_said(
     tempoc: Session, name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     prepare(tmp_path)
-    bless, text, names = request.config.getoption("--bless"), text_of(name), {"__name__": name}
+    bless, text, names = (
+        request.config.getoption("--bless", "--long"),
+        text_of(name),
+        {"__name__": name},
+    )
     for block in blocks(text):
         match block.language:
             case "rt":

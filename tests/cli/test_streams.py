@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.session import Session
 from tests.house.source import ROOT
+from tests.support.session.long import sampled
 
 TEMPOC = [sys.executable, "-m", "tempoc"]
 # A job in the background of a shell does not hear interrupts.
@@ -35,7 +36,9 @@ def test_processes_run_this_checkout(tempoc: Session) -> None:
     assert where.stdout.strip() == str(ROOT / "tempoc" / "__init__.py")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", sampled([signal.SIGINT, signal.SIGTERM], "the other signal", of=2)
+)
 def test_interrupts_leave_nothing_behind(tempoc: Session, number: signal.Signals) -> None:
     Path("long.rt").write_text(LONG)
     Path("temporary").mkdir()

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import is_source_name, local_names, names_in
 from tempoc.codegen.text.wrap_lines import wrapped
+from tests.support.session.long import examples
 
 FOLDED = {
     "used once": ("a = x * x\nb = jnp.sum(a)\nreturn b", "return jnp.sum(x * x)"),
@@ -75,7 +76,7 @@ def functions(draw: st.DrawFn) -> list[str]:
     return [*lines, f"return {names[-1]}"]
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=examples(43, long=150), deadline=None)
 @given(functions())
 def test_the_same_is_computed(lines: list[str]) -> None:
     assert run(inlined(lines, (), 60)) == run(lines), lines

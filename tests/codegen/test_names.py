@@ -21,6 +21,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.program.nodes.spelling import PREAMBLE, variable
 from tempoc.runtime.run import run
+from tests.support.session.long import sampled
 
 PROGRAM = '''"""DOC"""
 import "LIBRARY" as lib
@@ -115,7 +116,7 @@ def test_documents_strings_and_comments_are_text(tmp_path: Path) -> None:
         assert text.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, "more names", of=3))
 def test_a_dimension_a_bound_and_a_tensor_may_have_any_name(tmp_path: Path, name: str) -> None:
     file = sources(tmp_path)
     text = file.read_text()

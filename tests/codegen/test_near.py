@@ -19,6 +19,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.tensor.contraction import MATVEC
 from tests.support.agreement import agree
+from tests.support.session.long import sampled
 
 PLAIN = "canonicalize,vectorize,fuse"
 """Passes that keep every NaN where it is."""
@@ -71,7 +72,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "MODEL", replace(MODEL, shared_window=1, shared_points=2))
 
 
-@pytest.mark.parametrize("name", NEAR)
+@pytest.mark.parametrize("name", sampled(NEAR, "more windows", of=2))
 def test_windows_mean_the_same(name: str) -> None:
     text = source(name)
     agree(text, *({"B": 2, "T": n} for n in (1, 11)), levels=(2,))
@@ -89,7 +90,7 @@ def test_no_window_is_copied(name: str) -> None:
     assert not re.search(r"(take|dynamic_slice_in_dim)\(\s*[vkhz](_near)?, ", found)
 
 
-@pytest.mark.parametrize("name", GRADIENTS)
+@pytest.mark.parametrize("name", sampled(GRADIENTS, "more windows", of=2))
 def test_gradients(name: str) -> None:
     window, last = GRADIENTS[name]
     text = f"""{HEAD}y = nn.softmax(k[t = {window}] @ q) @ v[{window}]

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.support.agreement import agree
+from tests.support.session.long import in_turns
 from tests.whole.device.test_buckets import emitted
 
 HEAD = """
@@ -28,8 +29,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize(("name", "dtype"), in_turns(ROWS, ("f32", "f64"), "both widths"))
 def test_points_are_mapped_over_rows(name: str, dtype: str) -> None:
     rest, spelled = ROWS[name]
     text = HEAD.replace("f32", dtype) + rest

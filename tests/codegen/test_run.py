@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.codegen import programs
+from tests.support.session.long import in_turns
 
 
 def rng(*shape):
@@ -37,8 +38,7 @@ def test_rnn_in_register_and_in_block(T, tmp_path):
     np.testing.assert_allclose(every, h, atol=1e-5)
 
 
-@pytest.mark.parametrize("T", [1, 2, 9])
-@pytest.mark.parametrize("W", [1, 3, 20])
+@pytest.mark.parametrize(("T", "W"), in_turns((9, 1, 2), (3, 1, 20), "all pairs of sizes"))
 @pytest.mark.parametrize("name", ["CAUSAL", "WINDOWED", "RING"])
 def test_attention(T, W, name, tmp_path):
     x = rng(T, 4)

@@ -11,6 +11,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, all_equal
+from tests.support.session.long import sampled
 
 PLAIN = "canonicalize,vectorize,fuse"
 """Passes that keep every NaN where it is."""
@@ -63,7 +64,7 @@ def kernels(text: str) -> str:
     return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
 
 
-@pytest.mark.parametrize("name", [*WHOLE, *MOVED])
+@pytest.mark.parametrize("name", sampled([*WHOLE, *MOVED], "more programs", of=2))
 def test_ends_mean_the_same(name: str) -> None:
     text = (WHOLE | MOVED)[name]
     text = HEAD + text + outputs(text)

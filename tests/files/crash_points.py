@@ -1,4 +1,4 @@
-"""`python -m tests.files.crash_points FOLDER`: every command ends early at every operation.
+"""`python -m tests.files.crash_points FOLDER [N]`: commands end early at each N-th operation.
 
 A process of its own, which no thread of JAX runs in: it forks for each operation.
 """
@@ -15,12 +15,13 @@ MOST = 1000
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    folder, stride = Path(sys.argv[1]), int((*sys.argv[2:], "1")[0])
     # Nobody pulls the plug here, and disks are slow.
     os.fsync = lambda _: None
     for name, scenario in SCENARIOS.items():
         for dies in (False, True):
-            count = attack(scenario, folder / f"{name} {dies}", dies=dies, points=range(1, MOST))
+            points = range(1, MOST, stride)
+            count = attack(scenario, folder / f"{name} {dies}", dies=dies, points=points)
             print(f"{name}, {'killed' if dies else 'full disk'}: {count} operations", flush=True)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.files import artifacts, forged
 from tests.files.mutants import CHANGES
+from tests.support.session.long import sampled
 
 COUNT = 30
 SEED = 0
@@ -19,7 +20,9 @@ def kernels_are_compiled_once():
         yield
 
 
-@pytest.mark.parametrize("name", ["loops", "regions", "kept", "calls"])
+@pytest.mark.parametrize(
+    "name", sampled(["loops", "regions", "kept", "calls"], "more programs", of=2)
+)
 def test_changed_programs_are_refused_or_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     subject = artifacts.Campaign(name, tmp_path / "in" / "place")
@@ -30,7 +33,7 @@ def test_changed_programs_are_refused_or_run(name, tmp_path, monkeypatch):
     assert sum(n for code, n in subject.endings.items() if code.startswith("RT")) > COUNT // 3
 
 
-@pytest.mark.parametrize("name", ["kept", "loops"])
+@pytest.mark.parametrize("name", sampled(["kept", "loops"], "more programs", of=2))
 def test_forged_checkpoints_are_refused_or_go_on(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runs = forged.ForgedRuns(name, tmp_path / "place")

@@ -22,8 +22,9 @@ from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings, run_given
 from tempoc.symbolic.walk import evaluate
 from tests.support.examples import ROOT
+from tests.support.session.long import sampled
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_runner")]
+pytestmark = [pytest.mark.usefixtures("without_runner")]
 
 LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "heads": 4}
 LEARNED = {"V": 7, "D": 8, "layers": 1, "heads": 2, "window": 3}
@@ -37,9 +38,10 @@ CASES = {
     "llama/sample": ({"B": 2, "P": 4, "S": 2, "T": 9}, LLAMA | {"L": 1}),
     "llama/model, window": ({"B": 2, "P": 4, "S": 2, "T": 9}, {**LLAMA, "window": 3}),
 }
+FEW = ("characters/gru", "llama/sample")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, "all larger examples", keep=FEW.__contains__))
 def test_what_was_predicted(name: str, tmp_path: Path) -> None:
     bounds, defines = CASES[name]
     path = ROOT / "examples" / f"{name.split(',')[0]}.rt"

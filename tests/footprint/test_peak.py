@@ -37,6 +37,7 @@ from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.examples import EXAMPLES, Example, compiled as example_compiled
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program as Generated
+from tests.support.session.long import examples, in_turns, sampled
 
 RING = """
 dim t < T
@@ -198,8 +199,11 @@ def test_what_ends_early_may_take_more() -> None:
     assert found[0] == found[1] == result.predicted.peak > found[2]
 
 
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    ("example", "level"),
+    in_turns(EXAMPLES, (2, 0), "both levels"),
+    ids=lambda value: getattr(value, "name", None),
+)
 def test_formulas_of_examples_hold(example: Example, level: int) -> None:
     """No run has more; one of a good size has hardly less."""
     if level < 2 and example.heavy:
@@ -215,7 +219,9 @@ def test_formulas_of_examples_hold(example: Example, level: int) -> None:
         assert level < 2 or size < largest or most <= 1.1 * found
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    "example", sampled(EXAMPLES, "all examples", of=2), ids=lambda example: example.name
+)
 def test_examples_take_what_was_predicted(example: Example) -> None:
     emitted = example_compiled(example.source).emitted
     scope = namespace(emitted.kernels, "kernels.py")
@@ -257,13 +263,12 @@ def test_the_ledger_is_what_the_device_has(text: str, monkeypatch: pytest.Monkey
 
 @drawn(program=mixes())
 @settings(
-    max_examples=3,
+    max_examples=examples(1, long=3),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@pytest.mark.slow
 def test_formulas_of_generated_programs_hold(program: Generated) -> None:
     note(program.text)
     source = load_source(Source("m.rt", program.text))
@@ -277,8 +282,10 @@ def test_formulas_of_generated_programs_hold(program: Generated) -> None:
 # ---------------------------------------------------------------- budgets
 
 
-@pytest.mark.parametrize("text", [RING, BLOCK, GROWING, PHASES, WINDOWED])
-@pytest.mark.parametrize("budget", [700, 3000, 20_000])
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    in_turns((RING, BLOCK, GROWING, PHASES, WINDOWED), (3000, 700, 20_000), "all budgets"),
+)
 def test_the_largest_bound_is_found(text: str, budget: int) -> None:
     program = compiled(text, 4)[1].program
     others = {b.name: 3 for b in program.bounds if b.name != "T"}

@@ -9,6 +9,7 @@ from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse
+from tests.support.session.long import examples
 
 NOWHERE = Span(Source("", ""), 0, 0)
 NAMES = st.sampled_from(("a", "b", "x1", "T", "dimension"))
@@ -76,7 +77,7 @@ TYPES = st.none() | make(ast.TensorTypeExpr, dtype=st.just("i32"))
 TARGETS = make(ast.EquationTarget, name=IDENTS, entries=st.none(), type=TYPES)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(43, long=150), deadline=None)
 @given(TARGETS, EXPRESSIONS, st.none() | EXPRESSIONS)
 def test_a_generated_equation_reads_back(target: Any, value: Any, guard: Any) -> None:
     equation = ast.Equation(span=NOWHERE, targets=(target,), values=(value,), guard=guard)
@@ -86,7 +87,7 @@ def test_a_generated_equation_reads_back(target: Any, value: Any, guard: Any) ->
     assert format_module(parse(Source("m.rt", text))) == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(29, long=100), deadline=None)
 @given(st.text(st.sampled_from('ab [](){}=+-*;:,.#"\n0tT<'), max_size=40))
 def test_any_text_parses_or_is_refused(text: str) -> None:
     try:

@@ -23,6 +23,7 @@ from tests.fuzz.neutral import CHANGES, SAME_MEMORY, Original
 from tests.fuzz.reduce import reduced
 from tests.support.elaborated import graph_of
 from tests.support.examples import ROOT
+from tests.support.session.long import examples, sampled
 
 SEED = 1
 FEATURES = [
@@ -81,20 +82,18 @@ def test_programs_are_the_same_in_another_process() -> None:
     assert there.stdout.strip() == hashlib.md5(here).hexdigest()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 36, 12))
+@pytest.mark.parametrize("start", sampled(range(0, 36, 12), "more random programs", of=3))
 def test_passes_keep_what_programs_mean(start: int) -> None:
     failed = []
-    for number in range(start, start + 12):
+    for number in range(start, start + examples(6, long=12)):
         verdict = case_of(SEED, number, tier=0, minutes=0).verdict
         failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
     assert failed == []
 
 
-@pytest.mark.slow
 def test_compiled_programs_agree() -> None:
     failed = []
-    for number in range(100, 112):
+    for number in range(100, 100 + examples(4, long=12)):
         verdict = case_of(SEED, number, tier=1, minutes=0).verdict
         failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
     assert failed == []
@@ -108,11 +107,10 @@ def is_refused(original: Original) -> bool:
     return False
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_changes_that_mean_nothing(change: str) -> None:
     done = 0
-    for number in range(200, 214):
+    for number in range(200, 200 + examples(3, long=14)):
         made = program(SEED, number)
         changed = CHANGES[change](made.text, Random(number))
         if changed is None or made.special:
@@ -130,14 +128,13 @@ def test_changes_that_mean_nothing(change: str) -> None:
             assert error.diagnostics[0].code in ("RT080", "RT139"), (number, str(error))
             continue
         done += 1
-    assert done >= 3
+    assert done >= examples(1, long=3)
 
 
 EXAMPLES = ("02_moving_average", "05_rnn", "08_windowed_attention", "09_edit_distance", "15_s5")
 BOUNDS = {"T": 5, "B": 2, "N": 4, "M": 3}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("change", SAME_MEMORY)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_under_other_names_and_in_another_order(name: str, change: str) -> None:
@@ -164,7 +161,6 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Compilation, "optimized", property(mistaken))
 
 
-@pytest.mark.slow
 def test_a_planted_mistake_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     plan = Plan(options=Options(), bounds=({"T": 3},))

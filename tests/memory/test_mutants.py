@@ -24,6 +24,7 @@ from tempoc.sdg.graph.graph import Graph
 from tests.support.agreement import data, free_bounds
 from tests.support.examples import EXAMPLES
 from tests.support.mutants import Mutant, mutants
+from tests.support.session.long import in_turns, sampled
 
 RING = """dim t < T
 input x[t]: f32[3]
@@ -134,8 +135,7 @@ class Mutated:
             assert proof.is_whole == (what in right) or late, what
 
 
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(("name", "level"), in_turns(TEXTS, (2, 0), "both levels"))
 def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
     def runs(graph: Graph) -> list[Data]:
         sizes = (dict.fromkeys(free_bounds(TEXTS[name]), n) for n in SIZES)
@@ -144,8 +144,7 @@ def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
     Mutated(Source("m.rt", TEXTS[name]), level, runs).check()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", ["01", "02", "04", "08", "10"])
+@pytest.mark.parametrize("number", sampled(["01", "02", "04", "08", "10"], "more examples", of=2))
 def test_of_examples_too(number: str) -> None:
     example = next(e for e in EXAMPLES if e.name.startswith(number))
 

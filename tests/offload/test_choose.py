@@ -20,6 +20,7 @@ from tests.support.agreement import free_bounds
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program as Generated
 from tests.support.offloading import all_away, loaded
+from tests.support.session.long import examples
 
 BY_HOST = {"regions": False, "apart": True, "bucket": 0}
 IMAGES = """
@@ -116,13 +117,12 @@ def test_the_formula_holds(text: str, reach: int) -> None:
 
 @drawn(program=mixes())
 @settings(
-    max_examples=3,
+    max_examples=examples(1, long=3),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@pytest.mark.slow
 def test_formulas_of_generated_programs_hold(program: Generated) -> None:
     note(program.text)
     plain = loaded(program.text, **BY_HOST)[1].program

@@ -20,6 +20,7 @@ from tests.support.checkpoints import held_everywhere, short_calls
 from tests.support.generators.mixes import endings, mixes
 from tests.support.generators.programs import Program as Generated
 from tests.support.offloading import all_away, loaded, run_alike
+from tests.support.session.long import examples, in_turns
 
 DEEP = """
 dim k < K
@@ -77,8 +78,9 @@ output h
 HOW = [{}, {"regions": False, "apart": True}, {"level": 0, "apart": True}]
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("text", [RING, DEEP, NESTED, UNTIL])
+@pytest.mark.parametrize(
+    ("text", "how"), in_turns((RING, NESTED, UNTIL, DEEP), (HOW[1], HOW[0], HOW[2]), "all loops")
+)
 def test_same_outputs_wherever_stores_live(text: str, how: dict[str, object]) -> None:
     free = free_bounds(text)
     sizes = ((4, 3),) if how.get("level") == 0 else ((2, 2), (5, 3))  # many kernels
@@ -171,13 +173,12 @@ def test_held_and_gone_on_with(reach: int, tmp_path: Path, monkeypatch: pytest.M
 
 @drawn(program=mixes())
 @settings(
-    max_examples=2,
+    max_examples=examples(1, long=2),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@pytest.mark.slow
 def test_generated_programs(program: Generated) -> None:
     _check(program)
 
@@ -190,7 +191,6 @@ def test_generated_programs(program: Generated) -> None:
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@pytest.mark.slow
 def test_generated_programs_that_end(program: Generated) -> None:
     _check(program)
 

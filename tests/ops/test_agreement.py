@@ -15,6 +15,7 @@ from tempoc.ops.tensor.convolution import Conv, ConvTranspose
 from tempoc.symbolic.walk import symbols
 from tests.ops import cases, cases_layout, cases_random
 from tests.ops.harness import Kernel, Trial, check, tried
+from tests.support.session.long import sampled, spread
 
 CASES = [
     *cases.SOURCE, *cases.ELEMENTWISE, *cases.ARITHMETIC, *cases.CONTROL, *cases.REDUCTION,
@@ -31,7 +32,11 @@ LAST = [
     if any("t" in symbols(e) for a in case.args[: len(last)] for e in a.type.shape)
 ]
 """Cases with ragged operands of which the first one, or all, are valid at the end of axes."""
-EVERY = [*CASES, *LAST]
+(FEW, REST), (FEW_LAST, REST_LAST) = (
+    spread(cases, lambda case: type(case.op)) for cases in (CASES, LAST)
+)
+"""Of each operator some cases, and those that only the long run tries."""
+EVERY = [*FEW, *FEW_LAST, *REST, *REST_LAST]
 TOGETHER = 24
 """So many cases share a compilation."""
 
@@ -41,7 +46,15 @@ def results(group: int) -> list[tuple[Kernel, list[Trial]]]:
     return tried(EVERY[group * TOGETHER : (group + 1) * TOGETHER])
 
 
-@pytest.mark.parametrize("number", range(len(EVERY)), ids=[str(case) for case in EVERY])
+@pytest.mark.parametrize(
+    "number",
+    sampled(
+        range(len(EVERY)),
+        "all cases of each operator",
+        keep=lambda number: number < len(FEW + FEW_LAST),
+    ),
+    ids=[str(case) for case in EVERY],
+)
 def test_three_ways(number: int) -> None:
     case = EVERY[number]
     kernel, trials = results(number // TOGETHER)[number % TOGETHER]

@@ -26,11 +26,12 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import evaluate
 from tests.support.generators.graphs import assert_close, assert_same, bounds_at
 from tests.support.generators.programs import Program, programs
+from tests.support.session.long import examples
 
 
 @given(program=programs())
 @settings(
-    max_examples=16,
+    max_examples=examples(5, long=16),
     deadline=None,
     derandomize=True,
     database=None,

@@ -11,6 +11,7 @@ from tempoc.program.expression_json import from_json, to_json
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.parse import parse_expr
 from tempoc.symbolic.walk import evaluate
+from tests.support.session.long import examples
 from tests.symbolic.test_expr import EXPRESSIONS
 
 TEXTS = [
@@ -27,7 +28,7 @@ def test_expressions_come_back(text: str) -> None:
     assert from_json(json.loads(json.dumps(to_json(e)))) is e
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(86, long=300), deadline=None)
 @given(EXPRESSIONS)
 def test_round_trip(built: tuple[Expr, object]) -> None:
     assert from_json(to_json(built[0])) is built[0]

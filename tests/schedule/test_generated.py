@@ -24,6 +24,7 @@ from tempoc.sdg.statements.certain_order import unproved_components
 from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder
+from tests.support.session.long import examples
 
 AT_T = ["t", "t-1", "t-2", "t+1", "0", "T-1", "T-1-t", "0:t+1", "0:t", "t:T", "t+1:T", "0:T"]
 AT_T += ["max(0, t-2):t+1", "t:min(t+3, T)", "t//2", "t:T:2"]
@@ -69,7 +70,7 @@ def programs(draw) -> Builder:
     return b
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(34, long=120), deadline=None)
 @given(programs())
 def test_whatever_is_found_is_legal(b: Builder) -> None:
     try:
@@ -82,7 +83,7 @@ def test_whatever_is_found_is_legal(b: Builder) -> None:
     assert parse(show(found.tree)) == found.tree
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(57, long=200), deadline=None)
 @given(programs())
 def test_there_is_an_order_exactly_if_one_is_made(b: Builder) -> None:
     """`check` makes none."""
@@ -124,7 +125,7 @@ def updates(draw) -> Builder:
     return b
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(57, long=200), deadline=None)
 @given(updates())
 def test_steps_inside_coarser_steps_have_an_order_exactly_if_one_is_made(b: Builder) -> None:
     test_there_is_an_order_exactly_if_one_is_made.hypothesis.inner_test(b)
@@ -218,7 +219,7 @@ def cells_of(tensor, entries, here):
         yield tensor, p
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(programs())
 def test_windows_and_releases_are_right(b: Builder) -> None:
     try:

@@ -21,6 +21,7 @@ from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const
 from tests.support.elaborated import graph_of
+from tests.support.session.long import examples
 
 HEAD = """
 dim i < I
@@ -165,7 +166,7 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join([*lines, "output x", ""])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(programs())
 def test_an_order_is_found_where_there_is_one(text: str) -> None:
     try:

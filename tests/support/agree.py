@@ -16,11 +16,19 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
+from tests.support.session.long import in_share
 
 LEVELS = (1, 2)
 """Without optimization and with it. At -O0 each operator is a kernel, which takes XLA long: that is
 for programs about sentences of the language and for generated ones.
 """
+PLAIN = 3
+"""Of so many programs `make test` runs one without optimization as well."""
+
+
+def levels_of(text: str) -> tuple[int, ...]:
+    """Those to try a program at, which is optimized in any case."""
+    return LEVELS if in_share(text, PLAIN) else (2,)
 
 
 def compiled(text: str, folder: Path, level: int = 2) -> str:
@@ -43,14 +51,17 @@ def agreed(
     inputs: Mapping[str, Any] | None = None,
     params: Mapping[str, Any] | None = None,
     *,
-    levels: tuple[int, ...] = LEVELS,
+    levels: tuple[int, ...] | None = None,
     rtol: float = 1e-4,
     atol: float = 1e-5,
 ) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
-    """The outputs by the reference evaluator; every level computes the same."""
+    """The outputs by the reference evaluator; every level computes the same.
+
+    By default these are the ``levels_of`` the program.
+    """
     bounds, inputs, params = bounds or {}, inputs or {}, params or {}
     wanted = evaluate(graph_of(text), bounds, inputs, params)
-    for level in levels:
+    for level in levels_of(text) if levels is None else levels:
         found = run(compiled(text, folder, level), bounds, inputs, params).outputs
         assert list(found) == list(wanted)
         for name, value in wanted.items():

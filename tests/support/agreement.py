@@ -23,10 +23,13 @@ from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.walk import evaluate as value_of
+from tests.support.session.long import ends, in_share
 
 LEVELS = (2,)
 BOTH = (0, 2)
 """The levels for tests of what happens before any pass, such as the front end and codegen."""
+PLAIN = 4
+"""Of so many programs `make test` runs one without optimization as well."""
 Bounds = Mapping[str, int]
 
 
@@ -42,16 +45,19 @@ def agree(
     """All levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     Many kernels take long to compile and are the same for all bounds: -O0 and -O1 run with the last
-    ones. ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the
-    levels. ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for
-    so many steps at first.
+    ones. `make test` runs -O2 with the first and the last, and `BOTH` levels for some programs.
+    ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
+    ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for so many
+    steps at first.
     """
     if passes is None:
         how = None, regions, bucket
-        compiled = {f"-O{level}": compile_text(text, level, *how) for level in levels}
+        tried = LEVELS if levels == BOTH and not in_share(text, PLAIN) else levels
+        compiled = {f"-O{level}": compile_text(text, level, *how) for level in tried}
     else:
         compiled = {passes: compile_text(text, 2, passes, regions, bucket)}
     graph = next(iter(compiled.values()))[0]
+    sizes = tuple(ends(sizes))
     for number, bounds in enumerate(sizes, 1):
         inputs = data(graph, bounds, special)
         exact = cache(partial(evaluate, graph, bounds, inputs, {}, float64=True))

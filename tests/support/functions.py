@@ -18,7 +18,7 @@ from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import run
-from tests.support.agree import LEVELS
+from tests.support.agree import levels_of
 
 
 def laid_out(folder: Path, files: Mapping[str, str]) -> Path:
@@ -50,7 +50,7 @@ def agreed(
     beside = compilation.loaded.beside
     wanted = evaluate_given(compilation.graph, given, [str(p) for p in paths], beside)
     calls = _emptied(log)
-    for level in LEVELS:
+    for level in levels_of(path.read_text()):
         out = path.parent / f"out{level}"
         Compilation.from_path(str(path), Options(level=level, verify_each=True)).write(str(out))
         found = run(out, bounds, inputs, params, extern_path=paths, seed=seed).outputs

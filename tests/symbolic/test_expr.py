@@ -26,6 +26,7 @@ from tempoc.symbolic.expr import (
 )
 from tempoc.symbolic.parse import parse_expr as p
 from tempoc.symbolic.walk import evaluate, substitute, symbols
+from tests.support.session.long import examples
 
 NAMES = ("t", "l", "T")
 
@@ -124,7 +125,7 @@ EXPRESSIONS = st.recursive(_leaf(), _node, max_leaves=6)
 POINTS = [dict(zip(NAMES, v, strict=True)) for v in product((0, 1, 2, 5), repeat=len(NAMES))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(86, long=300), deadline=None)
 @given(EXPRESSIONS)
 def test_simplification_keeps_the_value(built) -> None:
     e, meaning = built
@@ -132,7 +133,7 @@ def test_simplification_keeps_the_value(built) -> None:
         assert evaluate(e, env) == meaning(env)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(57, long=200), deadline=None)
 @given(EXPRESSIONS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), EXPRESSIONS)
 def test_comparisons_and_their_complements(a, op, b) -> None:
     c = compare(op, a[0], b[0])
@@ -142,7 +143,7 @@ def test_comparisons_and_their_complements(a, op, b) -> None:
         assert evaluate(negation(c), env) == (not truth)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(57, long=200), deadline=None)
 @given(EXPRESSIONS)
 def test_intervals_hold(built) -> None:
     low, high = interval(built[0])
@@ -152,7 +153,7 @@ def test_intervals_hold(built) -> None:
         assert high is None or value <= high
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(57, long=200), deadline=None)
 @given(EXPRESSIONS, EXPRESSIONS)
 def test_substitution_commutes_with_evaluation(a, b) -> None:
     replaced = substitute(a[0], {"t": b[0]})

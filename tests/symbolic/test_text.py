@@ -9,6 +9,7 @@ from tempoc.symbolic.expr import LengthAt, Slice, Sym
 from tempoc.symbolic.parse import parse, parse_expr, parse_list
 from tempoc.symbolic.text import ExprPrinter, show, spelled
 from tempoc.symbolic.walk import evaluate
+from tests.support.session.long import examples
 from tests.symbolic.entries import show_entries
 from tests.symbolic.test_expr import EXPRESSIONS, POINTS
 
@@ -51,7 +52,7 @@ def test_text_stays_as_it_is(text: str) -> None:
     assert show(parse(text)) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(86, long=300), deadline=None)
 @given(EXPRESSIONS)
 def test_round_trip(built) -> None:
     """The same object; of a sum with several minima or maxima the value, for all points.

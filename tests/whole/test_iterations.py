@@ -247,7 +247,6 @@ def doubled(given: Arrays) -> tuple[Any, Arrays]:
     return [{"w": jnp.asarray(wide[w]), "b": jnp.asarray(wide[b])} for w, b in pairs], wide
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("last", ["T", "min(t+5, T)"], ids=["monte_carlo", "5_step"])
 def test_reinforce(last: str, tmp_path: Path) -> None:
     given = data(2, 9)
@@ -257,7 +256,7 @@ def test_reinforce(last: str, tmp_path: Path) -> None:
     compare(WORLD + REINFORCE.replace("LAST", last), tmp_path, bounds, given, wanted)
 
 
-@pytest.mark.slow
+@pytest.mark.long("a whole algorithm; its parts stand above")
 def test_ppo(tmp_path: Path) -> None:
     given = data(3, 8)
     random = np.random.default_rng(3)
@@ -292,7 +291,6 @@ output loss, dw, du, db, dout, dx
 """
 
 
-@pytest.mark.slow
 def test_a_gradient_through_200_steps(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     shapes = {"x": (200, 3), "y": (200, 2), "w": (16, 3), "u": (16, 16), "b": (16,), "out": (2, 16)}

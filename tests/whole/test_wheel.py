@@ -18,8 +18,6 @@ y = nn.softmax(x)
 output y
 """
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

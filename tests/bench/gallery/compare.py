@@ -36,15 +36,15 @@ class Pair:
 
     `data` makes the inputs and the parameters for sizes; `twin` makes the function for sizes, which
     takes all data by name and returns all outputs by name. `sizes` are those that are timed,
-    `small` those of the test, which leaves out pairs that are not ``in_tests``: others of their
-    kind are. Sizes in `constants` are given with `-D`, the others as bounds.
+    `small` those of the test. `make test` runs pairs that are ``in_tests``, a few of each kind, and
+    `make test-long` all. Sizes in `constants` are given with `-D`, the others as bounds.
     """
 
     data: Callable[[Sizes], tuple[Arrays, Arrays]]
     twin: Callable[[Sizes], Callable[[Tensors], Tensors]]
     sizes: Sizes
     small: Sizes
-    in_tests: bool = True
+    in_tests: bool = False
     constants: Sequence[str] = ()
     tolerance: float = 2e-3
     rounds: int = 9

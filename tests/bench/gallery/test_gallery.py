@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from tempoc.cli.main import cli
 from tests.bench.gallery.compare import FOLDER, check, names, pair, prepared
+from tests.support.session.long import sampled
 
 
 @pytest.fixture
@@ -26,7 +27,9 @@ def compiled(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.mark.usefixtures("without_runner")
-@pytest.mark.parametrize("name", [name for name in names() if pair(name).in_tests])
+@pytest.mark.parametrize(
+    "name", sampled(names(), "others of its kind", keep=lambda name: pair(name).in_tests)
+)
 def test_a_program_computes_what_its_twin_does(name: str, compiled: Callable[..., Path]) -> None:
     check(name, prepared(name, pair(name).small, compiled))
 

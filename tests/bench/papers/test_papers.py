@@ -15,6 +15,7 @@ from tests.bench import compiled
 from tests.bench.papers.__main__ import EXPERIMENTS, main
 from tests.bench.papers.capture import compared
 from tests.bench.papers.figures import Experiment, Sample, draw, holes, table, write
+from tests.support.session.long import sampled
 
 
 @pytest.fixture(autouse=True)
@@ -33,9 +34,10 @@ def _compiled_here(
     monkeypatch.setattr(compiled, "compile_program", compile_here)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_runner")
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", sampled(EXPERIMENTS, "whole experiments", keep=lambda name: name == "tiles")
+)
 def test_an_experiment_yields_a_whole_table(name: str, tmp_path: Path) -> None:
     experiment = EXPERIMENTS[name]
     samples = list(experiment.measure("tiny"))

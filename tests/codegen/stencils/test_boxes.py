@@ -9,6 +9,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
+from tests.support.session.long import sampled
 
 LINE = """dim t < T
 dim i < N
@@ -119,7 +120,7 @@ def kernels(text: str) -> str:
     return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
 
 
-@pytest.mark.parametrize("name", [*JOINED, *APART])
+@pytest.mark.parametrize("name", sampled([*JOINED, *APART], "more boxes", of=2))
 def test_boxes_mean_the_same(name: str) -> None:
     text = (JOINED | APART)[name]
     names = [line[4:].split(" < ")[1] for line in text.split("\n") if line.startswith("dim ")]

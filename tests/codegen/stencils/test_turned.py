@@ -11,6 +11,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
+from tests.support.session.long import sampled
 
 HEAD = """import nn
 dim t < T
@@ -64,7 +65,7 @@ def kernels(text: str) -> str:
     return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
 
 
-@pytest.mark.parametrize("name", [*TURNED, *IN_ORDER])
+@pytest.mark.parametrize("name", sampled([*TURNED, *IN_ORDER], "more rings", of=2))
 def test_rings_mean_the_same(name: str) -> None:
     text = HEAD + (TURNED | IN_ORDER)[name] + END
     agree(text, {"T": 1}, {"T": 3}, {"T": 4}, {"T": 11})

@@ -20,6 +20,7 @@ from tests.passes.test_generated import assert_written_once
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.generators.programs import Draw, Program, Writer, access, begin, bound
 from tests.support.golden import Golden
+from tests.support.session.long import examples
 
 HEAD = """
 bound B
@@ -317,7 +318,7 @@ def repeating(draw: Draw) -> Program:
 
 @given(program=repeating())
 @settings(
-    max_examples=14,
+    max_examples=examples(4, long=14),
     deadline=None,
     derandomize=True,
     database=None,

@@ -20,6 +20,7 @@ from tests.support.elaborated import graph_of
 from tests.support.generators.graphs import Story, data, graph
 from tests.support.generators.prompts import Prompted, prompted
 from tests.support.golden import Golden
+from tests.support.session.long import examples
 
 HEAD = """
 bound P
@@ -220,7 +221,7 @@ def test_generated_programs_keep_their_meaning() -> None:
 
     @given(program=prompted())
     @settings(
-        max_examples=20,
+        max_examples=examples(6, long=20),
         deadline=None,
         derandomize=True,
         database=None,
@@ -238,4 +239,4 @@ def test_generated_programs_keep_their_meaning() -> None:
         cut.extend([after] if after != start else [])
 
     keeps()
-    assert len(cut) >= 5
+    assert len(cut) >= examples(3, long=5)

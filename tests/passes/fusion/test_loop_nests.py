@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.passes.analysis.dependence import Dependence, is_schedulable
 from tempoc.passes.fusion.loop_nests import LoopNests
+from tests.support.session.long import examples
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 SIGNS = st.sampled_from([(0,), (1,), (-1,), (0, 1), (-1, 0), (-1, 0, 1)])
@@ -49,7 +50,7 @@ def around(name: str, left: list[str], found: list[Dependence]) -> tuple[str, ..
 
 
 @given(needs, joins)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(114, long=400), deadline=None)
 def test_joins_are_judged_as_from_scratch(
     found: list[Dependence], pairs: list[tuple[str, str]]
 ) -> None:

@@ -20,6 +20,7 @@ from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.verify import verify
 from tests.support.generators.graphs import Story, assert_same
 from tests.support.golden import Golden
+from tests.support.session.long import examples
 
 CASES = {
     "returns: from the end, with what ends an episode": """
@@ -272,7 +273,7 @@ def recurrences(draw: st.DrawFn) -> str:
 
 @given(text=recurrences())
 @settings(
-    max_examples=14,
+    max_examples=examples(4, long=14),
     deadline=None,
     derandomize=True,
     database=None,

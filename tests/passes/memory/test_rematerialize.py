@@ -22,6 +22,7 @@ from tempoc.sdg.verification.verify import verify
 from tests.support.generators.deep import networks
 from tests.support.generators.graphs import Story, data, graph
 from tests.support.golden import Golden
+from tests.support.session.long import examples
 
 FORMS = (
     Rematerialize(),
@@ -117,7 +118,7 @@ def test_what_is_kept(name: str) -> None:
 
 @given(text=networks(), options=st.sampled_from(FORMS))
 @settings(
-    max_examples=4,
+    max_examples=examples(1, long=4),
     deadline=None,
     derandomize=True,
     database=None,

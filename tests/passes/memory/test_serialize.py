@@ -24,6 +24,7 @@ from tests.support.generators.graphs import SIZES, assert_close, graph, meaning
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program
 from tests.support.golden import Golden
+from tests.support.session.long import examples
 
 HEAD = """
 bound B
@@ -102,7 +103,7 @@ def test_weights_are_not_in_pieces() -> None:
 
 @drawn(program=mixes())
 @settings(
-    max_examples=10,
+    max_examples=examples(3, long=10),
     deadline=None,
     derandomize=True,
     database=None,

@@ -20,6 +20,7 @@ from tempoc.symbolic.expr import (
 )
 from tempoc.symbolic.walk import evaluate
 from tests.poly.relations.worlds import bounds, everywhere, is_in, points, reads, space
+from tests.support.session.long import examples
 
 S = space()
 VALUES = st.builds(
@@ -42,7 +43,7 @@ CONDITIONS = st.recursive(
 DIMS = ("t", "l")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(34, long=120), deadline=None)
 @given(CONDITIONS, CONDITIONS)
 def test_proofs(where: Expr, condition: Expr) -> None:
     domain = Domain(DIMS, where)
@@ -61,7 +62,7 @@ def test_proofs(where: Expr, condition: Expr) -> None:
             assert (witness["T"], witness["P"], witness["t"], witness["l"]) == least
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(34, long=120), deadline=None)
 @given(CONDITIONS, CONDITIONS)
 def test_simplify_keeps_the_truth(where: Expr, condition: Expr) -> None:
     domain = Domain(DIMS, where)
@@ -70,7 +71,7 @@ def test_simplify_keeps_the_truth(where: Expr, condition: Expr) -> None:
         assert evaluate(short, p) == evaluate(condition, p)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(23, long=80), deadline=None)
 @given(CONDITIONS, CONDITIONS, st.sampled_from([("t",), ("l",), ()]))
 def test_algebra(a: Expr, b: Expr, keep: tuple[str, ...]) -> None:
     first, second = Domain(DIMS, a), Domain(DIMS, b)
@@ -97,7 +98,7 @@ ENTRIES = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(34, long=120), deadline=None)
 @given(CONDITIONS, ENTRIES, CONDITIONS)
 def test_accesses(where: Expr, entry, hole: Expr) -> None:
     sink, source = Domain(DIMS, where), Domain(DIMS, hole)
@@ -117,7 +118,7 @@ def test_accesses(where: Expr, entry, hole: Expr) -> None:
             assert (gap > 0) - (gap < 0) in signs["t"]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(23, long=80), deadline=None)
 @given(CONDITIONS, VALUES)
 def test_extremes(where: Expr, e: Expr) -> None:
     domain = Domain(DIMS, where)

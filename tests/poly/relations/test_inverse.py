@@ -9,6 +9,7 @@ from tempoc.poly.relations.inverse import covering, readers
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.poly.relations.worlds import at, bounds, dom, points, reads, space
+from tests.support.session.long import examples
 from tests.symbolic.entries import show_entries
 
 S = space()
@@ -43,7 +44,7 @@ FORMS += ["(3*t) % 7", "t%3:t+1:2", "min(t, T-t):T"]
 WHERES = ["true", "t % 2 == 0", "t >= 2", "t < T-1"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(17, long=60), deadline=None)
 @given(st.sampled_from(FORMS), st.sampled_from(WHERES))
 def test_readers_by_enumeration(entry: str, where: str) -> None:
     sink, source = dom("t", where), dom("t")

@@ -18,6 +18,7 @@ from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.walk import blocks as blocks_of_runs
 from tempoc.runtime.walk.assemble import RunHooks
 from tests.support.agreement import agree, compile_text
+from tests.support.session.long import in_turns, sampled
 from tests.whole.device.host_code import blocks_of, host_code, regions_of
 
 LOOPS = "canonicalize,fuse"
@@ -73,8 +74,7 @@ output dx
 PROGRAMS = {"returns": RETURNS, "shown": SHOWN, "some": SOME, "back": BACK}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("passes", [None, LOOPS])
+@pytest.mark.parametrize(("name", "passes"), in_turns(PROGRAMS, (LOOPS, None), "both pipelines"))
 def test_programs_agree(name: str, passes: str | None) -> None:
     text = PROGRAMS[name]
     loaded = compile_text(text, 2, passes)[1]
@@ -83,7 +83,7 @@ def test_programs_agree(name: str, passes: str | None) -> None:
     agree(text, *({b: n + k for k, b in enumerate(given)} for n in (2, 5)), passes=passes)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_one_after_the_other_they_compute_the_same(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, all_equal, free_bounds
 from tests.support.generators.programs import Program, programs
+from tests.support.session.long import examples, in_turns, sampled
 from tests.whole.test_generated import COMMON
 
 LOOPS = "canonicalize,fuse"
@@ -125,8 +126,9 @@ def emitted(text: str, passes: str | None = LOOPS, **more: bool | int) -> Emitte
     return Compilation(load_source(Source("m.rt", text)), options).emitted
 
 
-@pytest.mark.parametrize("regions", [False, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "regions"), in_turns(PROGRAMS, (True, False), "both kinds of loops")
+)
 def test_programs_agree(name: str, regions: bool) -> None:
     text = PROGRAMS[name]
     passes = PASSES[name]
@@ -136,14 +138,13 @@ def test_programs_agree(name: str, regions: bool) -> None:
     agree(text, *sizes, passes=passes, regions=regions, bucket=2)
 
 
-@pytest.mark.parametrize("bucket", [0, 1, 3, 512])
+@pytest.mark.parametrize("bucket", sampled([0, 1, 3, 512], "more sizes", of=2))
 def test_any_size_will_do(bucket: int) -> None:
     agree(WHOLE, *all_equal(WHOLE, 1, 6, 7, 25), regions=True, bucket=bucket)
 
 
-@pytest.mark.slow
 @given(program=programs(), regions=st.booleans())
-@settings(max_examples=6, **COMMON)
+@settings(max_examples=examples(2, long=6), **COMMON)
 def test_generated_programs_agree(program: Program, regions: bool) -> None:
     note(program.text)
     sizes = dict(zip(free_bounds(program.text), (5, 4, 3), strict=False))

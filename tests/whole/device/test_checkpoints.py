@@ -24,6 +24,7 @@ from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
 from tests.support.generators.mixes import endings, mixes
 from tests.support.generators.programs import Program, programs
+from tests.support.session.long import examples, sampled
 from tests.whole.device.test_prints import DATA
 from tests.whole.externs.test_effects import TRAIN
 from tests.whole.test_generated import COMMON
@@ -87,10 +88,13 @@ FIXED = {
 }  # fmt: skip
 
 
+FEW = (("growing", 2, False), ("effects", 2, False), ("nested", 0, False), ("each", 2, True))
 HOW = [*((name, 2, False) for name in FIXED), ("nested", 0, False), ("each", 2, True)]
 
 
-@pytest.mark.parametrize(("name", "level", "blocks"), HOW)
+@pytest.mark.parametrize(
+    ("name", "level", "blocks"), sampled(HOW, "more programs", keep=FEW.__contains__)
+)
 def test_held_at_each_boundary(
     name: str, level: int, blocks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,14 +107,13 @@ def test_held_at_each_boundary(
         bounds = dict.fromkeys(free_bounds(FIXED[name]), n)
         given = Given(bounds=bounds, inputs=as_sources(data(graph, bounds, False)), params={})
         for account in (False, True):
-            folder, most = tmp_path / f"{n}{account}", 1000 if account else 4
+            folder, most = tmp_path / f"{n}{account}", examples(6, long=1000) if account else 4
             count += held_everywhere(loaded, given, folder, monkeypatch, most=most, account=account)
-    assert count >= (4 if blocks else 10)
+    assert count >= (4 if blocks else 8)
 
 
-@pytest.mark.slow
 @generated(program=programs() | mixes() | endings())
-@settings(max_examples=4, **COMMON)
+@settings(max_examples=examples(2, long=4), **COMMON)
 def test_generated_programs(program: Program) -> None:
     note(program.text)
     with pytest.MonkeyPatch.context() as patch:
@@ -177,6 +180,7 @@ def until(happens: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.long("slow processes; one is interrupted below")
 def test_killed_and_gone_on_with(walk: Path) -> None:
     """Killed three times: together the runs print each line, and leave the same bytes."""
     whole = subprocess.run(

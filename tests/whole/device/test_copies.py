@@ -15,6 +15,7 @@ from tempoc.footprint.compiled import Compiled
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.walk import blocks
 from tests.support.examples import EXAMPLES, ROOT, compiled
+from tests.support.session.long import sampled
 
 FEEDBACK = """
 import nn
@@ -100,7 +101,7 @@ def known_copies(name: str) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.usefixtures("operations_as_users")
-@pytest.mark.parametrize("name", SEQUENCES)
+@pytest.mark.parametrize("name", sampled(SEQUENCES, "more loops", of=2))
 def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
     source = load_source(Source("m.rt", SEQUENCES[name]))
@@ -114,7 +115,14 @@ def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("operations_as_users")
-@pytest.mark.parametrize("name", [e.name for e in EXAMPLES])
+@pytest.mark.parametrize(
+    "name",
+    sampled(
+        [e.name for e in EXAMPLES],
+        "all examples",
+        keep=lambda name: name in COPIED or name.startswith(("05", "08")),
+    ),
+)
 def test_examples(name: str, tmp_path: Path) -> None:
     compilation = compiled(ROOT / "examples" / f"{name}.rt")
     free = [b.name for b in compilation.emitted.program.bounds if b.value is None]

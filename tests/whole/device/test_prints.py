@@ -22,6 +22,7 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import Lines, held_everywhere, short_calls
+from tests.support.session.long import sampled
 
 LOOPS = "canonicalize,fuse"
 """Passes that leave all loops as they are."""
@@ -156,7 +157,7 @@ def collected(loaded: LoadedProgram) -> set[str]:
     return {place.name for s in found if isinstance(s, prog.Effect) for place in s.places}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_lines_and_their_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As from loops of the host, also if a region takes several calls; as the evaluator says."""
     text = PROGRAMS[name]
@@ -192,7 +193,9 @@ def test_which_loop_is_the_region() -> None:
         assert var in loops, text
 
 
-@pytest.mark.parametrize("name", ["several", "layers", "inner", "until", "each"])
+@pytest.mark.parametrize(
+    "name", sampled(["several", "layers", "inner", "until", "each"], "more programs", of=2)
+)
 def test_each_line_once_after_a_checkpoint(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

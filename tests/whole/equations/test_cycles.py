@@ -9,6 +9,7 @@ import pytest
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tests.support.session.long import in_turns
 
 CYCLES = {
     "a[t] = a[t] + 1.\noutput a": (["a[t] = a[t] + 1."], "a[0] needs a[0]"),
@@ -39,8 +40,7 @@ CYCLES = {
 }
 
 
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("text", CYCLES)
+@pytest.mark.parametrize(("text", "level"), in_turns(CYCLES, (2, 0), "both levels"))
 def test_the_equations_of_a_cycle_are_underlined(text: str, level: int, tmp_path: Path) -> None:
     file = tmp_path / "model.rt"
     file.write_text(f"dim t < T\n{text}\n")

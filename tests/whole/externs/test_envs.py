@@ -113,7 +113,6 @@ GAMES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_games_of_gymnax(game: str, tmp_path: Path) -> None:
     name, choices, words = GAMES[game]
@@ -137,7 +136,6 @@ def test_games_of_gymnax(game: str, tmp_path: Path) -> None:
                 assert np.abs(found["s2"][b, t]).max() <= 0.05
 
 
-@pytest.mark.slow
 def test_an_episode_of_cartpole_v1_ends_after_500_steps(tmp_path: Path) -> None:
     start = "x, y = reset(random.key())\ns[b, 0], o[b, 0] = 499.0 * one_hot(0, 5), y"
     text = PLAY.replace("s[b, 0], o[b, 0] = reset(random.key())", start)
@@ -146,7 +144,6 @@ def test_an_episode_of_cartpole_v1_ends_after_500_steps(tmp_path: Path) -> None:
     assert found["d"].tolist() == [[True, False]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", ["cartpole", "breakout"])
 def test_many_games_as_one_axis(game: str, tmp_path: Path) -> None:
     name, choices, words = GAMES["cartpole_v1" if game == "cartpole" else game]

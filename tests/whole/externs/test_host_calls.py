@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.functions import LEVELS, agreed, laid_out
+from tests.support.agree import levels_of
+from tests.support.functions import agreed, laid_out
 
 HEAD = """
 dim b < B
@@ -141,7 +142,7 @@ def step(s, a, n):
     found, calls = agreed(laid_out(tmp_path, files), {"a": a}, {"I": 2}, log="ho_over")
     step = ("step", (size, 2), (size,), [7] * size)
     assert calls == [c for i in range(2) for c in (("reset", [i] * size), step, step)]
-    assert sys.modules["ho_last"].log == [(size,)] * 2 * (1 + len(LEVELS))
+    assert sys.modules["ho_last"].log == [(size,)] * 2 * (1 + len(levels_of(OVER)))
     for i in range(2):
         state = np.full((size, 2), i, np.float32)
         for t in range(2):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 
 from tests.support.generators.losses import losses
 from tests.support.gradients import check
+from tests.support.session.long import examples
 
 SIZES = ({"T": 1}, {"T": 5})
 COMMON = {
@@ -17,11 +17,9 @@ COMMON = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 
-pytestmark = pytest.mark.slow
-
 
 @given(text=losses())
-@settings(max_examples=6, **COMMON)
+@settings(max_examples=examples(2, long=6), **COMMON)
 def test_gradients_agree_with_differences(text: str) -> None:
     note(text)
     check(text, ["x", "w", "k"], bounds=SIZES)

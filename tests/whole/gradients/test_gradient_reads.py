@@ -91,7 +91,6 @@ def test_second_derivatives_agree_with_differences(name: str) -> None:
     check(text, ["x"], bounds=sizes(text)[1:])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -> None:
     text = f"{PROGRAMS[name]}\ng = grad(loss, x)\noutput g\n"

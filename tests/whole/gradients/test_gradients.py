@@ -11,6 +11,7 @@ from tempoc.cli.main import status
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check, data
+from tests.support.session.long import sampled
 
 PROGRAMS: dict[str, tuple[str, str]] = {
     "rnn": (
@@ -226,8 +227,7 @@ def test_gradients_of_gradients_agree_with_differences(name: str) -> None:
 NAMES = (*PROGRAMS, *(f"twice_{k}" for k in TWICE))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, "more programs", of=2))
 def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -> None:
     text, wrt = TWICE[name[6:]] if name.startswith("twice_") else PROGRAMS[name]
     lines = [f"g_{x} = grad(loss, {x})" for x in wrt.split()]

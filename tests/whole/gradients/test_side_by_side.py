@@ -14,6 +14,7 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agreement import agree, compile_text
 from tests.support.elaborated import graph_of
 from tests.support.gradients import data
+from tests.support.session.long import examples
 
 HEAD = "import optim\ndim e < E\ndim i < I\ndim b < B\ninput x[b]: f32[3]\ninput y[b]: f32\n"
 STARTS = ("input a0: f32[2, 3]", "input c0: f32[2]", "input d0: f32[2]", "input f0: f32")
@@ -90,7 +91,7 @@ def numbers(text: str, bounds: Mapping[str, int], given: Numbers) -> Numbers:
 
 
 @given(pairs=pairs())
-@settings(max_examples=12, **COMMON)
+@settings(max_examples=examples(3, long=12), **COMMON)
 def test_separate_tensors_learn_as_a_record_of_them(pairs: tuple[str, str, str]) -> None:
     apart, together, form = pairs
     note(apart)
@@ -103,9 +104,8 @@ def test_separate_tensors_learn_as_a_record_of_them(pairs: tuple[str, str, str])
             np.testing.assert_allclose(one[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.slow
 @given(pairs=pairs())
-@settings(max_examples=3, **COMMON)
+@settings(max_examples=examples(1, long=3), **COMMON)
 def test_separate_tensors_learn_alike_when_compiled(pairs: tuple[str, str, str]) -> None:
     text, _, form = pairs
     note(text)

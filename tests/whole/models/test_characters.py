@@ -17,6 +17,7 @@ from tempoc.driver.options import Options
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT, load
+from tests.support.session.long import sampled
 
 FOLDER = ROOT / "examples" / "characters"
 pytestmark = pytest.mark.usefixtures("saved_here")
@@ -85,7 +86,7 @@ def training(net: Arrays, text: Any, steps: int, length: int) -> list[float]:
     return losses
 
 
-@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("level", sampled([2, 1], "without optimization", of=2))
 def test_training_is_that_of_jax(level: int, tmp_path: Path) -> None:
     graph = compiled("gru", tmp_path, level, **SMALL).graph
     text = np.random.default_rng(2).integers(0, 7, 19).astype(np.int32)
@@ -128,7 +129,7 @@ def test_writing_likely_letters(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, [row[:steps]] * 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long("learns to a goal")
 def test_it_learns_and_writes(tmp_path: Path) -> None:
     compiled("gru", tmp_path)
     compiled("write", tmp_path)

@@ -16,6 +16,7 @@ from tempoc.driver.options import Options
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT
+from tests.support.session.long import sampled
 
 SOURCE = ROOT / "examples" / "diffusion" / "moons.rt"
 SMALL = {"batch": "6", "samples": "4", "hidden": "5", "eta": "0.0"}
@@ -72,7 +73,10 @@ def sampling(net: Any, x: Any, levels: int) -> list[Any]:
     return found[::-1]
 
 
-@pytest.mark.parametrize(("level", "steps", "levels"), [(1, 3, 5), (2, 1, 1), (2, 4, 3)])
+@pytest.mark.parametrize(
+    ("level", "steps", "levels"),
+    sampled([(2, 4, 3), (2, 1, 1), (1, 3, 5)], "more sizes and levels", of=3),
+)
 def test_it_is_what_jax_says(level: int, steps: int, levels: int, tmp_path: Path) -> None:
     path = tmp_path / "moons.rt"
     path.write_text(SOURCE.read_text(encoding="utf-8") + "output clean, noise, level\n")
@@ -93,7 +97,7 @@ def test_it_is_what_jax_says(level: int, steps: int, levels: int, tmp_path: Path
         np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long("learns to a goal")
 def test_it_makes_moons(tmp_path: Path) -> None:
     Compilation.from_path(str(SOURCE), Options()).write(str(tmp_path / "out"))
     x = run(str(tmp_path / "out"), {"I": 1200, "S": 40}, {}, {}, seed=2).outputs["x"]

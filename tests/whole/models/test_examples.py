@@ -17,6 +17,7 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tests.support.examples import EXAMPLES, Example
 from tests.support.oracles.oracles import expected
+from tests.support.session.long import ends
 
 SIZES = (1, 2, 3, 7)
 SOME = {0: (3,), 1: (2,), 2: (1, 2)}  # kernels of each size take long, unfused ones most
@@ -51,8 +52,13 @@ def test_the_evaluator_agrees_with_numpy(example: Example) -> None:
 @pytest.mark.parametrize(
     ("example", "level"),
     [
-        pytest.param(example, level, id=f"{level}-{example.name}")
-        for example in EXAMPLES
+        pytest.param(
+            example,
+            level,
+            id=f"{level}-{example.name}",
+            marks=[] if level in (k % 2, 2) else pytest.mark.long("all levels"),
+        )
+        for k, example in enumerate(EXAMPLES)
         for level in (FEW if example.heavy else SOME)
     ],
 )
@@ -62,7 +68,7 @@ def test_the_compiled_program_agrees(
     out = tmp_path / "out"
     assert status(["compile", str(example.source), "-o", str(out), f"-O{level}"]) == 0
     largest = (example.largest,) if level == 2 else ()
-    sizes = FEW[level] if example.heavy else (*SOME[level], *largest)
+    sizes = FEW[level] if example.heavy else ends((*SOME[level], *largest))
     for size in sizes:
         if level == 2 and size == sizes[-1]:
             request.getfixturevalue("as_users")

@@ -17,7 +17,6 @@ REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "gemma3_reference.j
 LONG = REFERENCE["long"]
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.usefixtures("with_runner"),
     pytest.mark.skipif(not WEIGHTS.is_file(), reason="`python examples/gemma/fetch.py`"),
 ]
@@ -53,6 +52,7 @@ def test_texts_of_different_lengths(chat: Any, out: Path) -> None:
     assert chat.decode(out, WEIGHTS, prompts, 24) == tokens
 
 
+@pytest.mark.long("a long prompt")
 def test_a_text_longer_than_a_window(chat: Any, out: Path) -> None:
     assert len(LONG["ids"]) > 512
     assert chat.decode(out, WEIGHTS, [LONG["ids"]], 12) == [LONG["tokens"][:12]]

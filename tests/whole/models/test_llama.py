@@ -16,7 +16,6 @@ WEIGHTS = HOME / "model.safetensors"
 REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "smollm2_reference.json").read_text())
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.usefixtures("with_runner"),
     pytest.mark.skipif(not WEIGHTS.is_file(), reason="`make build/llama/model.safetensors`"),
 ]
@@ -55,6 +54,7 @@ def test_the_tokenizer_agrees(chat: Any) -> None:
         assert chat.tokenizer.decode(words, prompt["ids"]) == prompt["text"]
 
 
+@pytest.mark.long("three texts are more")
 def test_one_text_alone(chat: Any, out: Path) -> None:
     prompt, tokens = rows(0)[0]
     assert chat.decode(out, WEIGHTS, [prompt], 12) == [tokens[:12]]
@@ -66,6 +66,7 @@ def test_three_texts_of_different_lengths(chat: Any, out: Path) -> None:
     assert chat.decode(out, WEIGHTS, list(prompts), 20) == [row[:20] for row in tokens]
 
 
+@pytest.mark.long("a variant of the model")
 def test_a_window(chat: Any, tmp_path: Path) -> None:
     out = compiled(tmp_path / "out", "-D", "window=16")
     prompt, tokens = rows(16)[0]

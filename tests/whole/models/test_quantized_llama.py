@@ -14,7 +14,7 @@ from tests.support.examples import ROOT, load
 from tests.whole.models.test_llama import HOME, rows
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long("a variant of the model"),
     pytest.mark.usefixtures("with_runner"),
     pytest.mark.skipif(
         not (HOME / "model.safetensors").is_file(), reason="`make build/llama/model.safetensors`"

@@ -21,6 +21,7 @@ from tempoc.runtime.load.load import load as load_program
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT, load
+from tests.support.session.long import sampled
 
 pytestmark = pytest.mark.skipif(
     not (find_spec("gymnax") and find_spec("gymnasium")), reason="no gymnax, no gymnasium"
@@ -52,8 +53,14 @@ def same(found: Arrays, wanted: Arrays) -> None:
         np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4, err_msg=name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "level"), [*((name, 2) for name in SMALL), ("reinforce", 1)])
+@pytest.mark.parametrize(
+    ("name", "level"),
+    sampled(
+        [*((name, 2) for name in SMALL), ("reinforce", 1)],
+        "all algorithms",
+        keep=lambda row: row in (("reinforce", 2), ("dqn", 2)),
+    ),
+)
 def test_the_compiled_program_agrees(name: str, level: int, tmp_path: Path) -> None:
     bounds, defines = SMALL[name]
     options = Options(level=level, defines=defines)
@@ -70,7 +77,7 @@ def test_the_compiled_program_agrees(name: str, level: int, tmp_path: Path) -> N
     assert found.stores == found.predicted.stores
 
 
-@pytest.mark.slow
+@pytest.mark.long("learns to a goal")
 def test_the_commands_of_the_readme(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

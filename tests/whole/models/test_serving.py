@@ -25,6 +25,7 @@ from tempoc.ops.tensor.source import Param
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT, load
+from tests.support.session.long import sampled
 from tests.support.tiny_llama import SIZES, in_file, weights
 
 LLAMA = ROOT / "examples" / "llama"
@@ -149,7 +150,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_the_script_serves_until_it_is_interrupted(home: Path, alone: dict[str, str]) -> None:
     command = [sys.executable, str(LLAMA / "serve.py"), "--home", str(home), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -170,7 +170,6 @@ def test_the_script_serves_until_it_is_interrupted(home: Path, alone: dict[str, 
             process.kill()
 
 
-@pytest.mark.slow
 def test_the_chat_reads_along(home: Path, alone: dict[str, str]) -> None:
     script = [sys.executable, str(LLAMA / "chat.py"), "--home", str(home)]
     script += ["--out", str(home / "serve"), "--tokens"]
@@ -309,7 +308,7 @@ def test_chats(client: Client, alone: dict[str, str]) -> None:
     assert usage["usage"] == answer["usage"] and usage["choices"] == [] and done == "[DONE]"
 
 
-@pytest.mark.parametrize("room", [1, 9])
+@pytest.mark.parametrize("room", sampled([1, 9], "more room", of=2))
 def test_the_program_means_what_its_equations_say(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

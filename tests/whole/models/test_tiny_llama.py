@@ -15,12 +15,13 @@ from tempoc.driver.options import Options
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT
+from tests.support.session.long import sampled
 from tests.support.tiny_llama import SIZES, in_file, weights
 
 SOURCE = str(ROOT / "examples" / "llama" / "model.rt")
 
 
-@pytest.mark.parametrize("window", [0, 3])
+@pytest.mark.parametrize("window", sampled([3, 0], "without a window", of=2))
 def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> None:
     defines = {name: str(value) for name, value in (SIZES | {"window": window}).items()}
     stacked = weights(SIZES["L"])

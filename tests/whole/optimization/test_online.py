@@ -13,6 +13,7 @@ from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, compile_text, free_bounds
+from tests.support.session.long import examples, in_turns
 
 PASSES = "canonicalize,algebra,canonicalize,{}tile{{size={}}},accumulate,fuse"
 SIZES = tuple({"T": t, "B": b} for t, b in ((1, 1), (3, 2), (8, 1)))
@@ -94,7 +95,6 @@ y = nn.softmax(z[0:t+1] @ z) @ z[0:t+1]""",
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNED)
 def test_gradients_agree(name: str) -> None:
     agree(HEAD + LEARNED[name] + SLOPES, *SIZES[::2], passes=PASSES.format("vectorize,", 3))
@@ -144,8 +144,9 @@ def test_training_keeps_no_square_of_scores(text: str) -> None:
     assert peaks[1] < 2.1 * peaks[0]
 
 
-@pytest.mark.parametrize("vector", ["", "vectorize,"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "vector"), in_turns(PROGRAMS, ("vectorize,", ""), "both pipelines")
+)
 def test_programs_agree(name: str, vector: str) -> None:
     some = SIZES[2:] if vector else SIZES[1:2]  # the last tile not full, or one that is
     agree(HEAD + PROGRAMS[name], *some, passes=PASSES.format(vector, 3))
@@ -176,11 +177,10 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join([*lines, *results, f"output {names}", ""])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("special", [False, True])
 @given(text=programs(), vector=st.booleans(), size=st.sampled_from([1, 2, 3]))
 @settings(
-    max_examples=5,
+    max_examples=examples(2, long=5),
     deadline=None,
     derandomize=True,
     database=None,

@@ -15,6 +15,7 @@ from tests.support.generators.blends import Blend, blends, endings as blend_endi
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program
 from tests.support.optimized import PLAIN, assert_kept
+from tests.support.session.long import examples
 
 # All rows of `y` are one: who reads all of them does not read the array that has one only.
 REPEATED = """
@@ -118,19 +119,19 @@ TILED = replace(PLAIN, tile=2)
 
 
 @given(program=blends(), tiled=st.booleans())
-@settings(max_examples=30, **COMMON)
+@settings(max_examples=examples(9, long=30), **COMMON)
 def test_blends_keep_their_meaning(program: Blend, tiled: bool) -> None:
     check(program, TILED if tiled else PLAIN)
 
 
 @given(program=blend_endings())
-@settings(max_examples=12, **COMMON)
+@settings(max_examples=examples(3, long=12), **COMMON)
 def test_blends_that_end_keep_their_meaning(program: Blend) -> None:
     check(program, PLAIN)
 
 
 @given(program=mixes())
-@settings(max_examples=8, **COMMON)
+@settings(max_examples=examples(2, long=8), **COMMON)
 def test_mixes_keep_their_meaning(program: Program) -> None:
     check(program, PLAIN)
 

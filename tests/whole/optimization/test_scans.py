@@ -10,6 +10,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.control.recurrence import Recurrence
 from tests.support.agreement import agree
+from tests.support.session.long import in_turns
 
 BATCH = "dim b < B\ndim t < T\n"
 TIME = "dim t < T\n"
@@ -163,8 +164,9 @@ def test_states_with_further_equations(name: str) -> None:
     agree(text, *bounds)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("special", [False, True], ids=["plain", "special"])
+@pytest.mark.parametrize(
+    ("name", "special"), in_turns(PROGRAMS, (False, True), "plain and special")
+)
 def test_scans_say_what_the_evaluator_says(name: str, special: bool) -> None:
     count, text = PROGRAMS[name]
     options = Options(level=2)

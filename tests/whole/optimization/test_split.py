@@ -13,6 +13,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
 from tests.support.generators.prompts import Prompted, prompted
+from tests.support.session.long import examples
 
 SIZES = tuple({"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (4, 9)))
 HEAD = "dim p < P\ndim t < T\ninput given[p]: f32[3]\ninput W: f32[3, 3]\n"
@@ -110,10 +111,9 @@ def test_what_is_fed_is_computed_at_once(name: str) -> None:
     assert sides & {"early", "late"}
 
 
-@pytest.mark.slow
 @given(program=prompted())
 @settings(
-    max_examples=5,
+    max_examples=examples(2, long=5),
     deadline=None,
     derandomize=True,
     database=None,

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
 
 from tests.support.agreement import agree
+from tests.support.session.long import examples, in_turns
 
 PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},accumulate,fuse"
 PLAIN, VECTOR = (PASSES.format(p).replace(",,", ",") for p in ("", "vectorize"))
@@ -174,8 +175,7 @@ output u
 }
 
 
-@pytest.mark.parametrize("passes", [PLAIN, VECTOR])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "passes"), in_turns(PROGRAMS, (PLAIN, VECTOR), "both pipelines"))
 def test_compiled_programs_agree(name: str, passes: str) -> None:
     some = SIZES if passes == VECTOR else SIZES[1:]
     agree(f"{HEAD}{PROGRAMS[name]}", *some, passes=passes)
@@ -219,11 +219,10 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join([*lines, f"output {', '.join([*parts, 'l', 'dw', 'dc'])}", ""])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 @given(text=programs())
 @settings(
-    max_examples=3,
+    max_examples=examples(1, long=3),
     deadline=None,
     derandomize=True,
     database=None,

@@ -11,6 +11,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, free_bounds
 from tests.support.generators.programs import Program, programs
+from tests.support.session.long import examples
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
 SIZES = ({"B": 1, "T": 1}, {"B": 3, "T": 8})
@@ -178,10 +179,9 @@ def test_loops_that_are_gone(name: str, gone: str, left: str) -> None:
         assert f"var='{dim}'" in text
 
 
-@pytest.mark.slow
 @given(program=programs(), special=st.booleans())
 @settings(
-    max_examples=10,
+    max_examples=examples(3, long=10),
     deadline=None,
     derandomize=True,
     database=None,

@@ -8,7 +8,6 @@ from typing import Any
 import distrax
 import jax
 import numpy as np
-import pytest
 
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -86,7 +85,6 @@ def expected(z: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow
 def test_choices(tmp_path: Path) -> None:
     z = np.float32([0.3, 1.2, -2.0, 0.9, -0.5, 0.1])
     found = run(compiled(CHOICES, tmp_path), {"N": DRAWS}, {"z": z}, seed=5).outputs
@@ -101,7 +99,6 @@ def test_choices(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[name][:20], value, err_msg=name)
 
 
-@pytest.mark.slow
 def test_moves(tmp_path: Path) -> None:
     mu, log_sigma = np.float32([0.5, -1.0]), np.float32([-0.5, 0.3])
     given = {"mu": mu, "log_sigma": log_sigma}

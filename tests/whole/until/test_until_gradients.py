@@ -53,7 +53,6 @@ def test_gradients_agree_with_differences(name: str) -> None:
     check(f"{HEAD}{PROGRAMS[name]}{TAIL}", ["w", "v"], bounds=SIZES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -> None:
     text = f"{HEAD}{PROGRAMS[name]}{TAIL}\nby_w = grad(loss, w)\nby_v = grad(loss, v)\n"

@@ -11,18 +11,18 @@ import numpy as np
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
-from tests.support.agree import LEVELS, compiled
+from tests.support.agree import compiled, levels_of
 from tests.support.elaborated import graph_of
 
 Arrays = Mapping[str, Any]
 
 
 class Agreeing:
-    """A program at all levels; a call runs it everywhere and gives what all agree on."""
+    """A program at the ``levels_of`` it, or others; a call gives what all agree on."""
 
-    def __init__(self, text: str, folder: Path, levels: tuple[int, ...] = LEVELS) -> None:
+    def __init__(self, text: str, folder: Path, levels: tuple[int, ...] | None = None) -> None:
         self.graph: Graph = graph_of(text)
-        self.folders = {level: compiled(text, folder, level) for level in levels}
+        self.folders = {level: compiled(text, folder, level) for level in levels or levels_of(text)}
         self.lengths: dict[str, int] = {}
 
     def __call__(

@@ -49,6 +49,10 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    data=data, twin=twin, sizes={"B": 8, "M": 192, "N": 256}, small={"B": 2, "M": 3, "N": 5}
+    in_tests=True,
+    data=data,
+    twin=twin,
+    sizes={"B": 8, "M": 192, "N": 256},
+    small={"B": 2, "M": 3, "N": 5},
 )
 """How many letters to put in, take out or replace, by anti-diagonals."""

@@ -53,6 +53,7 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
+    in_tests=True,
     data=data,
     twin=twin,
     sizes={"T": 100, "K": 128, "H": 20},

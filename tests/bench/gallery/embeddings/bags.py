@@ -46,5 +46,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"B": 256, "K": 64}, small={"B": 3, "K": 4})
+PAIR = Pair(in_tests=True, data=data, twin=twin, sizes={"B": 256, "K": 64}, small={"B": 3, "K": 4})
 """A bag-of-words classifier with gradients of its table."""

@@ -70,5 +70,4 @@ PAIR = Pair(
     twin=twin,
     sizes={"I": 8, "B": 16, "T": 32},
     small={"I": 2, "B": 2, "T": 3},
-    in_tests=False,
 )

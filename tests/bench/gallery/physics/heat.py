@@ -35,6 +35,7 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
+    in_tests=True,
     data=data,
     twin=twin,
     sizes={"T": 500, "H": 128, "W": 128},

@@ -47,6 +47,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(
-    data=data, twin=twin, sizes={"I": 200, "N": 1000}, small={"I": 3, "N": 6}, in_tests=False
-)
+PAIR = Pair(data=data, twin=twin, sizes={"I": 200, "N": 1000}, small={"I": 3, "N": 6})

@@ -66,5 +66,4 @@ PAIR = Pair(
     twin=twin,
     sizes={"I": 20, "B": 16, "T": 100},
     small={"I": 2, "B": 2, "T": 4},
-    in_tests=False,
 )

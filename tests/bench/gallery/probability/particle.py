@@ -59,5 +59,10 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    data=data, twin=twin, sizes={"T": 200, "N": 256}, small={"T": 5, "N": 8}, constants=("N",)
+    in_tests=True,
+    data=data,
+    twin=twin,
+    sizes={"T": 200, "N": 256},
+    small={"T": 5, "N": 8},
+    constants=("N",),
 )

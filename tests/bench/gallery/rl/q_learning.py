@@ -58,6 +58,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(
-    data=data, twin=twin, sizes={"B": 16, "T": 2000}, small={"B": 2, "T": 5}, in_tests=False
-)
+PAIR = Pair(data=data, twin=twin, sizes={"B": 16, "T": 2000}, small={"B": 2, "T": 5})

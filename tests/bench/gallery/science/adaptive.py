@@ -53,4 +53,6 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"S": 2000, "B": 128}, small={"S": 7, "B": 3})
+PAIR = Pair(
+    in_tests=True, data=data, twin=twin, sizes={"S": 2000, "B": 128}, small={"S": 7, "B": 3}
+)

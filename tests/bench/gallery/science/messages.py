@@ -55,5 +55,4 @@ PAIR = Pair(
     twin=twin,
     sizes={"I": 20, "E": 2000, "N": 500},
     small={"I": 2, "E": 5, "N": 3},
-    in_tests=False,
 )

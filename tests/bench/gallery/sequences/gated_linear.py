@@ -55,5 +55,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"B": 8, "T": 128}, small={"B": 2, "T": 3})
+PAIR = Pair(in_tests=True, data=data, twin=twin, sizes={"B": 8, "T": 128}, small={"B": 2, "T": 3})
 """Linear attention with gates that the input chooses, and its gradients."""

@@ -51,4 +51,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"B": 8, "T": 256}, small={"B": 2, "T": 4}, in_tests=False)
+PAIR = Pair(data=data, twin=twin, sizes={"B": 8, "T": 256}, small={"B": 2, "T": 4})

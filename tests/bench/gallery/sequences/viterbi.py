@@ -48,6 +48,5 @@ PAIR = Pair(
     twin=twin,
     sizes={"B": 16, "T": 200, "S": 32},
     small={"B": 2, "T": 4, "S": 3},
-    in_tests=False,
     constants=("S",),
 )

@@ -42,4 +42,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"C": 64, "T": 4096}, small={"C": 3, "T": 5})
+PAIR = Pair(in_tests=True, data=data, twin=twin, sizes={"C": 64, "T": 4096}, small={"C": 3, "T": 5})

@@ -43,4 +43,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"B": 4, "T": 256}, small={"B": 3, "T": 5})
+PAIR = Pair(in_tests=True, data=data, twin=twin, sizes={"B": 4, "T": 256}, small={"B": 3, "T": 5})

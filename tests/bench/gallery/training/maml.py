@@ -59,5 +59,4 @@ PAIR = Pair(
     twin=twin,
     sizes={"I": 50, "B": 8, "K": 4, "N": 10},
     small={"I": 2, "B": 2, "K": 2, "N": 3},
-    in_tests=False,
 )

@@ -56,6 +56,5 @@ PAIR = Pair(
     twin=twin,
     sizes={"I": 10, "T": 16, "H": 24},
     small={"I": 2, "T": 3, "H": 5},
-    in_tests=False,
     constants=("H",),
 )

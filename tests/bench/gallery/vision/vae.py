@@ -46,4 +46,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"I": 50, "B": 64}, small={"I": 2, "B": 2}, in_tests=False)
+PAIR = Pair(data=data, twin=twin, sizes={"I": 50, "B": 64}, small={"I": 2, "B": 2})
