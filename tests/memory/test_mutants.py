@@ -158,6 +158,7 @@ def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
     Mutated(Source("m.rt", TEXTS[name]), level, runs).check()
 
 
+@pytest.mark.long("a large plan; test_microbatch runs small ones")
 def test_microbatches_too() -> None:
     def runs(graph: Graph) -> list[Data]:
         bounds = {"T": 5, "B": 2}

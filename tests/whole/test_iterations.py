@@ -256,6 +256,7 @@ def test_reinforce(last: str, tmp_path: Path) -> None:
     compare(WORLD + REINFORCE.replace("LAST", last), tmp_path, bounds, given, wanted)
 
 
+@pytest.mark.long("a whole algorithm; its parts stand above")
 def test_ppo(tmp_path: Path) -> None:
     given = data(3, 8)
     random = np.random.default_rng(3)

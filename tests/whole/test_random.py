@@ -18,6 +18,7 @@ from tempoc.frontend.syntax.stable_places import place_hash
 from tempoc.ops.random import threefry
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
+from tests.support.session.long import sampled
 
 HEAD = "dim b < B\ndim t < T\n"
 PROGRAM = """dim b < B
@@ -69,7 +70,7 @@ def one(text: str, seed: int = 0, **bounds: int) -> np.ndarray:
     return drawn(f"{HEAD}{text}\noutput y\n", seed, **{"B": 2, "T": 3, **bounds})["y"]
 
 
-@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("level", sampled([0, 2], "both ways", of=2))
 def test_compiled_programs_draw_what_the_reference_draws(level: int, tmp_path: Path) -> None:
     source, out = tmp_path / "model.rt", str(tmp_path / "out")
     source.write_text(PROGRAM)

@@ -96,7 +96,7 @@ def v_early(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k_turned_rope_conc
     """model.rt:66: q = turned(reshape(wq @ n, [heads, H]))
     model.rt:67: k = turned(reshape(wk @ n, [KV, H]))
     model.rt:68: v = reshape(wv @ n, [KV, H])
-    model.rt:70: reshape(q, [KV, G, H]),
+    model.rt:71: reshape(q, [KV, G, H]),
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:80: low = split(x, 2, -1)[0]
     nn.rt:81: high = split(x, 2, -1)[1]
@@ -138,7 +138,7 @@ def v_late(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k_turned_rope_conca
     """model.rt:66: q = turned(reshape(wq @ n, [heads, H]))
     model.rt:67: k = turned(reshape(wk @ n, [KV, H]))
     model.rt:68: v = reshape(wv @ n, [KV, H])
-    model.rt:70: reshape(q, [KV, G, H]),
+    model.rt:71: reshape(q, [KV, G, H]),
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:80: low = split(x, 2, -1)[0]
     nn.rt:81: high = split(x, 2, -1)[1]
@@ -201,13 +201,13 @@ def q_turned_rope_late(at, speed_power):
 
 
 def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L):
-    """model.rt:69: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
-    model.rt:74: z = x + wo @ reshape(a, [KV * G * H])
-    model.rt:75: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
+    """model.rt:76: z = x + wo @ reshape(a, [KV * G * H])
+    model.rt:77: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:98: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:99: return einsum("kgs,skd->kgd", softmax(scores), values)
     nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
     l = at[0]
@@ -222,7 +222,7 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
         v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
         softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
         valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
-        a = lax.cond(
+        grouped_attention_einsum = lax.cond(
             v_finite, lambda: jnp.einsum("kgs,skd->kgd", softmax_div_masked, v_slice),
             lambda: jax.custom_batching.sequential_vmap(
                 lambda softmax_div_masked, v_slice, valid2: jnp.einsum(
@@ -230,7 +230,7 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
                 )
             )(softmax_div_masked, v_slice, valid2),
         )
-        z = x + matvec(wo, jnp.reshape(a, (576,)), B*min(S, T))
+        z = x + matvec(wo, jnp.reshape(grouped_attention_einsum, (576,)), B*min(S, T))
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
         rms_norm_mul3 = rms_norm_mul2 * mlp_norm
         swiglu_matmul2 = matvec(up, rms_norm_mul3, B*min(S, T))
@@ -241,18 +241,17 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
     y_rows, y_rows2 = jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
         jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
     )
-    x2 = updated(x, y_rows2, (0, 0, 0), l+1 < L)
-    return y_rows, x2
+    return y_rows, jnp.where(l+1 < L, y_rows2, x)
 
 
 def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, L):
-    """model.rt:69: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
-    model.rt:74: z = x + wo @ reshape(a, [KV * G * H])
-    model.rt:75: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
+    """model.rt:76: z = x + wo @ reshape(a, [KV * G * H])
+    model.rt:77: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:98: scores = einsum("kgd,skd->kgs", q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:99: return einsum("kgs,skd->kgd", softmax(scores), values)
     nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
     t, l = at[0], at[1]
@@ -263,16 +262,17 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
         e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
         softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
-        a = jnp.einsum("kgs,skd->kgd", jnp.where(valid, softmax_div, 0.0), jnp.moveaxis(v, 1, 0))
-        z = x + matvec(wo, jnp.reshape(a, (576,)), B)
+        v_slice = jnp.moveaxis(v, 1, 0)
+        softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+        z_reshape = jnp.reshape(jnp.einsum("kgs,skd->kgd", softmax_div_masked, v_slice), (576,))
+        z = x + matvec(wo, z_reshape, B)
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
         rms_norm_mul3 = rms_norm_mul2 * mlp_norm
         swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B)) * matvec(up, rms_norm_mul3, B)
         y = z + matvec(down, swiglu_mul, B)
         return (y, y)
     y_rows, y_rows2 = jax.vmap(point)(a_reshape, rope_concat, v, x)
-    x2 = updated(x, y_rows2, (0, 0), l+1 < L)
-    return y_rows, x2
+    return y_rows, jnp.where(l+1 < L, y_rows2, x)
 
 
 def x_0_late(at, embed, tok):
@@ -288,8 +288,8 @@ def x_0_late(at, embed, tok):
 
 
 def best_early(at, norm, embed, y, *, B):
-    """model.rt:78: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
-    model.rt:79: best[b, t] = argmax(logits[b, t])
+    """model.rt:80: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
+    model.rt:81: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     t = at[0]
@@ -302,8 +302,8 @@ def best_early(at, norm, embed, y, *, B):
 
 
 def best_late(at, y_at, norm, embed, *, B):
-    """model.rt:78: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
-    model.rt:79: best[b, t] = argmax(logits[b, t])
+    """model.rt:80: logits[b, t] = (embed if tied else head) @ normed(y[b, t, L-1], norm)
+    model.rt:81: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     def point(y_at):

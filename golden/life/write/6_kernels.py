@@ -155,7 +155,7 @@ def after(
     (
         after_rows, temperature_categorical_rows, fault,
     ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter[t], state)
-    state2 = updated(state, after_rows, (0, 0), t+1 < T)
+    state2 = jnp.where(t+1 < T, after_rows, state)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return state2, temperature_categorical_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
@@ -233,7 +233,7 @@ def loop_t(
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
-    (state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0,))
+    (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, count, step_t, carry)
     return (state, drawn_temperature_categorical, fault)
 
 
@@ -255,7 +255,7 @@ def loop_t2(
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0, 1))
+    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0,))
     return (letter, state, drawn_temperature_categorical, fault)
 
 
@@ -277,7 +277,7 @@ def block(
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
-    (state, drawn_temperature_categorical, fault) = looped(0, P, step_t, carry, (0,))
+    (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, P, step_t, carry)
     def step_t2(t, carry):
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
@@ -288,5 +288,5 @@ def block(
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0, 1))
+    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0,))
     return (letter, fault)

@@ -31,8 +31,8 @@ FOLLOWED = [c for c in CASES if axes(c)]
 OPAQUE = (
     "literal", "index", "input", "param", "eye", "seed", "random_key", "uniform", "normal",
     "bernoulli", "categorical", "permutation", "merge", "ensure", "cond", "print", "save", "until",
-    "data_length", "after", "associative_scan", "attention", "dispatched", "fold", "recurrence", "unpacked_product", "window",
-    "widen", "extern_jax", "extern_host", "extern_vjp",
+    "data_length", "after", "associative_scan", "attention", "dispatched", "fold", "recurrence",
+    "unpacked_product", "window", "widen", "extern_jax", "extern_host", "extern_vjp",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
+from tests.support.session.long import sampled
 from tests.whole.optimization.test_vectorize import PROGRAMS
 
 ATTENTION = """dim t < T
@@ -41,7 +42,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_batches_compute_the_same(name: str) -> None:
     text = f"dim b < B\ndim t < T\n{PROGRAMS[name]}"
     assert "in_batches(" in kernels(text)

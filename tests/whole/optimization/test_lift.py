@@ -10,7 +10,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, all_equal
-from tests.support.session.long import examples
+from tests.support.session.long import examples, sampled
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,lift,canonicalize,vectorize,fuse"
 HEAD = """dim b < B
@@ -102,13 +102,13 @@ output s
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_compiled_programs_agree(name: str) -> None:
     text = HEAD + PROGRAMS[name]
     agree(text, *all_equal(text, 2, 8), passes=PASSES)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_they_agree_after_all_passes(name: str) -> None:
     text = HEAD + PROGRAMS[name]
     agree(text, *all_equal(text, 1, 5))
