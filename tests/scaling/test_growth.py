@@ -18,6 +18,7 @@ from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.scaling.programs import FAMILIES
+from tests.support.session.long import sampled
 
 DOUBLED = 2.6
 """The most that a program of twice the size may cost."""
@@ -80,7 +81,7 @@ def work(name: str, n: int) -> int:
     return calls_of(lambda: check(FAMILIES[name](n)))
 
 
-@pytest.mark.parametrize("name", [*LINEAR, *QUADRATIC])
+@pytest.mark.parametrize("name", sampled([*LINEAR, *QUADRATIC], "more families", of=2))
 def test_work_grows_in_step(name: str) -> None:
     n, most = (LINEAR[name], DOUBLED) if name in LINEAR else (QUADRATIC[name], SQUARED)
     check(FAMILIES[name](2))  # what is computed once in a process
@@ -106,7 +107,7 @@ def test_the_measure_tells_powers_apart() -> None:
     assert calls_of(lambda: square(40)) > DOUBLED * calls_of(lambda: square(20))
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", sampled(REFUSED, "more families", of=2))
 def test_what_explodes_is_refused_by_its_limit(name: str) -> None:
     n, limits, limit = REFUSED[name]
     refusal = check(FAMILIES[name](n), limits)

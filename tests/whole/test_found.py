@@ -249,6 +249,7 @@ def test_what_nothing_needs(passes: str) -> None:
     agree(IDLE, {}, passes=passes)
 
 
+@pytest.mark.long("real sizes")
 def test_a_condition_on_a_step() -> None:
     """Within a loop on the device it is about a variable that no dimension has."""
     text = """

@@ -173,6 +173,7 @@ def test_double_precision_draws_the_same_numbers() -> None:
         np.testing.assert_array_equal(double[name], value)
 
 
+@pytest.mark.long("many draws")
 def test_frequencies() -> None:
     text = """y = random.uniform([]) + 0. * t
     c[t] = random.categorical(log(arange(4, dtype = f32)))

@@ -202,6 +202,7 @@ def g(x):
 """
 
 
+@pytest.mark.long("a third derivative: others stand above")
 def test_derivatives_of_any_order(tmp_path: Path) -> None:
     path = written(tmp_path, TWICE, "ext_curves", CURVES)
     random = np.random.default_rng(2)

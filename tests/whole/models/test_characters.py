@@ -87,6 +87,7 @@ def training(net: Arrays, text: Any, steps: int, length: int) -> list[float]:
 
 
 @pytest.mark.parametrize("level", sampled([2, 1], "without optimization", of=2))
+@pytest.mark.long("whole training")
 def test_training_is_that_of_jax(level: int, tmp_path: Path) -> None:
     graph = compiled("gru", tmp_path, level, **SMALL).graph
     text = np.random.default_rng(2).integers(0, 7, 19).astype(np.int32)
@@ -100,6 +101,7 @@ def test_training_is_that_of_jax(level: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(found.outputs["loss"], wanted, rtol=1e-4)
 
 
+@pytest.mark.long("more sizes of the examples")
 def test_small_bounds(tmp_path: Path) -> None:
     graph = compiled("gru", tmp_path, **SMALL).graph
     inputs, params = {"text": np.array([3, 1], np.int32)}, weights("start")

@@ -77,6 +77,7 @@ def sampling(net: Any, x: Any, levels: int) -> list[Any]:
     ("level", "steps", "levels"),
     sampled([(2, 4, 3), (2, 1, 1), (1, 3, 5)], "more sizes and levels", of=3),
 )
+@pytest.mark.long("whole training")
 def test_it_is_what_jax_says(level: int, steps: int, levels: int, tmp_path: Path) -> None:
     path = tmp_path / "moons.rt"
     path.write_text(SOURCE.read_text(encoding="utf-8") + "output clean, noise, level\n")

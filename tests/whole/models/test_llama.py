@@ -60,6 +60,7 @@ def test_one_text_alone(chat: Any, out: Path) -> None:
     assert chat.decode(out, WEIGHTS, [prompt], 12) == [tokens[:12]]
 
 
+@pytest.mark.long("real weights: tiny_llama has such texts")
 def test_three_texts_of_different_lengths(chat: Any, out: Path) -> None:
     prompts, tokens = zip(*rows(0), strict=True)
     assert len({len(prompt) for prompt in prompts}) == 3

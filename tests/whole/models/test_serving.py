@@ -170,6 +170,7 @@ def test_the_script_serves_until_it_is_interrupted(home: Path, alone: dict[str, 
             process.kill()
 
 
+@pytest.mark.long("a client more")
 def test_the_chat_reads_along(home: Path, alone: dict[str, str]) -> None:
     script = [sys.executable, str(LLAMA / "chat.py"), "--home", str(home)]
     script += ["--out", str(home / "serve"), "--tokens"]

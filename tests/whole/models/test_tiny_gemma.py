@@ -148,6 +148,7 @@ def test_windows_are_rings_and_the_rest_grows(home: Path) -> None:
     )
 
 
+@pytest.mark.long("a whole model: footprint has smaller ones")
 def test_the_memory_formula_says_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """64 bytes for keys and values of a position: J rings of 3 in a group, and a cache of T."""
     config = ["--config", str(home / "config.json")]

@@ -105,6 +105,7 @@ def test_a_configuration_and_weights_in_several_files(tmp_path: Path) -> None:
     assert not np.array_equal(other, wanted)
 
 
+@pytest.mark.long("a variant of the model")
 def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
     source = str(ROOT / "examples" / "llama" / "sample.rt")
     defines = {name: str(value) for name, value in SIZES.items()} | {"heat": "6.0"}

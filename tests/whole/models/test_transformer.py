@@ -103,6 +103,7 @@ def training(net: Arrays, text: Any, places: Any, length: int) -> list[float]:
     return losses
 
 
+@pytest.mark.long("a whole network: test_nn has its parts")
 def test_training_is_that_of_jax(tmp_path: Path) -> None:
     graph = compiled("learn", tmp_path, "output place\n")
     text = np.random.default_rng(2).integers(0, 7, 30).astype(np.int32)

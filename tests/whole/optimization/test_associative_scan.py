@@ -129,6 +129,7 @@ output g, h, i
 """
 
 
+@pytest.mark.long("a third derivative: the second stands below")
 def test_derivatives_of_any_order(tmp_path: Path) -> None:
     x = np.array([[0.5, -1.0], [0.0, 0.7], [0.8, 0.4]], np.float32)
     given = {"x": x, "k": np.float32(0.5)}

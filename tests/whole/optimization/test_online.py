@@ -128,6 +128,7 @@ output l
 """
 
 
+@pytest.mark.long("whole training")
 def test_training_agrees() -> None:
     sizes = ({"T": t, "I": i} for t, i in ((1, 2), (5, 3)))
     agree(TRAINED, *sizes, passes=PASSES.format("vectorize,", 2))

@@ -120,6 +120,7 @@ TILED = replace(PLAIN, tile=2)
 
 @given(program=blends(), tiled=st.booleans())
 @settings(max_examples=examples(9, long=30), **COMMON)
+@pytest.mark.long("many random programs")
 def test_blends_keep_their_meaning(program: Blend, tiled: bool) -> None:
     check(program, TILED if tiled else PLAIN)
 

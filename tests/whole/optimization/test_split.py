@@ -13,7 +13,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
 from tests.support.generators.prompts import Prompted, prompted
-from tests.support.session.long import examples
+from tests.support.session.long import examples, sampled
 
 SIZES = tuple({"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (4, 9)))
 HEAD = "dim p < P\ndim t < T\ninput given[p]: f32[3]\ninput W: f32[3, 3]\n"
@@ -85,7 +85,7 @@ output loss, g
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_compiled_programs_agree(name: str) -> None:
     agree(HEAD + PROGRAMS[name], *SIZES)
 

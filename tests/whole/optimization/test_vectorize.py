@@ -11,7 +11,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, free_bounds
 from tests.support.generators.programs import Program, programs
-from tests.support.session.long import examples
+from tests.support.session.long import examples, sampled
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
 SIZES = ({"B": 1, "T": 1}, {"B": 3, "T": 8})
@@ -144,7 +144,7 @@ output k, s, n
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_compiled_programs_agree(name: str) -> None:
     agree(f"dim b < B\ndim t < T\n{PROGRAMS[name]}", *SIZES, passes=PASSES)
 

@@ -8,6 +8,7 @@ from typing import Any
 import distrax
 import jax
 import numpy as np
+import pytest
 
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -85,6 +86,7 @@ def expected(z: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long("many draws")
 def test_choices(tmp_path: Path) -> None:
     z = np.float32([0.3, 1.2, -2.0, 0.9, -0.5, 0.1])
     found = run(compiled(CHOICES, tmp_path), {"N": DRAWS}, {"z": z}, seed=5).outputs

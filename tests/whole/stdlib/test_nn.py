@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax.experimental import rnn
 
 from tests.whole.stdlib.reference import Case, check, normal
@@ -249,6 +250,7 @@ RECURRENT: dict[str, Case] = {
 }
 
 
+@pytest.mark.long("all of a family: examples have an LSTM and a GRU")
 def test_recurrent() -> None:
     shapes = {"x": (2, STEPS, 3), "w": (8, 3), "u": (8, 2), "c": (8,), "s": (2,)}
     shapes |= {"w3": (6, 3), "u3": (6, 2), "c3": (6,)}

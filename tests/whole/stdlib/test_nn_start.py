@@ -74,6 +74,7 @@ def spread(x: Any, variance: float) -> None:
     assert abs(x.var() - variance) < 4 * variance * np.sqrt(max(kurtosis - 1, 0.5)) / n
 
 
+@pytest.mark.long("many draws")
 def test_matrices(found: dict[str, Any]) -> None:
     from scipy import stats  # takes long to load
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 from tests.support.agreement import compile_text
 from tests.whole.stdlib.both import agreed, both, wide
@@ -104,6 +105,7 @@ STEPWISE = {
 }
 
 
+@pytest.mark.long("all optimizers again")
 def test_optimizers_whose_state_is_given() -> None:
     """Each step from what the last one gave is a step of the optimizer that keeps it itself."""
     text = HEAD
@@ -144,6 +146,7 @@ output {x}1, {x}2
 """
 
 
+@pytest.mark.long("whole training runs")
 def test_epochs_and_batches_are_like_one_dimension_of_steps() -> None:
     """What is remembered goes on from the last batch of an epoch, in any number of dimensions."""
     text, step = NESTED, "(e * J + j) * K + k"

@@ -9,6 +9,7 @@ import distrax
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import rlax
 
 from tempoc.runtime.run import run
@@ -109,6 +110,7 @@ def same(found: Arrays, wanted: Arrays, tolerance: float) -> None:
         np.testing.assert_allclose(found[name], value, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
+@pytest.mark.long("all of a family: examples have most")
 def test_recurrences_agree_with_rlax(tmp_path: Path) -> None:
     graph = graph_of(RECURRENCES)
     out = compiled(RECURRENCES, tmp_path)
@@ -210,6 +212,7 @@ def steps_of(count: int) -> Arrays:
     return given
 
 
+@pytest.mark.long("all of a family")
 def test_losses_and_policies_agree_with_libraries(tmp_path: Path) -> None:
     graph = graph_of(POINTWISE)
     out = compiled(POINTWISE, tmp_path)

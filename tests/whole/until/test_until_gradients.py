@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.gradients import check
+from tests.support.session.long import sampled
 from tests.whole.until.until_runs import Agreeing
 
 HEAD = """dim b < B
@@ -48,12 +49,12 @@ SIZES = [{"B": 3, "T": 4, "U": 3}, {"B": 1, "T": 5, "U": 2}, {"B": 6, "T": 4, "U
 COMPILED = ("all", "before", "window", "episodes")
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_gradients_agree_with_differences(name: str) -> None:
     check(f"{HEAD}{PROGRAMS[name]}{TAIL}", ["w", "v"], bounds=SIZES)
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", sampled(COMPILED, "more programs", of=2))
 def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -> None:
     text = f"{HEAD}{PROGRAMS[name]}{TAIL}\nby_w = grad(loss, w)\nby_v = grad(loss, v)\n"
     program = Agreeing(f"{text}output by_w, by_v\n", tmp_path)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.agree import compilation
+from tests.support.session.long import sampled
 from tests.whole.until.until_runs import Agreeing
 
 ROOTS = """dim i < I
@@ -77,7 +78,7 @@ def ending(random: np.random.Generator, shape: tuple[int, ...], often: float) ->
     return random.random(shape) < often
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_each_ends_where_it_ends(name: str, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     program = Agreeing(PROGRAMS[name], tmp_path, levels=(2,))
