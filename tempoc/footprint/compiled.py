@@ -18,7 +18,6 @@ from typing import Any
 from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.launches import Launches, launches
-from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
@@ -26,6 +25,7 @@ from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend, inspection
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
+from tempoc.runtime.execution.kernels import counted_kernels
 from tempoc.runtime.host.failure import ExternFailure, failure
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages.run import kernel_failed
@@ -176,7 +176,7 @@ def _described(
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in _args(called)]
     static = {variable(name): bounds[name] for name in kernel.bounds}
-    if called.kernel in counted_regions(program) and backend.compiles_late():
+    if called.kernel in counted_kernels(program):
         static["steps"] = steps_below(MODEL.reported_steps)
     return CalledFunction(
         called=called,

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
+from tempoc.program.analysis.recorded_loops import (
+    command_modes,
+    counted_regions,
+    is_open,
+    known_bounds,
+)
+from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
+from tempoc.symbolic import expr as ix
 from tests.support.agreement import compile_text
 
 STEPS = "dim t < T\ninput x: f32\na[0] = x\na[t] = {} when t >= 1\noutput a[T-1] as a\n"
@@ -44,3 +53,11 @@ def test_loops_of_a_gpu(text: str, mode: str, is_counted: bool) -> None:
     program = compile_text(text, 2, "canonicalize,fuse")[1].program
     assert command_modes(program)["loop_t"] == mode
     assert ("loop_t" in counted_regions(program)) == is_counted
+
+
+def test_a_bound_that_the_run_finds_out_is_not_known() -> None:
+    program = compile_text(UNTIL, 2, "canonicalize,fuse")[1].program
+    (loop,) = [r.loop for r in regions(program.tree)]
+    unbounded = replace(loop, lower=ix.ZERO, upper=ix.Sym("T"), limit=None)
+    assert is_open(unbounded, known_bounds(program))
+    assert not is_open(unbounded, frozenset({"T"}))

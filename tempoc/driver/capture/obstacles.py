@@ -21,6 +21,7 @@ from tempoc.driver.slow.host_loops import Finding, HostLoops
 from tempoc.driver.slow.words import Words, quoted
 from tempoc.ops.control.externs import ExternJax
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.program.analysis.recorded_loops import is_open, known_bounds
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.gpu_commands import LOOPS
@@ -70,7 +71,7 @@ class CaptureFindings:
         self.words = words
         self.hosts = HostLoops(compilation, words)
         self.bounds = bounds
-        self.run_lengths = {length.bound for length in self.program.lengths}
+        self.known = known_bounds(self.program)
 
     def of_host_loop(self, loop: prog.Loop) -> Obstacles:
         """Why the host runs a loop, and what it moves in each step."""
@@ -159,11 +160,8 @@ class CaptureFindings:
         for loop in device_loops(call, self.bounds):
             is_root = isinstance(call, prog.Region) and loop is call.loop
             if not is_root and not any(c.endings for c in calls(loop)):
-                fixed = {*symbols(loop.lower), *symbols(loop.upper)} <= {
-                    *self.bounds
-                } - self.run_lengths
-                varies = "" if fixed else ", and the host reads after each of its steps whether "
-                varies += "" if fixed else "there is another one"
+                varies = ", and the host reads after each of its steps whether there is another one"
+                varies = varies if is_open(loop, self.known) else ""
                 yield Finding(
                     why=f"the loop over `{loop.var}` within it: step by step each of its steps "
                     f"has a graph of its own{varies}",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.program.nodes.gpu_commands import COMMANDS, COMMON, LOOPS, OPTIONS
 from tempoc.symbolic.walk import symbols
 
@@ -48,15 +49,14 @@ def waits(s: prog.Region | prog.Block, program: prog.Program) -> bool:
     """Whether the host waits for the device in each step of an innermost loop of a kernel."""
     if s.counts or s.endings:
         return True
-    if isinstance(s, prog.Region):
-        inner = [*_device_loops(s.loop.body)]
-        if not inner:
-            return not _is_brief(s)
-    else:
-        inner = [*_device_loops(s.body)]
-    bounds = frozenset(bound.name for bound in program.bounds)
+    inner = [*_device_loops(s.loop.body if isinstance(s, prog.Region) else s.body)]
+    if isinstance(s, prog.Region) and not inner:
+        return not _is_brief(s)
+    known = known_bounds(program)
     innermost = [loop for loop in inner if not any(_device_loops(loop.body))]
-    return any(_is_open(loop, bounds) for loop in inner) or any(map(_has_guard, innermost))
+    return any(is_open(loop, known) for loop in inner) or any(
+        isinstance(part, prog.Guard) for loop in innermost for part in statements_in(loop.body)
+    )
 
 
 def _is_brief(region: prog.Region) -> bool:
@@ -66,14 +66,16 @@ def _is_brief(region: prog.Region) -> bool:
     return plain and not region.endings and not region.counts
 
 
-def _is_open(loop: prog.Loop, bounds: frozenset[str]) -> bool:
-    """Whether how many steps a loop has depends on more than bounds."""
+def known_bounds(program: prog.Program) -> frozenset[str]:
+    """The bounds that are known before a run."""
+    names = frozenset(bound.name for bound in program.bounds)
+    return names - bounds_set_by_run(program.bounds, program.lengths)
+
+
+def is_open(loop: prog.Loop, known: frozenset[str]) -> bool:
+    """Whether how many steps a loop has depends on more than bounds that are known."""
     names = {*symbols(loop.lower), *symbols(loop.upper)}
-    return loop.limit is not None or not names <= bounds
-
-
-def _has_guard(loop: prog.Loop) -> bool:
-    return any(isinstance(part, prog.Guard) for part in statements_in(loop.body))
+    return loop.limit is not None or not names <= known
 
 
 def _device_loops(s: prog.ProgramStatement) -> Iterator[prog.Loop]:

@@ -166,11 +166,7 @@ def compile_kernel(
 
     On a GPU its coordinates stay on the device from call to call (``stepped.py``).
     """
-    how = static, donated, precision, commands
-    kernel: CompiledKernel = (
-        stepped_kernel(function, *how) if has_commands() else jitted(function, *how)
-    )
-    return kernel
+    return _compiled(function, static, donated, precision, commands)
 
 
 def stepped_kernel(
@@ -222,11 +218,14 @@ def compile_region(
 
     On a GPU: that is the fastest for brief steps (`program/analysis/recorded_loops.py`).
     """
-    how = donated, precision, commands
-    late: dict[str, Any] = {"static_argnames": ("steps",)}
-    compiled = stepped_kernel if has_commands() else jitted
-    region = compiled(function, static, *how, **late)
+    how = static, donated, precision, commands
+    region = _compiled(function, *how, static_argnames=("steps",))
     return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
+
+
+def _compiled(function: Callable[..., Any], *how: Any, **options: Any) -> CompiledKernel:
+    compiled: Callable[..., CompiledKernel] = stepped_kernel if has_commands() else jitted
+    return compiled(function, *how, **options)
 
 
 def described(shape: tuple[int, ...], dtype: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
@@ -25,8 +26,8 @@ def compiled_kernels(
     traced, which is done for all bounds then.
     """
     program, known = loaded.program, loaded.known
-    results, modes = _results(program), command_modes(program)
-    counted = counted_regions(program) if backend.compiles_late() else ()
+    results, counted = _results(program), counted_kernels(program)
+    modes = command_modes(program) if backend.has_commands() else {}
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
@@ -41,9 +42,15 @@ def compiled_kernels(
             compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
             static = {variable(b): bounds[b] for b in kernel.bounds}
             checked = fitting(function, stores, more + bool(kernel.checks))
-            known[key] = compiled(checked, static, kernel.donated, precision, modes[kernel.name])
+            commands = modes.get(kernel.name, COMMON)
+            known[key] = compiled(checked, static, kernel.donated, precision, commands)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
+
+
+def counted_kernels(program: prog.Program) -> frozenset[str]:
+    """The kernels that this device compiles for each number of steps."""
+    return counted_regions(program) if backend.compiles_late() else frozenset()
 
 
 def _results(program: prog.Program) -> dict[str, tuple[list[str], int]]:

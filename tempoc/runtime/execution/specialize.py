@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.precision import precision_of
@@ -26,7 +25,7 @@ from tempoc.runtime.device.stores import (
     layouts_of,
     require_addressable,
 )
-from tempoc.runtime.execution.kernels import compiled_kernels
+from tempoc.runtime.execution.kernels import compiled_kernels, counted_kernels
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
@@ -66,7 +65,7 @@ class Prepared:
     @cached_property
     def counted(self) -> frozenset[str]:
         """The kernels that are compiled for each number of steps."""
-        return counted_regions(self.program) if backend.compiles_late() else frozenset()
+        return counted_kernels(self.program)
 
     @cached_property
     def storage(self) -> Storage:
