@@ -37,7 +37,8 @@ joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that
 indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
            InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
-           ScatterMax and ScatterMin likewise
+           ScatterMax and ScatterMin likewise  Put(axis, sure) of x, index, v
+           PutIntoSum(axis) of x, other, index, v, for passes
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
            and ConvTranspose of x, w; UnpackedProduct(steps, packed: int), for passes
@@ -69,6 +70,7 @@ from tempoc.ops.control.unpacked_product import UnpackedProduct
 from tempoc.ops.control.until import Until
 from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
 from tempoc.ops.linear.attention import Attention
@@ -186,7 +188,8 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # movement, joining, reshape
     Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
-    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Pick,
+    SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Put,
+    PutIntoSum, Pick,
     # contraction, convolution
     MatMul, Einsum, UnpackedProduct, Conv, ConvTranspose,
     # linear algebra

@@ -44,6 +44,7 @@ SIGNATURES: dict[str, str] = {
     "flip": "x axis=",
     "take": "x idx axis=",
     "take_along": "x idx axis=",
+    "put": "x idx v axis=",
     "one_hot": "idx n dtype=",
     "top_k": "x k",
     "segment_sum": "x ids n",

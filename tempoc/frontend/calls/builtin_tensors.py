@@ -148,6 +148,13 @@ def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
     return _emit(round, frame, bound, op, x, idx)
 
 
+def _put(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    axis = bound.axis()
+    op = apply.operator(name, axis=0 if axis is None else axis)
+    args = (_operand(round, frame, bound, part) for part in ("x", "idx", "v"))
+    return _emit(round, frame, bound, op, *args)
+
+
 def _one_hot(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     n = bound.extent("n")
     indices.check_extents(round, frame, (n,), bound.places["n"])
@@ -351,7 +358,8 @@ GROUP: dict[str, BuiltinRule] = {
     "cumsum": _scan, "cumprod": _scan, "cummax": _scan,
     "reshape": _reshape, "broadcast_to": _broadcast_to, "transpose": _transpose, "flip": _flip,
     "expand_dims": _expand_dims, "squeeze": _squeeze, "concat": _joined, "stack": _joined,
-    "split": _split, "pad": _pad, "take": _take, "take_along": _take, "one_hot": _one_hot,
+    "split": _split, "pad": _pad, "take": _take, "take_along": _take, "put": _put,
+    "one_hot": _one_hot,
     "segment_sum": _segments, "segment_max": _segments, "segment_min": _segments,
     "searchsorted": _searchsorted, "einsum": _einsum, "conv": _conv, "conv_transpose": _conv,
     "cholesky": _of_matrix, "det": _of_matrix, "logdet": _of_matrix,

@@ -7,6 +7,7 @@ import re
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
+from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.search import GREATEST_FIRST
 from tempoc.ops.linear import attention, fourier
 from tempoc.ops.random.kernel_text import DRAWING
@@ -26,6 +27,7 @@ HELPERS = {
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,
+    "put_into_sum": PUT_INTO_SUM,
     "attend_by_tiles": attention.ATTEND_BY_TILES,
     "attend_by_rows": attention.ATTEND_BY_ROWS,
     "has_cudnn": attention.HAS_CUDNN,

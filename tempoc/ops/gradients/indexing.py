@@ -8,6 +8,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter, ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import ArgSort, Sort, TopK
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
@@ -95,6 +96,15 @@ def scatter_add(
     x, idx = args
     axis = axis_of(op.axis, results[0].type.ndim)
     return c.fit(c.op(Take(axis=axis), cots[0], idx), x), None
+
+
+@RULES.of(Put)
+def put(op: Put, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+    """What stands at the position, and all the rest."""
+    x, idx, v = args
+    (g,) = cots
+    nothing = c.number(0, g.type.dtype)
+    return c.fit(c.op(op, g, idx, nothing), x), None, c.fit(c.op(Take(axis=op.axis), g, idx), v)
 
 
 @RULES.of(ScatterMax, ScatterMin)

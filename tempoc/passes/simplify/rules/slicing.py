@@ -91,11 +91,11 @@ def _index_axis(v: Match, op: SpatialIndex, inner: Producer[Op]) -> Rewrite | No
 def _of_broadcast(op: SpatialIndex, shape: tuple[ix.Expr, ...]) -> SpatialIndex:
     """The part of an operand of this shape which, broadcast, is the part of its broadcast."""
     entries = op.entries[len(op.entries) - len(shape) :]
-    own = (
+    own = tuple(
         e if n != ix.ONE else (ix.ZERO, ix.ONE, 1) if isinstance(e, tuple) else ix.ZERO
         for n, e in zip(shape, entries, strict=True)
     )  # fmt: skip
-    return SpatialIndex(entries=tuple(own))
+    return SpatialIndex(entries=own, sure=op.sure and "tensor" in own)
 
 
 @rule("a part of what was joined", SpatialIndex, of=(Concat, Stack))

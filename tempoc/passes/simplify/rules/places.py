@@ -1,0 +1,335 @@
+"""Rules for state that changes at one place, which data choose: it is written in place.
+
+``where(arange(n) == j, new, old)`` computes all elements of a table to change one of them, and so
+does ``old + one_hot(j, n) * change``. Where the table is state of a recurrence, ``old`` being what
+the step before left, it becomes ``put``, which takes as long whatever the size of the table.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.control import Merge, Select
+from tempoc.ops.definition.dtype_text import Scalar
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import IndexPart, OneHot, SpatialIndex
+from tempoc.ops.indexing.put import Put, PutIntoSum
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims
+from tempoc.ops.tensor.source import Arange, IndexValue
+from tempoc.passes.simplify.rules.pattern import Kind, Match, Rewrite, RewriteRule, rule
+from tempoc.sdg.graph.graph import Edge
+from tempoc.symbolic import expr as ix
+
+_NEUTRAL: dict[Kind, Scalar] = {binary.Add: 0, binary.Subtract: 0, binary.Multiply: 1}
+"""What changes nothing as the second operand."""
+_ARITHMETIC: dict[Kind, Callable[..., Scalar]] = {
+    binary.Add: operator.add,
+    binary.Subtract: operator.sub,
+    binary.Multiply: operator.mul,
+    unary.Negative: operator.neg,
+}
+_FITTING: dict[Kind, Callable[[Scalar], bool]] = {
+    binary.Greater: lambda bound: 0 <= bound < 1,
+    binary.GreaterEqual: lambda bound: 0 < bound <= 1,
+    binary.Equal: lambda bound: bound == 1,
+    binary.NotEqual: lambda bound: bound == 0,
+}
+"""For which numbers a comparison of zero or one with it holds for one alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One position ``idx`` of an axis of extent ``n``, counted from the last, which is 1."""
+
+    back: int
+    idx: Edge
+    n: ix.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """A bool tensor that holds at these places, where the rest holds, too."""
+
+    places: tuple[_Place, ...] = ()
+    rest: tuple[Edge, ...] = ()
+
+    def __add__(self, other: _Mask) -> _Mask:
+        return _Mask(self.places + other.places, self.rest + other.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The row at a place of the matched node's result: a position on the axis that is there.
+
+    ``inside``: whether it is that of the place, which may be none of the axis.
+    """
+
+    v: Match
+    place: _Place
+    position: Edge
+    inside: Edge
+
+    @property
+    def axis(self) -> int:
+        """The axis of the result."""
+        return self.v.result.ndim - self.place.back
+
+    def of(self, edge: Edge) -> Edge:
+        """The row of an operand, which broadcasts; as it is if it lacks the axis."""
+        shape = self.v.type_of(edge).shape
+        axis = len(shape) - self.place.back
+        if axis < 0:
+            return edge
+        parts: list[IndexPart] = [(ix.ZERO, n, 1) for n in shape]
+        if shape[axis] == ix.ONE != self.place.n:
+            parts[axis] = ix.ZERO
+            return self.v.make(SpatialIndex(entries=tuple(parts)), edge)
+        parts[axis] = "tensor"
+        return self.v.make(SpatialIndex(entries=tuple(parts), sure=True), edge, self.position)
+
+    def lacks(self, edge: Edge) -> bool:
+        """Whether all rows of an operand are the same."""
+        shape = self.v.type_of(edge).shape
+        axis = len(shape) - self.place.back
+        return axis < 0 or shape[axis] == ix.ONE != self.place.n
+
+    def mask(self, place: _Place) -> Edge:
+        """Where another place is in the row."""
+        edge = self.v.make(binary.Equal(), self.v.make(Arange(stop=place.n)), place.idx)
+        for _ in range(place.back - (place.back > self.place.back) - 1):
+            edge = self.v.make(ExpandDims(axis=self.v.type_of(edge).ndim), edge)
+        return edge
+
+
+def _row(v: Match, places: tuple[_Place, ...]) -> _Row | None:
+    """The row at one of the places, along the longest axis."""
+    known = [p.n.value if isinstance(p.n, ix.Const) else math.inf for p in places]
+    place = places[known.index(max(known))] if places else None
+    if place is None or place.back > v.result.ndim:
+        return None
+    is_there = v.result.shape[-place.back] == place.n
+    if not is_there or not v.facts.holds(ix.compare(">=", place.n, ix.ONE)):
+        return None
+    zero = v.make(IndexValue(expr=ix.ZERO))
+    last = v.make(IndexValue(expr=ix.sub(place.n, ix.ONE)))
+    position = v.make(binary.Clip(), place.idx, zero, last)
+    return _Row(v, place, position, v.make(binary.Equal(), position, place.idx))
+
+
+@rule("state written at one place", Select)
+def _written(v: Match, _: Select) -> Rewrite | None:
+    c, a, b = v.node.inputs
+    if _is_state(v, b):
+        return _selected(v, _mask(v, c), a, b)
+    if _is_state(v, a) and (excluded := _excluded(v, c)) is not None:
+        return _selected(v, _Mask((excluded,)), b, a)
+    return None
+
+
+def _selected(v: Match, mask: _Mask, new: Edge, old: Edge) -> Rewrite | None:
+    row = _row(v, mask.places)
+    if row is None:
+        return None
+    holds = row.inside
+    others = [row.mask(p) for p in mask.places if p is not row.place]
+    for other in (*map(row.of, mask.rest), *others):
+        holds = v.make(binary.And(), holds, other)
+    value = v.make(Select(), holds, row.of(new), row.of(old))
+    return Rewrite((old, row.position, value), Put(axis=row.axis, sure=True))
+
+
+@rule("state written under a condition", Select)
+def _written_or_not(v: Match, _: Select) -> Rewrite | None:
+    """State, changed at one place or not at all."""
+    c, a, b = v.node.inputs
+    put = v.producer(a, Put)
+    if put is None or put.edges[0] != b or v.type_of(c).shape or not _is_state(v, b):
+        return None
+    old, position, value = put.edges
+    whole: list[IndexPart] = [(ix.ZERO, n, 1) for n in v.result.shape]
+    whole[put.op.axis] = "tensor"
+    if not put.op.sure:
+        return None
+    row = v.make(SpatialIndex(entries=tuple(whole), sure=True), old, position)
+    return Rewrite((old, position, v.make(Select(), c, value, row)), put.op)
+
+
+@rule("state changed at one place", *_NEUTRAL, exact=False)
+def _changed(v: Match, op: Op) -> Rewrite | None:
+    """A change by what depends on ``one_hot``, which elsewhere is none, or NaN after an overflow.
+
+    That is ``old + one_hot(j, n) * x``, but also ``old * (1 - one_hot(j, n))``.
+    """
+    both = (v.node.inputs, v.node.inputs[::-1])[: 2 if op.commutative else 1]
+    old, change = next((pair for pair in both if _is_state(v, pair[0])), (None, None))
+    if old is None or change is None or v.dtype_of(change) is not v.result.dtype:
+        return None
+    row = _row(v, tuple(_factors(v, change)))
+    if row is None or (there := _pointwise(row, change, row.inside)) is None:
+        return None
+    before = row.of(old)
+    value = v.make(op, before, there)
+    if _elsewhere(v, change) == _NEUTRAL[type(op)]:
+        return Rewrite((old, row.position, value), Put(axis=row.axis, sure=True))
+    if not (_is_product(v, change) and isinstance(op, binary.Add | binary.Subtract)):
+        return None
+    other = _pointwise(row, change, v.make(binary.NotEqual(), row.position, row.position))
+    if other is None or not _is_large(v, MODEL.put_into_sum_elements):
+        return None
+    other = v.make(BroadcastTo(shape=v.type_of(before).shape), other)
+    if isinstance(op, binary.Subtract):
+        other = v.make(unary.Negative(), other)
+    return Rewrite((old, other, row.position, value), PutIntoSum(axis=row.axis))
+
+
+def _is_state(v: Match, edge: Edge) -> bool:
+    """Whether a tensor of the result's type is what several equations define, maybe written."""
+    if v.type_of(edge) != v.result or not _is_large(v, MODEL.put_elements):
+        return False
+    node = v.nodes[edge.source]
+    while isinstance(node.op, Put | PutIntoSum):
+        node = v.nodes[node.inputs[0].source]
+    return isinstance(node.op, Merge)
+
+
+def _is_large(v: Match, least: int) -> bool:
+    count = ix.product(v.result.shape)
+    return not isinstance(count, ix.Const) or count.value >= least
+
+
+# ---------------------------------------------------------------- conditions
+
+
+def _mask(v: Match, edge: Edge) -> _Mask:
+    """A condition as places, and what else must hold."""
+    if both := v.producer(edge, binary.And):
+        first, second = (_mask(v, e) for e in both.edges)
+        return first + second
+    return _Mask(tuple(places)) if (places := _places(v, edge)) else _Mask(rest=(edge,))
+
+
+def _places(v: Match, edge: Edge) -> list[_Place]:
+    """The places at which alone a condition holds, one of each axis; empty if it is no such one."""
+    if deeper := v.producer(edge, ExpandDims):
+        return _expanded(v, deeper.op, deeper.edges[0], _places(v, deeper.edges[0]))
+    if equal := v.producer(edge, binary.Equal):
+        for axis, idx in (equal.edges, equal.edges[::-1]):
+            if place := _equal(v, axis, idx):
+                return [place]
+    return next((places for e in _compared(v, edge) if (places := _hot(v, e))), [])
+
+
+def _excluded(v: Match, edge: Edge) -> _Place | None:
+    """The one place at which a condition does not hold."""
+    if unequal := v.producer(edge, binary.NotEqual):
+        both = (unequal.edges, unequal.edges[::-1])
+        return next((place for axis, idx in both if (place := _equal(v, axis, idx))), None)
+    if opposite := v.producer(edge, unary.Not):
+        there = _places(v, opposite.edges[0])
+        return there[0] if len(there) == 1 else None
+    return None
+
+
+def _equal(v: Match, axis: Edge, idx: Edge) -> _Place | None:
+    """The place of ``arange(n) == idx``, where the axis may have others of extent 1 behind it."""
+    back = 1
+    while p := v.producer(axis, ExpandDims):
+        if p.op.axis not in (v.type_of(p.edges[0]).ndim, -1):
+            return None
+        axis, back = p.edges[0], back + 1
+    counted = v.producer(axis, Arange)
+    if counted is None or (counted.op.start, counted.op.step) != (ix.ZERO, 1):
+        return None
+    if v.type_of(idx).shape or {v.dtype_of(axis), v.dtype_of(idx)} != {DType.I32}:
+        return None
+    return _Place(back, idx, v.type_of(axis).shape[0])
+
+
+def _compared(v: Match, edge: Edge) -> Iterator[Edge]:
+    """A tensor of zeros and ones that a condition holds for where it is 1."""
+    if cast := v.producer(edge, unary.Cast):
+        yield cast.edges[0]
+    for kind, fits in _FITTING.items():
+        if compared := v.producer(edge, kind):
+            bound = v.number(compared.edges[1])
+            if bound is not None and fits(bound):
+                yield compared.edges[0]
+
+
+def _hot(v: Match, edge: Edge) -> list[_Place]:
+    """The places of a ``one_hot``, or of a product of several along other axes."""
+    if hot := v.producer(edge, OneHot):
+        idx = hot.edges[0]
+        fits = not v.type_of(idx).shape and v.dtype_of(idx) is DType.I32
+        return [_Place(1, idx, hot.op.n)] if fits else []
+    if deeper := v.producer(edge, ExpandDims):
+        return _expanded(v, deeper.op, deeper.edges[0], _hot(v, deeper.edges[0]))
+    if cast := v.producer(edge, unary.Cast):
+        return _hot(v, cast.edges[0])
+    if product := v.producer(edge, binary.Multiply):
+        first, second = (_hot(v, e) for e in product.edges)
+        apart = not {a.back for a in first} & {b.back for b in second}
+        return [*first, *second] if first and second and apart else []
+    return []
+
+
+def _expanded(v: Match, op: ExpandDims, edge: Edge, places: list[_Place]) -> list[_Place]:
+    """The places after a new axis."""
+    ndim = v.type_of(edge).ndim
+    new = op.axis % (ndim + 1)
+    return [replace(p, back=p.back + (ndim - p.back < new)) for p in places]
+
+
+# ---------------------------------------------------------------- functions of `one_hot`
+
+
+def _factors(v: Match, edge: Edge) -> list[_Place]:
+    """The places of the ``one_hot``s that arithmetic starts from."""
+    if p := v.producer(edge, *_ARITHMETIC):
+        return [place for e in p.edges for place in _factors(v, e)]
+    places = _hot(v, edge)
+    return places if len(places) == 1 else []
+
+
+def _pointwise(row: _Row, edge: Edge, hot: Edge) -> Edge | None:
+    """The row of arithmetic in which the ``one_hot`` of the row's place is ``hot``, a bool.
+
+    ``None`` if another operand has the axis.
+    """
+    v = row.v
+    if p := v.producer(edge, *_ARITHMETIC):
+        parts = [part for e in p.edges if (part := _pointwise(row, e, hot))]
+        return v.make(p.op, *parts) if len(parts) == len(p.edges) else None
+    if _hot(v, edge) == [row.place]:
+        return v.make(unary.Cast(dtype=v.dtype_of(edge)), hot)
+    return row.of(edge) if row.lacks(edge) else None
+
+
+def _elsewhere(v: Match, edge: Edge) -> Scalar | None:
+    """The number that arithmetic on ``one_hot``s yields where these are 0; ``None``: not known."""
+    if _hot(v, edge):
+        return 0
+    p = v.producer(edge, *_ARITHMETIC)
+    if p is None:
+        return v.number(edge)
+    numbers = [_elsewhere(v, e) for e in p.edges]
+    if isinstance(p.op, binary.Multiply) and 0 in numbers and not v.dtype_of(edge).is_float:
+        return 0
+    known = [n for n in numbers if n is not None and math.isfinite(n)]
+    return _ARITHMETIC[type(p.op)](*known) if len(known) == len(numbers) else None
+
+
+def _is_product(v: Match, edge: Edge) -> bool:
+    """Whether one of the factors, at least, is a ``one_hot``."""
+    if p := v.producer(edge, binary.Multiply):
+        return any(_is_product(v, e) for e in p.edges)
+    return bool(_hot(v, edge))
+
+
+PLACES: tuple[RewriteRule, ...] = (_written, _written_or_not, _changed)
