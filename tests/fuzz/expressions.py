@@ -301,6 +301,7 @@ class Expression:
                 f"take({y}, {many}, 0)",
                 f"(one_hot({many}, {m}) @ {y})",
                 f"segment_sum({y}, {many}, {m})",
+                f"put({y}, {j}, ({y})[0])",
                 f"segment_max(tanh({y}), {many}, {m})[{many}]",
                 f"take({y}, searchsorted(sort(({y})[:{m - 1}], axis = 0), {y}), 0)"
                 if len(shape) == 1

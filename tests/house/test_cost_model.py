@@ -47,6 +47,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/gradients/linear.py": {-2},
         "ops/linear/attention.py": {3, 4},
         "ops/linear/fourier.py": {-2, 2},
+        "ops/indexing/put.py": {3, 4},
         "ops/random/draws.py": {2},
         "ops/tensor/arithmetic.py": {2, 3},
         "ops/tensor/convolution.py": {3},

@@ -15,6 +15,7 @@ from tempoc.ops.indexing.indexing import (
     TakeAlong,
 )
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.attention import Attention
@@ -182,6 +183,12 @@ INDEXING = [
       for c in (ScatterMax, ScatterMin) for d, n in ((F, "3"), (H, "t + 2"), (Z, "2"), (B, "2"))),
     *(Case(c(axis=0, n=parse("4")), (Arg(F, ("t", 2), special=True), Arg(Z, ("t",), low=0)))
       for c in (ScatterMax, ScatterMin)),
+    *(Case(Put(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, low=-1, high=0), Arg(d, s)))
+      for a, d, s in ((0, F, ("t + 1",)), (1, F, (3,)), (-1, Z, ()), (0, F, (1,)))),
+    Case(Put(sure=True), (Arg(Z, ("t + 1",)), Arg(Z, values=0), Arg(F, ()))),
+    *(Case(PutIntoSum(axis=a), (Arg(F, (3, "t + 1")), Arg(F, s), Arg(Z, values=0), Arg(F, s)))
+      for a, s in ((0, ("t + 1",)), (1, (3,)))),
+    Case(PutIntoSum(), (Arg(F, (3, 2)), Arg(F, (2,), values=0), Arg(Z, values=2), Arg(F, (2,)))),
     *(Case(SearchSorted(side=s), (Arg(d, (n,), values=v), Arg(e, x, special=d is F)))
       for s in ("left", "right") for d, e, n, v, x in (
         (F, F, 5, [-2, -1, -0.0, 0, 2], (3, "t")), (Z, Z, "t", 1, (7,)), (F, F, "t + 1", 1, (9,)),

@@ -46,6 +46,8 @@ EXPRESSIONS = {
     "take_along": "take_along(a, stack([n, n], 0) - 1, 1)", "sort": "sort(a, axis = 1)",
     "sort_first": "sort(q, axis = 1)", "top_k": "top_k(a, 2)[0]",
     "segment_sum": "segment_sum(a, n[:2], 4)", "segment_max": "segment_max(a.T, n, 3)[n]",
+    "put": "put(a, n[0], b[1])",
+    "put_far": "put(put(a, -1, b[0, 0], axis = 1), n[1] - 2, 2. * b[0])",
     "segment_min": "segment_min(reshape(a, [6]), concat([n, 1 - n], 0), 3)[n]",
     "matmul": "a @ b.T", "vector": "a @ b[0]", "vector2": "b[0] @ a.T", "dot": "a[0] @ b[1]",
     "batch": "q @ q[0].T", "batch2": "q @ transpose(q, [0, 2, 1])",

@@ -12,6 +12,7 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import ScatterMax
 from tempoc.ops.indexing.search import ArgMax, SearchSorted, TopK
 from tempoc.ops.linear.factor import Cholesky, Det
@@ -89,6 +90,10 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
      'searchsorted takes side "left" or "right", not "up"'),
     (ScatterMax(axis=0, n=parse("3")), (f(2, 3), TensorType(Z, shape(3))),
      "axes 0 to 0 of shape [2, 3] are not those of the positions [3]"),
+    (Put(), (f(2, 3), TensorType(Z, shape(2)), f(3)), "put takes one position, not [2]"),
+    (Put(axis=1), (f(2, 3), TensorType(Z), f(3)),
+     "put takes [2] for axis 1 of shape [2, 3], not [3]"),
+    (Put(), (f(2), f(), f()), "put takes integers as positions, not f32"),
     (Cholesky(), (f(2, 3),), "cholesky takes square matrices, not the shape [2, 3]"),
     (Det(), (TensorType(B, shape(2, 2)),), "det takes numbers, not bool"),
     (Solve(), (f(2, 2), f(3)), "shapes [2, 2] and [3] are no system: 2 is not 3"),

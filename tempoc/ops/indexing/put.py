@@ -18,7 +18,7 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.promotion import common, promote
-from tempoc.ops.definition.shapes import axis_of, broadcast, require, same_shape, shape_text
+from tempoc.ops.definition.shapes import Shape, axis_of, broadcast, require, same_shape, shape_text
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.indexing.indexing import checked, placed, require_integers
 from tempoc.symbolic import expr as ix
@@ -55,7 +55,7 @@ class Put(Op):
                 f"put takes one position, not {shape_text(idx.shape)}",
                 help="`segment_sum` adds at several positions",
             )
-        if not same_shape(broadcast([rest, v.shape], facts), rest, facts):
+        if not _broadcasts(v.shape, rest, facts):
             raise OperandError(
                 f"put takes {shape_text(rest)} for axis {axis} of shape {shape_text(x.shape)}, "
                 f"not {shape_text(v.shape)}"
@@ -98,6 +98,13 @@ class Put(Op):
         leading = "".join(":, " for _ in range(axis))
         value = cast(v.text, v.type.dtype, result.dtype)
         return (f"{x.text}.at[{leading}{position}].set({value})",)
+
+
+def _broadcasts(shape: Shape, goal: Shape, facts: ShapeFacts) -> bool:
+    try:
+        return same_shape(broadcast([goal, shape], facts), goal, facts)
+    except OperandError:
+        return False
 
 
 PUT_INTO_SUM = '''\

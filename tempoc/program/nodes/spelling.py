@@ -9,6 +9,7 @@ PREAMBLE = (
         "at",
         "attend",
         "attend_by_rows",
+        "put_into_sum",
         "attend_by_tiles",
         "clamped",
         "has_cudnn",

@@ -200,6 +200,23 @@ EXACT = {
 %a = getitem{entries=("tensor", 1)} %n2, %n : [t] f32
 %n3 = getitem{entries=("tensor", (0, 2, 1))} %n2, %n : [t] f32[2]
 %b = getitem{entries=("tensor",)} %n3, %n : [t] f32""",
+    "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
+%n2 = arange{stop=70} : [] i32[70]
+%n3 = eq %n2, %k : [t | t < T-1] bool[70]
+%n4 = where %n3, %s, %a : [t | t < T-1] f32[70]
+%a = merge{targets=((0,), (t+1,))} %n when t == 0, %n4[t-1] when t-1 >= 0 : [t] f32[70]
+%n5 = full{shape=(4, 20), value=0.0, dtype=f32} : [] f32[4, 20]
+%n6 = one_hot{n=4} %k : [t] f32[4]
+%n7 = expand_dims{axis=1} %n6 : [t] f32[4, 1]
+%n8 = cast{dtype=bool} %n7 : [t] bool[4, 1]
+%n9 = not %n8 : [t] bool[4, 1]
+%n10 = where %n9, %b, %one : [t | t < T-1] f32[4, 20]
+%b = merge{targets=((0,), (t+1,))} %n5 when t == 0, %n10[t-1] when t-1 >= 0 : [t] f32[4, 20]""",
+    "state written under a condition": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
+%n2 = mod %k, %bins : [t] i32
+%n3 = put{sure=true} %a, %n2, %s : [t | t < T-1] f32[70]
+%n4 = where %c, %n3, %a : [t | t < T-1] f32[70]
+%a = merge{targets=((0,), (t+1,))} %n when t == 0, %n4[t-1] when t-1 >= 0 : [t] f32[70]""",
     "a reduction of a reduction": """%n = max{axes=(1,)} %x[0:t+1] : [t] f32[t+1, 3]
 %a = max{axes=(1,)} %n : [t] f32[t+1]
 %n2 = cast{dtype=i32} %y : [t] i32[2, 3]
@@ -258,6 +275,17 @@ ROUNDED = {
 %n2 = broadcast_to{shape=(2, 3)} %k : [t] i32[2, 3]
 %n3 = one_hot{n=4, dtype=i32} %n2 : [t] i32[2, 3, 4]
 %b = sum{axes=(0, 1, 2)} %n3[t:T] : [t] i32[4]""",
+    "state changed at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
+%n2 = one_hot{n=70} %k : [t] f32[70]
+%n3 = sub %two, %n2 : [t] f32[70]
+%n4 = sub %n3, %one : [t] f32[70]
+%n5 = mul %n4, %a : [t | t < T-1] f32[70]
+%a = merge{targets=((0,), (t+1,))} %n when t == 0, %n5[t-1] when t-1 >= 0 : [t] f32[70]
+%n6 = full{shape=(4, 300), value=0.0, dtype=f32} : [] f32[4, 300]
+%n7 = one_hot{n=300} %k : [t] f32[300]
+%n8 = mul %s, %n7 : [t] f32[300]
+%n9 = sub %b, %n8 : [t | t < T-1] f32[4, 300]
+%b = merge{targets=((0,), (t+1,))} %n6 when t == 0, %n9[t-1] when t-1 >= 0 : [t] f32[4, 300]""",
     "a sum of rows in their places": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
 %n2 = pad{widths=((t, T-t-1), (0, 0))} %n : [t] f32[T, 3]
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[T, 3]
@@ -382,6 +410,18 @@ SILENT = {
 %b = neg %n : [t] f32[2, 3]""",
     "a part of what lies across two": """%n = concat{axis=1} %x, %y : [t] f32[2, 6]
 %a = getitem{entries=((0, 2, 1), (2, 2, 1))} %n : [t] f32[2, 2]""",
+    "a small table": """%n = full{shape=(7,), value=0.0, dtype=f32} : [] f32[7]
+%n2 = arange{stop=7} : [] i32[7]
+%n3 = eq %n2, %k : [t | t < T-1] bool[7]
+%n4 = where %n3, %s, %a : [t | t < T-1] f32[7]
+%a = merge{targets=((0,), (t+1,))} %n when t == 0, %n4[t-1] when t-1 >= 0 : [t] f32[7]""",
+    "what several equations define, but is no state": """\
+%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
+%n2 = broadcast_to{shape=(70,)} %s : [t] f32[70]
+%n3 = merge{targets=((0,), (t+1,))} %n when t == 0, %n2[t-1] when t-1 >= 0 : [t] f32[70]
+%n4 = arange{stop=70} : [] i32[70]
+%n5 = eq %n4, %k : [t] bool[70]
+%a = where %n5, %u, %n3 : [t] f32[70]""",
     "a narrow range": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
 %n2 = cast{dtype=f16} %s : [t] f16
 %n3 = mul %n, %n2 : [t] f16[2, 3]

@@ -1,4 +1,4 @@
-"""Positions that are data: elements of rows that data choose, and counts, without large arrays."""
+"""Positions that are data: elements of rows, counts, changes of state, without large arrays."""
 
 from __future__ import annotations
 
@@ -47,7 +47,60 @@ output y, first
 """
 
 
-@pytest.mark.parametrize("text", [ROWS, COUNTS, JOINED])
+# Positions go from one before a table to one after it.
+TABLES = """
+dim t < T
+dim b < B
+const S = 33
+input i[t]: i32
+input j[t]: i32
+input r[t, b]: f32
+s = i % (S + 2) - 1
+a = j % 5 - 1
+here = expand_dims(one_hot(s, S), 1) * one_hot(a, 3)
+v[0, b] = zeros([S, 3])
+v[t+1, b] = where(here > 0.0, v + r, v)
+w[0, b] = zeros([S, 3])
+w[t+1, b] = where((expand_dims(arange(S), 1) == s) and (w < r), w + r, w)
+kept[0, b] = ones([S, 3])
+kept[t+1, b] = where(expand_dims(arange(S), 1) != s, kept, r)
+turned[0, b] = ones([S, 3])
+turned[t+1, b] = where(r > 0.0, turned * (1 - 2 * expand_dims(one_hot(s, S), 1)), turned)
+seen[0] = zeros([S, 3], dtype = i32)
+seen[t+1] = seen + i32(here) * j
+twice[0] = zeros([64])
+twice[t+1] = where(arange(64) == s + 2, 7.0, where(arange(64) == s, twice + 1.0, twice))
+output v, w, kept, turned, seen, twice[T-1] as twice
+"""
+
+# Every third change is infinite, and so every element NaN then, but the one that is infinite.
+SUMS = """
+dim t < T
+dim b < B
+const S = 400
+input i[t, b]: i32
+input r[t, b]: f32
+s = i % (S + 2) - 1
+q[0, b] = zeros([S, 3])
+q[t+1, b] = q + r * expand_dims(one_hot(s, S), 1) * one_hot(i % 3, 3)
+z[0, b] = zeros([3, S])
+z[t+1, b] = z - expand_dims(stack([1.0, 1.0 / ((t + 1) % 3), r]), 1) * one_hot(s, S)
+output q[T-1, 0:B] as q, z[T-1, 0:B] as z
+"""
+PUT = """
+dim t < T
+dim b < B
+input i[t, b]: i32
+input r[t, b]: f32
+x[0, b] = zeros([4, 3])
+x[t+1, b] = put(put(x, i % 4, r), i % 3 - 3, take(x, i % 4, 0)[0] * r, axis = 1)
+loss = sum(x * x)
+slope = grad(loss, r)
+output x, slope
+"""
+
+
+@pytest.mark.parametrize("text", [ROWS, COUNTS, JOINED, TABLES, SUMS, PUT])
 def test_they_are_what_the_evaluator_says(text: str) -> None:
     agree(text, *all_equal(text, 1, 2, 5))
 
@@ -64,3 +117,14 @@ def test_nothing_is_compared_with_each_number_that_is_counted() -> None:
 
 def test_a_short_window_has_as_many_rows_as_it_needs() -> None:
     assert "x[:max(0, min(4, T-32))]" in emitted(JOINED, None).kernels
+
+
+def test_no_table_is_computed() -> None:
+    kernels = emitted(TABLES, None).kernels
+    assert "jnp.arange(33" not in kernels and "jnp.arange(64" not in kernels
+    assert kernels.count("].set(") == 7
+
+
+def test_a_sum_looks_whether_what_is_added_is_zero() -> None:
+    kernels = emitted(SUMS, None).kernels
+    assert "jnp.arange(400" not in kernels and kernels.count("= put_into_sum(") == 2

@@ -9,58 +9,38 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.control.control import Merge, Select
+from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.definition.types import DType
-from tempoc.ops.indexing.indexing import IndexPart, OneHot, SpatialIndex
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims
 from tempoc.ops.tensor.source import Arange, IndexValue
+from tempoc.passes.simplify.rules.one_place import (
+    Mask,
+    Place,
+    excluded_place,
+    hot_places,
+    mask_of,
+)
 from tempoc.passes.simplify.rules.pattern import Kind, Match, Rewrite, RewriteRule, rule
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic import expr as ix
 
 _NEUTRAL: dict[Kind, Scalar] = {binary.Add: 0, binary.Subtract: 0, binary.Multiply: 1}
 """What changes nothing as the second operand."""
+_CHANGING: tuple[Kind, ...] = (Put, PutIntoSum, Select, Copy, Merge, *_NEUTRAL)
 _ARITHMETIC: dict[Kind, Callable[..., Scalar]] = {
     binary.Add: operator.add,
     binary.Subtract: operator.sub,
     binary.Multiply: operator.mul,
     unary.Negative: operator.neg,
 }
-_FITTING: dict[Kind, Callable[[Scalar], bool]] = {
-    binary.Greater: lambda bound: 0 <= bound < 1,
-    binary.GreaterEqual: lambda bound: 0 < bound <= 1,
-    binary.Equal: lambda bound: bound == 1,
-    binary.NotEqual: lambda bound: bound == 0,
-}
-"""For which numbers a comparison of zero or one with it holds for one alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """One position ``idx`` of an axis of extent ``n``, counted from the last, which is 1."""
-
-    back: int
-    idx: Edge
-    n: ix.Expr
-
-
-@dataclass(frozen=True, slots=True)
-class _Mask:
-    """A bool tensor that holds at these places, where the rest holds, too."""
-
-    places: tuple[_Place, ...] = ()
-    rest: tuple[Edge, ...] = ()
-
-    def __add__(self, other: _Mask) -> _Mask:
-        return _Mask(self.places + other.places, self.rest + other.rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +51,7 @@ class _Row:
     """
 
     v: Match
-    place: _Place
+    place: Place
     position: Edge
     inside: Edge
 
@@ -99,7 +79,13 @@ class _Row:
         axis = len(shape) - self.place.back
         return axis < 0 or shape[axis] == ix.ONE != self.place.n
 
-    def mask(self, place: _Place) -> Edge:
+    def joined(self, condition: Edge, others: list[Edge]) -> Edge:
+        """The conjunction of conditions."""
+        for other in others:
+            condition = self.v.make(binary.And(), condition, other)
+        return condition
+
+    def mask(self, place: Place) -> Edge:
         """Where another place is in the row."""
         edge = self.v.make(binary.Equal(), self.v.make(Arange(stop=place.n)), place.idx)
         for _ in range(place.back - (place.back > self.place.back) - 1):
@@ -107,7 +93,7 @@ class _Row:
         return edge
 
 
-def _row(v: Match, places: tuple[_Place, ...]) -> _Row | None:
+def _row(v: Match, places: tuple[Place, ...]) -> _Row | None:
     """The row at one of the places, along the longest axis."""
     known = [p.n.value if isinstance(p.n, ix.Const) else math.inf for p in places]
     place = places[known.index(max(known))] if places else None
@@ -126,20 +112,18 @@ def _row(v: Match, places: tuple[_Place, ...]) -> _Row | None:
 def _written(v: Match, _: Select) -> Rewrite | None:
     c, a, b = v.node.inputs
     if _is_state(v, b):
-        return _selected(v, _mask(v, c), a, b)
-    if _is_state(v, a) and (excluded := _excluded(v, c)) is not None:
-        return _selected(v, _Mask((excluded,)), b, a)
+        return _selected(v, mask_of(v, c), a, b)
+    if _is_state(v, a) and (excluded := excluded_place(v, c)) is not None:
+        return _selected(v, Mask((excluded,)), b, a)
     return None
 
 
-def _selected(v: Match, mask: _Mask, new: Edge, old: Edge) -> Rewrite | None:
+def _selected(v: Match, mask: Mask, new: Edge, old: Edge) -> Rewrite | None:
     row = _row(v, mask.places)
     if row is None:
         return None
-    holds = row.inside
-    others = [row.mask(p) for p in mask.places if p is not row.place]
-    for other in (*map(row.of, mask.rest), *others):
-        holds = v.make(binary.And(), holds, other)
+    others = [row.mask(p) for p in mask.places if p != row.place]
+    holds = row.joined(row.inside, [*map(row.of, mask.rest), *others])
     value = v.make(Select(), holds, row.of(new), row.of(old))
     return Rewrite((old, row.position, value), Put(axis=row.axis, sure=True))
 
@@ -189,13 +173,26 @@ def _changed(v: Match, op: Op) -> Rewrite | None:
 
 
 def _is_state(v: Match, edge: Edge) -> bool:
-    """Whether a tensor of the result's type is what several equations define, maybe written."""
+    """Whether a tensor of the result's type is state, maybe changed already, which the node makes.
+
+    That it does is looked for among what changes or chooses state.
+    """
     if v.type_of(edge) != v.result or not _is_large(v, MODEL.put_elements):
         return False
     node = v.nodes[edge.source]
     while isinstance(node.op, Put | PutIntoSum):
         node = v.nodes[node.inputs[0].source]
-    return isinstance(node.op, Merge)
+    if not isinstance(node.op, Merge):
+        return False
+    worklist, known = [node.name], {node.name}
+    while worklist:
+        for source in (e.source for e in v.nodes[worklist.pop()].inputs):
+            if source == v.node.name:
+                return True
+            if source not in known and isinstance(v.nodes[source].op, _CHANGING):
+                known.add(source)
+                worklist.append(source)
+    return False
 
 
 def _is_large(v: Match, least: int) -> bool:
@@ -203,98 +200,15 @@ def _is_large(v: Match, least: int) -> bool:
     return not isinstance(count, ix.Const) or count.value >= least
 
 
-# ---------------------------------------------------------------- conditions
-
-
-def _mask(v: Match, edge: Edge) -> _Mask:
-    """A condition as places, and what else must hold."""
-    if both := v.producer(edge, binary.And):
-        first, second = (_mask(v, e) for e in both.edges)
-        return first + second
-    return _Mask(tuple(places)) if (places := _places(v, edge)) else _Mask(rest=(edge,))
-
-
-def _places(v: Match, edge: Edge) -> list[_Place]:
-    """The places at which alone a condition holds, one of each axis; empty if it is no such one."""
-    if deeper := v.producer(edge, ExpandDims):
-        return _expanded(v, deeper.op, deeper.edges[0], _places(v, deeper.edges[0]))
-    if equal := v.producer(edge, binary.Equal):
-        for axis, idx in (equal.edges, equal.edges[::-1]):
-            if place := _equal(v, axis, idx):
-                return [place]
-    return next((places for e in _compared(v, edge) if (places := _hot(v, e))), [])
-
-
-def _excluded(v: Match, edge: Edge) -> _Place | None:
-    """The one place at which a condition does not hold."""
-    if unequal := v.producer(edge, binary.NotEqual):
-        both = (unequal.edges, unequal.edges[::-1])
-        return next((place for axis, idx in both if (place := _equal(v, axis, idx))), None)
-    if opposite := v.producer(edge, unary.Not):
-        there = _places(v, opposite.edges[0])
-        return there[0] if len(there) == 1 else None
-    return None
-
-
-def _equal(v: Match, axis: Edge, idx: Edge) -> _Place | None:
-    """The place of ``arange(n) == idx``, where the axis may have others of extent 1 behind it."""
-    back = 1
-    while p := v.producer(axis, ExpandDims):
-        if p.op.axis not in (v.type_of(p.edges[0]).ndim, -1):
-            return None
-        axis, back = p.edges[0], back + 1
-    counted = v.producer(axis, Arange)
-    if counted is None or (counted.op.start, counted.op.step) != (ix.ZERO, 1):
-        return None
-    if v.type_of(idx).shape or {v.dtype_of(axis), v.dtype_of(idx)} != {DType.I32}:
-        return None
-    return _Place(back, idx, v.type_of(axis).shape[0])
-
-
-def _compared(v: Match, edge: Edge) -> Iterator[Edge]:
-    """A tensor of zeros and ones that a condition holds for where it is 1."""
-    if cast := v.producer(edge, unary.Cast):
-        yield cast.edges[0]
-    for kind, fits in _FITTING.items():
-        if compared := v.producer(edge, kind):
-            bound = v.number(compared.edges[1])
-            if bound is not None and fits(bound):
-                yield compared.edges[0]
-
-
-def _hot(v: Match, edge: Edge) -> list[_Place]:
-    """The places of a ``one_hot``, or of a product of several along other axes."""
-    if hot := v.producer(edge, OneHot):
-        idx = hot.edges[0]
-        fits = not v.type_of(idx).shape and v.dtype_of(idx) is DType.I32
-        return [_Place(1, idx, hot.op.n)] if fits else []
-    if deeper := v.producer(edge, ExpandDims):
-        return _expanded(v, deeper.op, deeper.edges[0], _hot(v, deeper.edges[0]))
-    if cast := v.producer(edge, unary.Cast):
-        return _hot(v, cast.edges[0])
-    if product := v.producer(edge, binary.Multiply):
-        first, second = (_hot(v, e) for e in product.edges)
-        apart = not {a.back for a in first} & {b.back for b in second}
-        return [*first, *second] if first and second and apart else []
-    return []
-
-
-def _expanded(v: Match, op: ExpandDims, edge: Edge, places: list[_Place]) -> list[_Place]:
-    """The places after a new axis."""
-    ndim = v.type_of(edge).ndim
-    new = op.axis % (ndim + 1)
-    return [replace(p, back=p.back + (ndim - p.back < new)) for p in places]
-
-
 # ---------------------------------------------------------------- functions of `one_hot`
 
 
-def _factors(v: Match, edge: Edge) -> list[_Place]:
+def _factors(v: Match, edge: Edge) -> list[Place]:
     """The places of the ``one_hot``s that arithmetic starts from."""
-    if p := v.producer(edge, *_ARITHMETIC):
-        return [place for e in p.edges for place in _factors(v, e)]
-    places = _hot(v, edge)
-    return places if len(places) == 1 else []
+    if places := hot_places(v, edge):
+        return places
+    p = v.producer(edge, *_ARITHMETIC)
+    return [place for e in p.edges for place in _factors(v, e)] if p else []
 
 
 def _pointwise(row: _Row, edge: Edge, hot: Edge) -> Edge | None:
@@ -303,17 +217,19 @@ def _pointwise(row: _Row, edge: Edge, hot: Edge) -> Edge | None:
     ``None`` if another operand has the axis.
     """
     v = row.v
+    places = hot_places(v, edge)
+    if row.place in places:
+        holds = row.joined(hot, [row.mask(p) for p in places if p != row.place])
+        return v.make(unary.Cast(dtype=v.dtype_of(edge)), holds)
     if p := v.producer(edge, *_ARITHMETIC):
         parts = [part for e in p.edges if (part := _pointwise(row, e, hot))]
         return v.make(p.op, *parts) if len(parts) == len(p.edges) else None
-    if _hot(v, edge) == [row.place]:
-        return v.make(unary.Cast(dtype=v.dtype_of(edge)), hot)
     return row.of(edge) if row.lacks(edge) else None
 
 
 def _elsewhere(v: Match, edge: Edge) -> Scalar | None:
     """The number that arithmetic on ``one_hot``s yields where these are 0; ``None``: not known."""
-    if _hot(v, edge):
+    if hot_places(v, edge):
         return 0
     p = v.producer(edge, *_ARITHMETIC)
     if p is None:
@@ -329,7 +245,7 @@ def _is_product(v: Match, edge: Edge) -> bool:
     """Whether one of the factors, at least, is a ``one_hot``."""
     if p := v.producer(edge, binary.Multiply):
         return any(_is_product(v, e) for e in p.edges)
-    return bool(_hot(v, edge))
+    return bool(hot_places(v, edge))
 
 
 PLACES: tuple[RewriteRule, ...] = (_written, _written_or_not, _changed)
