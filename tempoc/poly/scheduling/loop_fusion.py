@@ -10,7 +10,7 @@ from itertools import combinations
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.base.graphs import strongly_connected_components, topological_sort
+from tempoc.base.graphs import reachable, strongly_connected_components, topological_sort
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
 from tempoc.symbolic import expr as ix
@@ -120,8 +120,12 @@ class Grouping:
                     if all(self.forwards(e, (dim, sign), pins) for e in inside):
                         yield (dim, sign), pins
 
-    def merged(self) -> list[LoopGroup]:
-        """The groups after all merges, in an order of execution."""
+    def merged(self, carried: Sequence[Flow] = ()) -> list[LoopGroup]:
+        """The groups after all merges, in an order of execution.
+
+        Of two that have no order, one that reads what the other left in an earlier step of the
+        enclosing loop (``carried``) comes first, so that what it reads can be overwritten then.
+        """
         flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
         for a, b in flows:
             if a in self.problem.late:
@@ -136,6 +140,10 @@ class Grouping:
             self.try_merge(a, b, Wish.FAVOURITE)
         start = {k: min(self.place[m] for m in g.members) for k, g in self.groups.items()}
         links = self.links()
+        for flow in carried:
+            reader, writer = self.group_of[flow.reader], self.group_of[flow.writer]
+            if reader not in reachable((writer,), links.__getitem__):
+                links[reader].append(writer)
         order = topological_sort(sorted(self.groups, key=start.__getitem__), links.__getitem__)
         return [self.groups[k] for k in order]
 

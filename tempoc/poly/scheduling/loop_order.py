@@ -25,7 +25,7 @@ from functools import reduce
 import islpy as isl
 
 from tempoc.poly.scheduling import loop_fusion
-from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
+from tempoc.poly.scheduling.problem import Flow, SchedulingProblem, Unschedulable
 
 
 def arrange(problem: SchedulingProblem) -> isl.Schedule:
@@ -73,12 +73,16 @@ class _Arrangement:
         self.problem = problem
 
     def level(
-        self, tasks: tuple[str, ...], edges: Sequence[loop_fusion.FlowEdge], done: tuple[str, ...]
+        self,
+        tasks: tuple[str, ...],
+        edges: Sequence[loop_fusion.FlowEdge],
+        done: tuple[str, ...],
+        carried: Sequence[Flow] = (),
     ) -> isl.Schedule:
-        """The schedule of some tasks inside loops over the dimensions `done`."""
+        """The schedule of some tasks inside loops over `done`, the last of which carries flows."""
         if len(tasks) == 1 and not edges:
             return self.alone(tasks[0], done)
-        groups = loop_fusion.Grouping(self.problem, tasks, edges, done).merged()
+        groups = loop_fusion.Grouping(self.problem, tasks, edges, done).merged(carried)
         schedules = [self.group(g, loop_fusion.within(g.members, edges), done) for g in groups]
         return reduce(isl.Schedule.sequence, schedules)
 
@@ -117,6 +121,16 @@ class _Arrangement:
             return self.problem.schedule(group.members, [(e.flow, e.needs) for e in edges])
         option = group.options[0]
         remaining = [loop_fusion.inside_loop(self.problem, e, option[0], group.pins) for e in edges]
+        pairs = zip(edges, remaining, strict=True)
+        carried = [e.flow for e, inside in pairs if not e.needs.is_subset(inside.needs)]
         remaining = [e for e in remaining if not e.needs.is_empty()]
-        body = self.level(group.members, remaining, (*done, option[0]))
+        body = self.level(group.members, remaining, (*done, option[0]), _of_others(carried))
         return body.insert_partial_schedule(self.row(group.members, option, group.pins))
+
+
+def _of_others(flows: Sequence[Flow]) -> list[Flow]:
+    """The flows to tasks that do not themselves write the tensor."""
+    writers: dict[tuple[object, ...], set[str]] = {}
+    for f in flows:
+        writers.setdefault((f.reader, f.tensor, f.read), set()).add(f.writer)
+    return [f for f in flows if f.reader not in writers[f.reader, f.tensor, f.read]]
