@@ -51,8 +51,8 @@ for n in 0..N:
 h.0
 for t in 0..T:
   x[t]
-  h.1[t]
   y[t]
+  h.1[t]
 """,
     "fibonacci": """
 f.0
