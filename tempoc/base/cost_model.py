@@ -242,9 +242,9 @@ class CostModel:
     """From so many elements on, state that changes at one place is written there alone. 2026-11-26,
     a step, all of it or one place: 16 elements 0.03 and 0.02 us, 256 0.19 and 0.02, 4096 0.80 and
     0.02; 64 tables of 64 0.98 and 0.61."""
-    put_into_sum_elements: int = 1024
-    """The same where a number that is not finite changes all of it: 256 elements 0.11 and 0.13 us,
-    4096 0.65 and 0.17; 64 tables of 256 1.9 and 2.8, of 1024 14.7 and 2.9."""
+    put_into_sum_elements: int = 256
+    """The same where a number that is not finite changes all of it, beside reads of several places:
+    256 elements 0.15 and 0.04 us, 4096 0.65 and 0.04; 16 tables of 1024 5.1 and 1.6."""
     inspected_places: int = 4
     """So many places are looked at one after the other."""
     combined_states: int = 3

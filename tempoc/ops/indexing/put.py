@@ -111,14 +111,19 @@ PUT_INTO_SUM = '''\
 def put_into_sum(x, other, position, value, axis):
     """`x + other`, and `value` at a position along an axis, which `other` does not have.
 
-    `other` is zeros but after an overflow. CPUs look whether it is: the rest of `x` stays in place.
+    `other` is zeros but after an overflow. CPUs look whether it is, and add it row by row: XLA then
+    changes `x` in place, though `value` depends on it.
     """
-    other = jnp.expand_dims(other, axis)
-    if jax.default_backend() == "cpu":
-        times = jnp.any(other != 0).astype(jnp.int32)
-        x = lax.fori_loop(0, times, lambda _, x: x + other, x)
-    else:
-        x = x + other
+    if jax.default_backend() != "cpu":
+        x = x + jnp.expand_dims(other, axis)
+        return x.at[(slice(None),) * axis + (position,)].set(value)
+
+    def add(k, x):
+        row = lax.dynamic_index_in_dim(x, k, axis, False) + other
+        return lax.dynamic_update_index_in_dim(x, jnp.where(k == position, value, row), k, axis)
+
+    rows = jnp.where(jnp.any(other != 0), x.shape[axis], 0)
+    x = lax.fori_loop(0, rows, add, x)
     return x.at[(slice(None),) * axis + (position,)].set(value)
 '''
 """Stands in front of kernels with a ``put_into_sum``."""
