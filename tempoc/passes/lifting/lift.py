@@ -28,8 +28,10 @@ from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.convolution.lagged_sum import as_convolution, lagged_sums
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_contraction import range_contractions, running_contraction
@@ -86,6 +88,15 @@ def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
             nodes = {**graph.nodes, **{n.name: n for n in replacement}}
             updated = replace(graph, nodes=nodes)
             return [part for n in replacement for part in _lift_node(updated, n, context)]
+    for lagged in lagged_sums(graph, node, context.space):
+        sources = (graph.nodes[e.node] for part in lagged.elements for e in part)
+        given = all(isinstance(n.op, Input | Param) for n in sources)
+        applies = lagged.dim in node.vector or given
+        replacement = as_convolution(graph, lagged, context.space) if applies else None
+        if replacement is not None:
+            message = f"`{node.name}` over {lagged.dim} becomes a convolution of all points"
+            _remark(message, node, context)
+            return list(replacement)
     return [node]
 
 
