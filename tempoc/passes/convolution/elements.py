@@ -42,7 +42,7 @@ class Element:
 
 @dataclass(slots=True, kw_only=True)
 class Factors:
-    """The factors of elements: those elements of which ``moving_of`` has a coordinate, in ``moving``.
+    """The factors of elements: elements of which ``moving_of`` has a coordinate, in ``moving``.
 
     ``conditions`` are expressions that are at least 0 where the product is not zero by definition.
     ``extents`` has those of the letters, which are coordinates that are summed or free.

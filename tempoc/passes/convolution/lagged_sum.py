@@ -5,22 +5,20 @@
     %y.all = long_convolution{spec="a,a->a", start=0, count=T} %h[0:T], %u[0:T] : [] f32[T, D]
     %y     = getitem{(t, (0, D, 1))} %y.all                                     : [t*] f32[D]
 
-The sum takes as many steps at each point as its range is long. It may be written in any way in which
-its terms are products of elements of two tensors, at places of which the difference or the sum does
-not depend on the term, and its range ends where one of the tensors does: over prefixes, suffixes and
-windows, of derivatives as well. What a term multiplies is read at one point or place of each
-dimension, in all others whole.
+The sum takes as many steps at each point as its range is long. It may be written in any way in
+which its terms are products of elements at two places, the difference or the sum of which is the
+same for all terms of a point, and its range ends where one of the tensors does: over prefixes,
+suffixes and windows, of derivatives as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.operator import OperandError
-from tempoc.ops.definition.types import TensorType
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -32,7 +30,6 @@ from tempoc.passes.convolution.lags import Lag, lag_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute, symbols
@@ -87,7 +84,8 @@ def lagged_sums(graph: Graph, node: Node, space: Space) -> Iterator[LaggedSum]:
             first, second = (tuple(e for c, e in pairs if c == place) for place in places)
             lag = lag_of(
                 (places[0], places[1]),
-                [*within(summed, extent), *found.conditions], summed, dim, node.domain, space,
+                [*within(summed, extent), *found.conditions],
+                summed, ix.Sym(dim), node.domain, space,
             )  # fmt: skip
             if lag is not None and _is_long(lag, space):
                 yield LaggedSum(
@@ -173,7 +171,7 @@ def _convolved(
         begin = ix.sub(begin, lag.first.lo)
     number = ix.add(begin, ix.mul(ix.Const(lag.sign), ix.Sym(lag.dim)))
     start, last = (f(number, node.domain) for f in (space.lower_bound, space.upper_bound))
-    if any(space.universe.is_dim(n) for n in (*symbols(start), *symbols(last))):
+    if _varies(space, (start, last)):
         return None
     count = ix.maximum(ix.ZERO, ix.add(ix.sub(last, start), ix.ONE))
     op = LongConvolution(spec=f"{terms[0]},{terms[1]}->{terms[2]}", start=start, count=count)
@@ -201,40 +199,29 @@ class _Operand:
             return known[0]
         own = tuple(dict.fromkeys(n for r in known for n in r.letters))
         names = dict(zip(own, ascii_lowercase, strict=False))
-        terms = [
-            "z" + "".join(names[n] for n in letters)
-            for letters in (*(r.letters for r in known), own)
-        ]
+        terms = ["z" + "".join(names[n] for n in x) for x in (*(r.letters for r in known), own)]
         op, edges = contraction(Spelling(tuple(terms[:-1]), terms[-1]), [r.edge for r in known])
         return _Read(read_of(self.builder.put(name, op, edges, self.domain)), own)
 
     def read(self, element: Element, part: ix.Slice, name: str) -> _Read | None:
         """The read of the part of an element's moving coordinate."""
-        builder, summed = self.builder, self.target.summed.name
-        source = builder.graph.nodes[element.node]
-        axes: list[str] = []
-        entries: list[ix.Entry] = []
-        for c in element.point:
-            entry = part if summed in symbols(c) else self._entry(c)
-            if entry is None:
-                return None
-            entries.append(entry)
-            axes += [self._axis(c)] if isinstance(entry, ix.Slice) else []
-        edge = Edge(source=element.node, out=element.out, entries=tuple(entries))
-        if builder.space.outside(self.domain, edge.entries, source.domain) is not None:
+        builder = self.builder
+        points, axes = self._entries(element.point, part)
+        places, letters = self._entries(element.place, part)
+        if None in points or None in places:
             return None
-        shape = operand_type(builder.graph, edge).shape[len(axes) :]
-        parts: list[IndexPart] = [(ix.ZERO, e, 1) for e in builder.type_of(edge).shape[: len(axes)]]
-        for c, extent in zip(element.place, shape, strict=True):
-            axis = part if summed in symbols(c) else self._entry(c)
-            if axis is None:
-                return None
-            if isinstance(axis, ix.Slice):
-                axes.append(self._axis(c))
-                parts.append((axis.lo, ix.sub(axis.hi, axis.lo), 1))
-            else:
-                parts.append(axis)
-        return self._laid_out(edge, parts, axes, name)
+        entries = tuple(e for e in points if e is not None)
+        edge = Edge(source=element.node, out=element.out, entries=entries)
+        domain = builder.graph.nodes[element.node].domain
+        if builder.space.outside(self.domain, entries, domain) is not None:
+            return None
+        parts: list[IndexPart] = [(ix.ZERO, n, 1) for n in builder.type_of(edge).shape[: len(axes)]]
+        for e in places:
+            if isinstance(e, ix.Slice):
+                parts.append((e.lo, ix.sub(e.hi, e.lo), 1))
+            elif e is not None:
+                parts.append(e)
+        return self._laid_out(edge, parts, [*axes, *letters], name)
 
     def _laid_out(
         self, edge: Edge, parts: list[IndexPart], axes: list[str], name: str
@@ -242,7 +229,7 @@ class _Operand:
         """The operand with the axis of the lag first."""
         builder = self.builder
         type_ = builder.type_of(edge)
-        if any(builder.space.universe.is_dim(n) for n in _names(type_)):
+        if _varies(builder.space, type_.shape):
             return None
         if parts != [(ix.ZERO, e, 1) for e in type_.shape]:
             index = SpatialIndex(entries=tuple(parts))
@@ -259,23 +246,30 @@ class _Operand:
             )
         return _Read(edge, tuple(axes[a] for a in order[1:]))
 
-    def _axis(self, c: ix.Expr) -> str:
-        """The letter of a coordinate."""
-        names = [n for n in symbols(c) if n.startswith("%")]
-        return self.target.summed.name if self.target.summed.name in names else names[0]
+    def _entries(
+        self, coordinates: tuple[ix.Expr, ...], part: ix.Slice
+    ) -> tuple[list[ix.Entry | None], list[str]]:
+        """What is read along coordinates, ``None`` where that is not known; letters of slices.
 
-    def _entry(self, c: ix.Expr) -> ix.Entry | None:
-        """What is read along a coordinate that does not move: a point, or all that a letter takes."""
-        names = [n for n in symbols(c) if n.startswith("%")]
-        moves = self.target.lag.dim in symbols(c)
-        if not names:
-            return None if moves else c
-        start = substitute(c, {names[0]: ix.ZERO})
-        if len(names) > 1 or moves or c != ix.add(start, ix.Sym(names[0])):
-            return None
-        extent = self.target.extents[names[0]]
-        return ix.Slice(start, ix.add(start, extent))
+        The part of the one that moves, all that another letter takes, or a point.
+        """
+        summed, entries, axes = self.target.summed.name, list[ix.Entry | None](), list[str]()
+        for c in coordinates:
+            names = [n for n in symbols(c) if n.startswith("%")]
+            if summed in names:
+                entries.append(part)
+                axes.append(summed)
+            elif not names:
+                entries.append(c)
+            else:
+                start = substitute(c, {names[0]: ix.ZERO})
+                plain = c == ix.add(start, ix.Sym(names[0]))
+                stop = ix.add(start, self.target.extents[names[0]])
+                entries.append(ix.Slice(start, stop) if plain else None)
+                axes.append(names[0])
+        return entries, axes
 
 
-def _names(type_: TensorType) -> Iterator[str]:
-    return (n for e in type_.shape for n in symbols(e))
+def _varies(space: Space, expressions: Iterable[ix.Expr]) -> bool:
+    """Whether some of them name a dimension."""
+    return any(space.universe.is_dim(n) for e in expressions for n in symbols(e))
