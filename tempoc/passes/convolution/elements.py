@@ -26,18 +26,18 @@ from tempoc.sdg.graph.query import operand_type, substitute_in_op
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
 
-Coordinates = tuple[ix.Expr, ...]
-Operand = tuple[Edge, Coordinates]
+ElementPlace = tuple[ix.Expr, ...]
+OperandElement = tuple[Edge, ElementPlace]
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class TensorElement:
     """An element of an output: the point of its node, and its place in the tensor."""
 
     node: str
     out: int
-    point: Coordinates
-    place: Coordinates
+    point: ElementPlace
+    place: ElementPlace
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,10 +49,10 @@ class Factors:
     """
 
     graph: Graph
-    moving_of: Callable[[Element], ix.Expr | None]
+    moving_of: Callable[[TensorElement], ix.Expr | None]
     extents: dict[str, ix.Expr] = field(default_factory=dict)
     conditions: list[ix.Expr] = field(default_factory=list)
-    elements: list[Element] = field(default_factory=list)
+    elements: list[TensorElement] = field(default_factory=list)
     moving: list[ix.Expr] = field(default_factory=list)
 
     def letter(self, extent: ix.Expr) -> ix.Sym:
@@ -61,7 +61,7 @@ class Factors:
         self.extents[name] = extent
         return ix.Sym(name)
 
-    def add(self, operand: Operand, at: Mapping[str, ix.Expr]) -> bool:
+    def add(self, operand: OperandElement, at: Mapping[str, ix.Expr]) -> bool:
         """Add the factors of an operand's element; false if they are not known."""
         element = self._element(operand, at)
         moving = self.moving_of(element)
@@ -75,37 +75,43 @@ class Factors:
         return operands is not None and all(self.add(x, point) for x in operands)
 
     def terms(
-        self, node: Node, at: Mapping[str, ix.Expr], place: Coordinates
-    ) -> tuple[list[Operand], list[ix.Sym]] | None:
-        """The operands' elements of a sum of products at a place, and the letters of its sum."""
-        ranks = [operand_type(self.graph, e).ndim for e in node.inputs]
-        if isinstance(node.op, Sum):
-            axes = axes_of(node.op.axes, ranks[0])
-            if node.op.keepdims:
-                return None
-            shape = self._shape(node.inputs[0], at)
-            summed = {a: self.letter(shape[a]) for a in axes}
-            free = iter(place)
-            whole = tuple(summed[a] if a in summed else next(free) for a in range(ranks[0]))
-            return [(node.inputs[0], whole)], [*summed.values()]
-        assert isinstance(node.op, MatMul | Einsum)
-        letters = spelling(node.op, ranks)
+        self, node: Node, at: Mapping[str, ix.Expr], place: ElementPlace
+    ) -> tuple[list[OperandElement], list[ix.Sym]] | None:
+        """The operands' elements of a sum of products at a place, and the letters of its sum.
+
+        ``None`` if the node is no such sum.
+        """
+        if type(node.op) is Sum:
+            return None if node.op.keepdims else self._summed(node, node.op, at, place)
+        if not isinstance(node.op, MatMul | Einsum):
+            return None
+        letters = spelling(node.op, [operand_type(self.graph, e).ndim for e in node.inputs])
         shapes = [self._shape(e, at) for e in node.inputs]
         extents: dict[str, ix.Expr] = {}
         for term, shape in zip(letters.terms, shapes, strict=True):
             for letter, extent in zip(term, shape, strict=True):
                 if extents.get(letter, ix.ONE) == ix.ONE:
                     extents[letter] = extent
-        places = dict(zip(letters.result, place, strict=True))
+        places: dict[str, ix.Expr] = dict(zip(letters.result, place, strict=True))
         sums = {c: self.letter(e) for c, e in extents.items() if c not in places}
         places |= sums
         operands = [
-            (edge, tuple(_within(places[c], n) for c, n in zip(term, shape, strict=True)))
+            (edge, tuple(_repeated(places[c], n) for c, n in zip(term, shape, strict=True)))
             for edge, term, shape in zip(node.inputs, letters.terms, shapes, strict=True)
         ]
         return operands, [*sums.values()]
 
-    def _element(self, operand: Operand, at: Mapping[str, ix.Expr]) -> Element:
+    def _summed(
+        self, node: Node, op: Sum, at: Mapping[str, ix.Expr], place: ElementPlace
+    ) -> tuple[list[OperandElement], list[ix.Sym]]:
+        """`terms` of a sum over axes."""
+        (edge,) = node.inputs
+        shape, free = self._shape(edge, at), iter(place)
+        sums = {a: self.letter(shape[a]) for a in axes_of(op.axes, len(shape))}
+        inside = tuple(sums[a] if a in sums else next(free) for a in range(len(shape)))
+        return [(edge, inside)], [*sums.values()]
+
+    def _element(self, operand: OperandElement, at: Mapping[str, ix.Expr]) -> TensorElement:
         """The element of the source that is the operand's at a place."""
         edge, place = operand
         axes = iter(place)
@@ -115,19 +121,19 @@ class Factors:
             else substitute(e, at)
             for e in edge.entries
         ]
-        return Element(edge.source, edge.out, tuple(point), tuple(axes))
+        return TensorElement(edge.source, edge.out, tuple(point), tuple(axes))
 
-    def _shape(self, edge: Edge, at: Mapping[str, ix.Expr]) -> Coordinates:
+    def _shape(self, edge: Edge, at: Mapping[str, ix.Expr]) -> ElementPlace:
         return tuple(substitute(e, at) for e in operand_type(self.graph, edge).shape)
 
     def _operands(
-        self, node: Node, at: Mapping[str, ix.Expr], place: Coordinates
-    ) -> list[Operand] | None:
+        self, node: Node, at: Mapping[str, ix.Expr], place: ElementPlace
+    ) -> list[OperandElement] | None:
         """The elements of operands whose product, or sum of products, the element of a node is."""
-        if isinstance(node.op, Sum | MatMul | Einsum):
-            terms = self.terms(node, at, place)
-            return None if terms is None else terms[0]
-        if isinstance(node.op, Multiply | Copy | BroadcastTo):
+        terms = self.terms(node, at, place)
+        if terms is not None:
+            return terms[0]
+        if isinstance(node.op, Multiply):
             return [(e, _broadcast(place, self._shape(e, at))) for e in node.inputs]
         if len(node.inputs) != 1:
             return None
@@ -135,10 +141,14 @@ class Factors:
         moved = self._moved(substitute_in_op(node.op, at), self._shape(edge, at), place)
         return None if moved is None else [(edge, moved)]
 
-    def _moved(self, op: Op, shape: Coordinates, place: Coordinates) -> Coordinates | None:
+    def _moved(self, op: Op, shape: ElementPlace, place: ElementPlace) -> ElementPlace | None:
         """The place in the operand of what a move has at a place."""
         rank, axes = len(shape), [*place]
         match op:
+            case Copy():
+                pass
+            case BroadcastTo():
+                return _broadcast(place, shape)
             case Flip():
                 for a in axes_of(op.axes, rank):
                     axes[a] = ix.sub(ix.sub(shape[a], ix.ONE), axes[a])
@@ -153,8 +163,8 @@ class Factors:
             case ExpandDims():
                 del axes[axes_of((op.axis,), rank + 1)[0]]
             case Squeeze():
-                gone, kept = axes_of(op.axes, rank), iter(place)
-                axes = [ix.ZERO if a in gone else next(kept) for a in range(rank)]
+                single, others = axes_of(op.axes, rank), iter(place)
+                axes = [ix.ZERO if a in single else next(others) for a in range(rank)]
             case Transpose():
                 order = [a % rank for a in op.axes or range(rank)[::-1]]
                 axes = [place[order.index(a)] for a in range(rank)]
@@ -173,14 +183,15 @@ def within(place: ix.Expr, extent: ix.Expr) -> list[ix.Expr]:
     return [place, ix.sub(ix.sub(extent, ix.ONE), place)]
 
 
-def _within(place: ix.Expr, extent: ix.Expr) -> ix.Expr:
+def _repeated(place: ix.Expr, extent: ix.Expr) -> ix.Expr:
+    """The place along an axis that may be repeated."""
     return ix.ZERO if extent == ix.ONE else place
 
 
-def _broadcast(place: Coordinates, shape: Coordinates) -> Coordinates:
+def _broadcast(place: ElementPlace, shape: ElementPlace) -> ElementPlace:
     """The place in an operand that is broadcast to the result."""
     own = place[len(place) - len(shape) :]
-    return tuple(_within(c, n) for c, n in zip(own, shape, strict=True))
+    return tuple(_repeated(c, n) for c, n in zip(own, shape, strict=True))
 
 
 def _indexed(entry: IndexPart, axes: Iterator[ix.Expr]) -> ix.Expr:

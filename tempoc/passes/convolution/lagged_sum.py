@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.linear.long_convolution import LongConvolution
-from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.monoids import SUM
 from tempoc.ops.tensor.movement import Flip, Transpose
-from tempoc.ops.tensor.reduction import Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
-from tempoc.passes.convolution.elements import Element, Factors, within
+from tempoc.passes.convolution.elements import Factors, TensorElement, within
 from tempoc.passes.convolution.lags import Lag, lag_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
@@ -44,7 +43,7 @@ class LaggedSum:
     """
 
     node: Node
-    elements: tuple[tuple[Element, ...], tuple[Element, ...]]
+    elements: tuple[tuple[TensorElement, ...], tuple[TensorElement, ...]]
     lag: Lag
     free: tuple[ix.Expr, ...]
     extents: Mapping[str, ix.Expr]
@@ -58,7 +57,7 @@ class LaggedSum:
 
 def lagged_sums(graph: Graph, node: Node, space: Space) -> Iterator[LaggedSum]:
     """The letters of a sum of products, or axes of a sum, that are summed at a lag."""
-    if not node.domain.dims or not isinstance(node.op, Sum | MatMul | Einsum):
+    if not node.domain.dims or not node.types or not _sums(node.op):
         return
     type_ = node.types[0]
     if type_.weak or not type_.dtype.is_float or type_.dtype.is_half:
@@ -75,23 +74,27 @@ def lagged_sums(graph: Graph, node: Node, space: Space) -> Iterator[LaggedSum]:
         if isinstance(extent, ix.Const) and extent.value < MODEL.fourier_places:
             continue
         for dim in node.domain.dims:
-            found = _factors(graph, summed, dim, factors.extents)
-            known = all(found.add(x, at) for x in operands)
-            places = tuple(dict.fromkeys(found.moving))
+            collected = _factors(graph, summed, dim, factors.extents)
+            known = all(collected.add(x, at) for x in operands)
+            places = tuple(dict.fromkeys(collected.moving))
             if not known or len(places) != 2:
                 continue
-            pairs = [*zip(found.moving, found.elements, strict=True)]
+            pairs = [*zip(collected.moving, collected.elements, strict=True)]
             first, second = (tuple(e for c, e in pairs if c == place) for place in places)
             lag = lag_of(
                 (places[0], places[1]),
-                [*within(summed, extent), *found.conditions],
+                [*within(summed, extent), *collected.conditions],
                 summed, ix.Sym(dim), node.domain, space,
             )  # fmt: skip
             if lag is not None and _is_long(lag, space):
                 yield LaggedSum(
                     node=node, elements=(first, second), lag=lag, free=free,
-                    extents=found.extents, summed=summed,
+                    extents=collected.extents, summed=summed,
                 )  # fmt: skip
+
+
+def _sums(op: Op) -> bool:
+    return op.contraction or op.monoid is SUM
 
 
 def _factors(graph: Graph, summed: ix.Sym, dim: str, extents: Mapping[str, ix.Expr]) -> Factors:
@@ -100,7 +103,7 @@ def _factors(graph: Graph, summed: ix.Sym, dim: str, extents: Mapping[str, ix.Ex
     All others are points of the reader's own, or letters that run over an axis.
     """
 
-    def moving(element: Element) -> ix.Expr | None:
+    def moving(element: TensorElement) -> ix.Expr | None:
         coordinates = (*element.point, *element.place)
         moves = [c for c in coordinates if summed.name in symbols(c)]
         others = [c for c in coordinates if summed.name not in symbols(c)]
@@ -132,7 +135,7 @@ def as_convolution(graph: Graph, target: LaggedSum, space: Space) -> tuple[Node,
     others = tuple(d for d in node.domain.dims if d != lag.dim)
     domain = space.project(node.domain, others)
     try:
-        reads = _Operand(builder=builder, target=target, domain=domain)
+        reads = _OperandReads(builder=builder, target=target, domain=domain)
         parts = zip(target.elements, (lag.first, lag.second), ("first", "second"), strict=True)
         operands = [reads.product(elements, part, name) for elements, part, name in parts]
         if operands[0] is None or operands[1] is None:
@@ -143,7 +146,7 @@ def as_convolution(graph: Graph, target: LaggedSum, space: Space) -> tuple[Node,
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _LaggedOperand:
     """An operand with the axis of the lag first, and the letters of its other axes."""
 
     edge: Edge
@@ -151,7 +154,10 @@ class _Read:
 
 
 def _convolved(
-    builder: NodeBuilder, target: LaggedSum, operands: tuple[_Read, _Read], domain: Domain
+    builder: NodeBuilder,
+    target: LaggedSum,
+    operands: tuple[_LaggedOperand, _LaggedOperand],
+    domain: Domain,
 ) -> tuple[Node, ...] | None:
     node, lag, space = target.node, target.lag, builder.space
     free = [n for c in target.free for n in symbols(c)]
@@ -182,14 +188,16 @@ def _convolved(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Operand:
+class _OperandReads:
     """Reads of all elements that a factor of the sum takes."""
 
     builder: NodeBuilder
     target: LaggedSum
     domain: Domain
 
-    def product(self, elements: tuple[Element, ...], part: ix.Slice, name: str) -> _Read | None:
+    def product(
+        self, elements: tuple[TensorElement, ...], part: ix.Slice, name: str
+    ) -> _LaggedOperand | None:
         """The products of elements at the same place, of which letters that are shared stay."""
         reads = [self.read(e, part, name) for e in elements]
         known = [r for r in reads if r is not None]
@@ -201,9 +209,9 @@ class _Operand:
         names = dict(zip(own, ascii_lowercase, strict=False))
         terms = ["z" + "".join(names[n] for n in x) for x in (*(r.letters for r in known), own)]
         op, edges = contraction(Spelling(tuple(terms[:-1]), terms[-1]), [r.edge for r in known])
-        return _Read(read_of(self.builder.put(name, op, edges, self.domain)), own)
+        return _LaggedOperand(read_of(self.builder.put(name, op, edges, self.domain)), own)
 
-    def read(self, element: Element, part: ix.Slice, name: str) -> _Read | None:
+    def read(self, element: TensorElement, part: ix.Slice, name: str) -> _LaggedOperand | None:
         """The read of the part of an element's moving coordinate."""
         builder = self.builder
         points, axes = self._entries(element.point, part)
@@ -225,7 +233,7 @@ class _Operand:
 
     def _laid_out(
         self, edge: Edge, parts: list[IndexPart], axes: list[str], name: str
-    ) -> _Read | None:
+    ) -> _LaggedOperand | None:
         """The operand with the axis of the lag first."""
         builder = self.builder
         type_ = builder.type_of(edge)
@@ -244,7 +252,7 @@ class _Operand:
             edge = read_of(
                 builder.put(f"{name}.first", Transpose(axes=order), (edge,), self.domain)
             )
-        return _Read(edge, tuple(axes[a] for a in order[1:]))
+        return _LaggedOperand(edge, tuple(axes[a] for a in order[1:]))
 
     def _entries(
         self, coordinates: tuple[ix.Expr, ...], part: ix.Slice

@@ -106,7 +106,7 @@ class Lag:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Limits:
+class _CoordinateEnds:
     """The least and the greatest value of a coordinate, each the tightest of several."""
 
     least: list[ix.Expr] = field(default_factory=list)
@@ -132,7 +132,8 @@ def lag_of(
 
     ``conditions`` are what is at least 0 for all terms. ``None`` if there is no fixed lag.
     """
-    forms = [form for e in conditions for form in split(linear(e))]
+    wholes = [linear(e) for e in conditions]
+    forms = [form for whole in wholes for form in split(whole)]
     positive = [*forms, *(combined([(1, a), (1, b)]) for a in forms for b in forms)]
     p, q = (linear(_unclamped(e, positive)) for e in places)
     k = p.pop(summed, 0)
@@ -150,12 +151,12 @@ def lag_of(
     turn, sign = offset.pop(first, 0), offset.pop(point, 0)
     if abs(turn) != 1 or abs(sign) != 1 or not _is_fixed(offset, space):
         return None
-    limits = _Limits(), _Limits()
-    for form in (f for whole in forms for f in split(over_first(whole))):
+    limits = _CoordinateEnds(), _CoordinateEnds()
+    for form in (f for whole in wholes for f in split(over_first(whole))):
         c, g = form.pop(first, 0), form.pop(point, 0)
         if not c:
-            whole = expression(combined([(1, form), (g, {point: 1})]))
-            if not space.implies(domain, ix.compare(">=", whole, ix.ZERO)):
+            rest = expression(combined([(1, form), (g, {point: 1})]))
+            if not space.implies(domain, ix.compare(">=", rest, ix.ZERO)):
                 return None
         elif abs(c) != 1 or not _is_fixed(form, space) or g not in (0, c * turn * sign):
             return None
@@ -175,7 +176,11 @@ def lag_of(
 
 
 def _ranges(
-    limits: tuple[_Limits, _Limits], turn: int, shift: ix.Expr, domain: Domain, space: Space
+    limits: tuple[_CoordinateEnds, _CoordinateEnds],
+    turn: int,
+    shift: ix.Expr,
+    domain: Domain,
+    space: Space,
 ) -> tuple[ix.Slice, ix.Slice] | None:
     """The ranges of both coordinates; an end that nothing limits is the one that is reached."""
     missing: list[tuple[list[ix.Expr], ix.Expr]] = []
