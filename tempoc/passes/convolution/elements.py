@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.ops.tensor.arithmetic import Multiply
+from tempoc.ops.definition.shapes import axes_of, axis_of
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong
+from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import Sum
+from tempoc.ops.tensor.source import Arange, IndexValue, Literal
 from tempoc.passes.analysis.einsum_form import spelling
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, substitute_in_op
@@ -133,13 +134,51 @@ class Factors:
         terms = self.terms(node, at, place)
         if terms is not None:
             return terms[0]
-        if isinstance(node.op, Multiply):
+        if isinstance(node.op, TakeAlong) and node.op.sure:
+            return self._taken(node, node.op.axis, at, place)
+        if isinstance(node.op, binary.Multiply):
             return [(e, _broadcast(place, self._shape(e, at))) for e in node.inputs]
         if len(node.inputs) != 1:
             return None
         edge = node.inputs[0]
         moved = self._moved(substitute_in_op(node.op, at), self._shape(edge, at), place)
         return None if moved is None else [(edge, moved)]
+
+    def _taken(
+        self, node: Node, axis: int, at: Mapping[str, ix.Expr], place: ElementPlace
+    ) -> list[OperandElement] | None:
+        """The element at a position that a formula gives."""
+        edge, index = node.inputs
+        shape = self._shape(edge, at)
+        own = _broadcast(place, self._shape(index, at))
+        position = self._formula(self._element((index, own), at))
+        if position is None:
+            return None
+        inside = [*_broadcast(place, shape)]
+        inside[axis_of(axis, len(shape))] = position
+        return [(edge, tuple(inside))]
+
+    def _formula(self, element: TensorElement) -> ix.Expr | None:
+        """An integer as an index expression, if it is made of such."""
+        node = self.graph.nodes[element.node]
+        at = dict(zip(node.domain.dims, element.point, strict=True))
+        if isinstance(node.op, IndexValue):
+            return substitute(node.op.expr, at)
+        if isinstance(node.op, Arange):
+            start = substitute(node.op.start, at)
+            return ix.add(start, ix.mul(ix.Const(node.op.step), element.place[0]))
+        if isinstance(node.op, Literal):
+            return ix.Const(int(node.op.value))
+        if len(node.inputs) == 1:
+            (edge,) = node.inputs
+            op, shape = substitute_in_op(node.op, at), self._shape(edge, at)
+            moved = self._moved(op, shape, element.place)
+            return None if moved is None else self._formula(self._element((edge, moved), at))
+        operands = [(e, _broadcast(element.place, self._shape(e, at))) for e in node.inputs]
+        if len(operands) != 2:
+            return None
+        x, y = (self._formula(self._element(operand, at)) for operand in operands)
+        return None if x is None or y is None else _combined(node.op, x, y)
 
     def _moved(self, op: Op, shape: ElementPlace, place: ElementPlace) -> ElementPlace | None:
         """The place in the operand of what a move has at a place."""
@@ -201,3 +240,18 @@ def _indexed(entry: IndexPart, axes: Iterator[ix.Expr]) -> ix.Expr:
         return ix.add(start, ix.mul(ix.Const(step), next(axes)))
     assert isinstance(entry, ix.Expr)
     return entry
+
+
+def _combined(op: Op, x: ix.Expr, y: ix.Expr) -> ix.Expr | None:
+    """An operator of two index expressions as one."""
+    match op:
+        case binary.Add():
+            return ix.add(x, y)
+        case binary.Subtract():
+            return ix.sub(x, y)
+        case binary.Minimum():
+            return ix.minimum(x, y)
+        case binary.Maximum():
+            return ix.maximum(x, y)
+        case _:
+            return None

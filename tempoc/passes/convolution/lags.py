@@ -66,13 +66,18 @@ def _positive(x: ix.Expr, y: ix.Expr) -> Linear:
     return combined([(1, positive), (1, difference)]) if turned else positive
 
 
-def split(condition: Linear) -> list[Linear]:
-    """The conditions of which ``condition >= 0`` is the conjunction: without ``-max(0, x)``."""
+def split(condition: Linear, name: str = "") -> list[Linear]:
+    """The conditions of which ``condition >= 0`` is the conjunction: without ``-max(0, x)``.
+
+    With a name only such of which ``x`` names it.
+    """
     for atom, c in condition.items():
-        if isinstance(atom, ix.IndexMax) and c == -1 and atom.args[0] == ix.ZERO:
+        if not isinstance(atom, ix.IndexMax) or (atom.args[0], c) != (ix.ZERO, -1):
+            continue
+        if not name or name in symbols(atom):
             others = {a: k for a, k in condition.items() if a != atom}
             less = combined([(1, others), (-1, linear(atom.args[1]))])
-            return [*split(others), *split(less)]
+            return [*split(others, name), *split(less, name)]
     return [condition]
 
 
@@ -132,7 +137,7 @@ def lag_of(
 
     ``conditions`` are what is at least 0 for all terms. ``None`` if there is no fixed lag.
     """
-    wholes = [linear(e) for e in conditions]
+    wholes = [form for e in conditions for form in split(linear(e), summed.name)]
     forms = [form for whole in wholes for form in split(whole)]
     positive = [*forms, *(combined([(1, a), (1, b)]) for a in forms for b in forms)]
     p, q = (linear(_unclamped(e, positive)) for e in places)
@@ -176,37 +181,34 @@ def lag_of(
 
 
 def _ranges(
-    limits: tuple[_CoordinateEnds, _CoordinateEnds],
+    ends: tuple[_CoordinateEnds, _CoordinateEnds],
     turn: int,
     shift: ix.Expr,
     domain: Domain,
     space: Space,
 ) -> tuple[ix.Slice, ix.Slice] | None:
-    """The ranges of both coordinates; an end that nothing limits is the one that is reached."""
-    missing: list[tuple[list[ix.Expr], ix.Expr]] = []
+    """The ranges of both coordinates, as far as points reach that lie within the other's range."""
+    slices = []
     for own, other, back in (
         # p is turn * (q - shift), and q is turn * p + shift.
-        (limits[0], limits[1], ix.mul(ix.Const(-turn), shift)),
-        (limits[1], limits[0], shift),
+        (ends[0], ends[1], ix.mul(ix.Const(-turn), shift)),
+        (ends[1], ends[0], shift),
     ):
-        for end, same, opposite, limit in (
-            (own.least, other.least, other.most, space.lower_bound),
-            (own.most, other.most, other.least, space.upper_bound),
-        ):
-            ends = same if turn > 0 else opposite
-            if not end and ends:
-                reached = ix.add(ix.mul(ix.Const(turn), ends[0]), back)
-                missing.append((end, limit(reached, domain)))
-            elif not end:
-                return None
-    for end, value in missing:
-        end.append(value)
-    slices = []
-    for own in limits:
-        lo, hi = ix.maximum(*own.least), ix.add(ix.minimum(*own.most), ix.ONE)
-        if any(space.universe.is_dim(n) for e in (lo, hi) for n in symbols(e)):
+        nearest, farthest = (other.least, other.most)[::turn]
+        least, most = [*own.least], [*own.most]
+        if nearest:
+            reached = ix.add(ix.mul(ix.Const(turn), nearest[0]), back)
+            least.append(space.lower_bound(reached, domain))
+        if farthest:
+            reached = ix.add(ix.mul(ix.Const(turn), farthest[0]), back)
+            most.append(space.upper_bound(reached, domain))
+        if not (least and most):
             return None
-        slices.append(ix.Slice(lo, hi))
+        lo, hi = ix.maximum(*least), ix.add(ix.minimum(*most), ix.ONE)
+        part = ix.Slice(space.reduce(lo, Domain(())), space.reduce(hi, Domain(())))
+        if any(space.universe.is_dim(n) for n in symbols(part)):
+            return None
+        slices.append(part)
     return slices[0], slices[1]
 
 
