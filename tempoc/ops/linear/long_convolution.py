@@ -170,7 +170,8 @@ CONVOLVED_BY_FOURIER = '''\
 def convolved_by_fourier(a, b, first, second, last, start, count):
     """`long_convolution` as a product of transforms, in double precision."""
     length = len(a) + len(b) - 1
-    lo, hi = max(0, start), min(length, start + count)
+    lo, hi = (min(max(0, k), length) for k in (start, start + count))
+    before = min(max(0, -start), count)
     least = max(hi, length - lo)  # What lies beyond is added to places that are not read.
     sizes = (3**i * 5**j << k for i in range(3) for j in range(3)
              for k in range(1, least.bit_length() + 1))
@@ -178,7 +179,7 @@ def convolved_by_fourier(a, b, first, second, last, start, count):
     x, y = (jnp.fft.rfft(v.astype(jnp.float64), size, axis=0) for v in (a, b))
     z = jnp.einsum(f"z{first},z{second}->z{last}", x, y)
     y = jnp.fft.irfft(z, size, axis=0)[lo:hi]
-    return jnp.pad(y, [(lo - start, start + count - hi)] + [(0, 0)] * (y.ndim - 1))
+    return jnp.pad(y, [(before, count - before - len(y))] + [(0, 0)] * (y.ndim - 1))
 '''
 
 CONVOLVED_BY_MATRIX = '''\

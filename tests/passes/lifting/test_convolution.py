@@ -51,6 +51,11 @@ def test_values_and_gradients() -> None:
     agree(LONG, {"T": 1, "B": 1, "K": 2}, {"T": 5, "B": 2, "K": 3}, {"T": 150, "B": 2, "K": 140})
 
 
+def test_small_sums_of_what_is_not_negative_keep_their_logarithms() -> None:
+    text = FORMS["logarithm"].replace("-9 *", "-60 *")
+    agree(f"{HEAD}{text}\noutput y", {"T": 150, "B": 1, "K": 1})
+
+
 def test_what_is_not_finite_stays_in_its_place() -> None:
     agree(f"{HEAD}{FORMS['lag']}\noutput y", {"T": 150, "B": 1, "K": 1}, special=True)
 
