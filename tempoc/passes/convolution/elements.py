@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
@@ -55,6 +56,7 @@ class Factors:
     conditions: list[ix.Expr] = field(default_factory=list)
     elements: list[TensorElement] = field(default_factory=list)
     moving: list[ix.Expr] = field(default_factory=list)
+    steps: int = EFFORT.factor_steps
 
     def letter(self, extent: ix.Expr) -> ix.Sym:
         """A coordinate that takes all values from 0 to before the extent."""
@@ -63,7 +65,10 @@ class Factors:
         return ix.Sym(name)
 
     def add(self, operand: OperandElement, at: Mapping[str, ix.Expr]) -> bool:
-        """Add the factors of an operand's element; false if they are not known."""
+        """Add the factors of an operand's element; false if they are not known, or too many."""
+        self.steps -= 1
+        if self.steps < 0:
+            return False
         element = self._element(operand, at)
         moving = self.moving_of(element)
         if moving is not None:
@@ -160,6 +165,9 @@ class Factors:
 
     def _formula(self, element: TensorElement) -> ix.Expr | None:
         """An integer as an index expression, if it is made of such."""
+        self.steps -= 1
+        if self.steps < 0:
+            return None
         node = self.graph.nodes[element.node]
         at = dict(zip(node.domain.dims, element.point, strict=True))
         if isinstance(node.op, IndexValue):

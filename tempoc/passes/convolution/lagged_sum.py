@@ -121,6 +121,8 @@ def _factors(graph: Graph, summed: ix.Sym, dim: str, extents: Mapping[str, ix.Ex
 def _is_long(lag: Lag, space: Space) -> bool:
     """Whether both operands may have many places, as many as the run's bounds say."""
     ranges = (lag.first, lag.second)
+    if any(lag.dim in b.outer for b in space.universe.ended):
+        return False
     ended = {*space.universe.lengths} | {b.name for b in space.universe.ended}
     if ended & {space.universe.dim(lag.dim).bound, *(n for s in ranges for n in symbols(s))}:
         return False
