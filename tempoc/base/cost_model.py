@@ -121,6 +121,13 @@ class CostModel:
     """The same in single precision: 13.0 ms; 64 x 32 16.6 and 13.1 (8 warps), 128 x 32 18, 64 x 64
     111. The equations take 14.3, and 8 s for the first call, not 1."""
 
+    fourier_places: int = 128
+    """From so many places on Fourier transforms convolve faster than products of matrices do, on 2
+    busy cores. 2026-11-26, 32 channels of 8 rows, 64 places 0.36 ms and 0.24; 128: 1.3 and 1.1;
+    256: 1.6 and 6.7; 512: 13 and 110."""
+    transform_work: int = 50
+    """The operations of a transform for each element: 2.5 * log2(n), forth and back."""
+
     # ---------------------------------------------------------------- tiles and batches
 
     tile_tensors: int = 8

@@ -56,6 +56,9 @@ class Effort:
 
     # ---------------------------------------------------------------- passes and plans
 
+    factor_steps: int = 64
+    """The most nodes that are looked at for the factors of a sum's terms, each as often as it is
+    read on the way: squares of squares are many."""
     device_rounds: int = 3
     """Searches for a plan that leaves room for temporary buffers of kernels on the device."""
 

@@ -45,6 +45,7 @@ contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_gro
 linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
            Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
+           LongConvolution(spec, start: E, count: E) of a, b, for passes
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
            DispatchedCall(.., given), for passes
 =========  ========================================================================================
@@ -76,6 +77,7 @@ from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, So
 from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.random.draws import (
     Bernoulli,
@@ -195,7 +197,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # linear algebra
     Cholesky, Det, LogDet, Solve, TriangularSolve, Attention,
     # Fourier transforms
-    Fft, Ifft, Rfft, Irfft,
+    Fft, Ifft, Rfft, Irfft, LongConvolution,
     # Python functions
     ExternJax, ExternHost, ExternVjp, DispatchedCall,
 )  # fmt: skip

@@ -56,7 +56,7 @@ FLOORS = {
     ),
     "passes": (
         "", "analysis", "dispatch", "simplify.rules", "simplify", "fusion", "vectorization",
-        "domain", "tiling", "lifting", "memory", "contraction",
+        "domain", "tiling", "convolution", "lifting", "memory", "contraction",
     ),
     "poly": ("relations", "scheduling"),
     "program": ("nodes", "", "analysis"),

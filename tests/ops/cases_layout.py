@@ -21,6 +21,7 @@ from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.tensor.arithmetic import FloorDivide, Multiply, Remainder
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -285,6 +286,12 @@ FOURIER = [
     *(Case(Irfft(n=parse(n)), (Arg(F, (*s, 2)),), rtol=1e-4, atol=1e-4)
       for n, s in (("5", (3,)), ("6", (2, 4)), ("1", (1,)), ("t + 1", ("(t + 1)//2 + 1",)),
                    ("2", ("t", 2)), ("T", ("T//2 + 1",)), ("2 + min(t, 1)", (2,)))),
+
+    *(Case(LongConvolution(spec=e, start=parse(k), count=parse(n)), (Arg(d, a), Arg(d, b)), **_NEAR)
+      for d, e, k, n, a, b in (
+          (F, ",->", "0", "5", (5,), (5,)), (F, "bc,c->bc", "2", "3", (3, 2, 2), (4, 2)),
+          (F, "bc,bc->c", "-2", "9", (2, 3, 2), (4, 3, 2)), (F, ",->", "0", "T", ("T",), ("T",)),
+          (F, ",b->b", "0", "2", (0,), (3, 2)), (F, ",->", "100", "160", (131,), (150,)))),
 ]  # fmt: skip
 
 ATTENTION = [

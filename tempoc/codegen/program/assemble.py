@@ -283,7 +283,8 @@ def _stages(
 ) -> Stages:
     """The inputs of codegen; for lengths found at run time, with names for the largest ones."""
     wide = (DType.I64, DType.F64)
-    x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
+    nodes = graph.nodes.values()
+    x64 = any(n.op.doubles or any(t.dtype in wide for t in n.types) for n in nodes)
     run = CompletedRun(space) if graph.universe.ended else None
     largest: dict[str, ix.Expr] = (
         {} if run is None else {n: ix.Sym(m) for n, m in run.largest.items()}

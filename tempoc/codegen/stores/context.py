@@ -27,7 +27,8 @@ KernelCell = tuple[str, tuple[ix.Expr, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """The inputs of codegen for one compilation. ``x64``: some tensor has a 64-bit dtype.
+    """The inputs of codegen for one compilation. ``x64``: some tensor has a 64-bit dtype, or an
+    operator needs them.
 
     ``space`` proves conditions for runs with known lengths; ``size_space`` gives upper bounds that
     hold for all lengths, over the names in ``largest``, like all sizes of the plan.

@@ -72,8 +72,8 @@ class KernelFindings:
             f"anew at each `{dim}`: {pairs} elements in all, not {bound}",
             help=f"if what is summed does not depend on `{dim}` but by factors, keep a running "
             f"value (`S[{dim}] = S[{dim}-1] + ...`); else a window "
-            f"(`[max(0, {dim}-255):{dim}+1]`) bounds it; a convolution is quicker of whole "
-            "sequences, by `signal.fft_convolve`",
+            f"(`[max(0, {dim}-255):{dim}+1]`) bounds it; of factors that are tensors, sums "
+            "at a lag (`h[t-s] * x[s]`) are quick",
         )
 
     def growing(self, node: Node, edge: Edge, kernel: TimedKernel) -> Iterator[str]:

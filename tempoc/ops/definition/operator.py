@@ -238,6 +238,8 @@ class Op(metaclass=_OpMeta):
     all elementwise operators (``emission/ragged_layout.py``)."""
     overflows: ClassVar[bool] = False
     """Of integers it can make one that its dtype does not have, which then wraps around."""
+    doubles: ClassVar[bool] = False
+    """It computes in double precision, whatever its operands and results are."""
     library: ClassVar[str] = ""
     """The library that XLA calls for it on an NVIDIA GPU, which a CUDA graph cannot hold; empty if
     kernels of XLA compute it."""

@@ -9,7 +9,7 @@ from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.search import GREATEST_FIRST
-from tempoc.ops.linear import attention, fourier
+from tempoc.ops.linear import attention, fourier, long_convolution
 from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
@@ -35,6 +35,11 @@ HELPERS = {
     "complex_numbers": fourier.COMPLEX_NUMBERS,
     "paired": fourier.PAIRED,
     "fourier_sums": fourier.FOURIER_SUMS,
+    "with_zeros": long_convolution.WITH_ZEROS,
+    "convolved_by_lags": long_convolution.CONVOLVED_BY_LAGS,
+    "convolved_by_matrix": long_convolution.CONVOLVED_BY_MATRIX,
+    "convolved_by_fourier": long_convolution.CONVOLVED_BY_FOURIER,
+    "long_convolution": long_convolution.LONG_CONVOLUTION,
 }
 """Those that operators call, each after those that it calls itself."""
 

@@ -11,10 +11,11 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.solve import LinearSystem, Solve, TriangularSolve
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MatMul
-from tempoc.ops.tensor.movement import Squeeze, Transpose
+from tempoc.ops.tensor.movement import Flip, Squeeze, Transpose
 from tempoc.ops.tensor.source import Arange, Eye, IndexValue
 from tempoc.symbolic import expr as ix
 
@@ -97,6 +98,25 @@ def irfft(op: Irfft, c: Calculus, args: Terms, results: Terms, cots: Terms) -> D
     forward = c.op(Rfft(), g)
     scaled = c.div(c.mul(forward, _multiplicity(c, op.n, forward)), c.index(op.n, g.type.dtype))
     return (c.fit(scaled, z),)
+
+
+@RULES.of(LongConvolution)
+def long_convolution(
+    op: LongConvolution, c: Calculus, args: Terms, results: Terms, cots: Terms
+) -> Derivatives:
+    """Of each operand the correlation with the other one."""
+    (a, b), (g,) = args, cots
+    first, second, result = op.terms
+
+    def correlation(x: Term, y: Term, spec: str) -> Term | None:
+        start = ix.sub(ix.sub(x.shape[0], ix.ONE), op.start)
+        opposite = LongConvolution(spec=spec, start=start, count=y.shape[0])
+        return c.fit(c.op(opposite, g, c.op(Flip(axes=(0,)), x)), y)
+
+    return (
+        correlation(b, a, f"{result},{second}->{first}"),
+        correlation(a, b, f"{result},{first}->{second}"),
+    )
 
 
 def _multiplicity(c: Calculus, n: ix.Expr, z: Term) -> Term:

@@ -1,4 +1,4 @@
-"""Operators of linear algebra on square matrices, and Fourier transforms.
+"""Operators of linear algebra on square matrices, Fourier transforms, long convolutions.
 
 May import, of its package: definition, tensor
 """

@@ -20,6 +20,7 @@ HEAD = """
 bound B
 bound T
 dim b < B
+dim u < T
 dim t < T
 %x = input{dtype=f32} : [b, t] f32
 %n = input{dtype=i32} : [t] i32
@@ -94,6 +95,9 @@ PRODUCTS = {
     "a product with what all points share": """
 %m = max{axes=(0,)} %v[0:T] : [] f32[3]
 %s = einsum{spec="ai,i,a->i"} %v[0:t+1], %m, %x[b, 0:t+1] : [b, t] f32[3]""",
+    "three factors, from a place on": """
+%h = flip{axes=(0,)} %x[b, 1:t+1] : [b, t] f32[t]
+%s = einsum{spec="s,sd,s->d"} %h, %v[0:t], %x[b, 0:t] : [b, t] f32[3]""",
     "numbers": "%s = matmul %n[0:t+1], %n[0:t+1] : [t] i32",
     "products of its own, in a cycle": """
 %h.0 = copy %v : [t | t == 0] f32[3]
@@ -107,6 +111,26 @@ PRODUCTS = {
 %h.1 = tanh %h.p : [t | t >= 1] f32[3]
 %h = merge{targets=((t,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[3]
 %s = sum{axes=(0,)} %h[0:t+1] : [t] f32[3]""",
+}
+LAGS = {
+    "what was, weighted by how long ago": """
+%h = flip{axes=(0,)} %v[0:t+1] : [t] f32[t+1, 3]
+%p = mul %h, %v[0:t+1] : [t] f32[t+1, 3]
+%s = sum{axes=(0,)} %p : [t] f32[3]""",
+    "what is to come, in several rows": """
+%s = einsum{spec="s,sd->d"} %x[b, t:T], %v[0:T-t] : [b, t] f32[3]""",
+    "a point of two dimensions for each term, without the own one": """
+%p = mul %x[b, max(0, t-u-1)], %x[0, u] : [b, u, t] f32
+%s = sum %p[b, 0:t, t] : [b, t] f32""",
+    "a window of unknown length, cut at the start": """
+%h = flip{axes=(0,)} %x[0, 0:min(B, t+1)] : [t] f32[min(B, t+1)]
+%s = matmul %h, %x[0, max(0, t-B+1):t+1] : [t] f32""",
+    "a derivative, which is a correlation": """
+%m = mul %v[0:t+1], %x[0, t] : [t] f32[t+1, 3]
+%f = flip{axes=(0,)} %m : [t] f32[t+1, 3]
+%d = pad{widths=((0, T-1-t), (0, 0))} %f : [t] f32[T, 3]
+%g = getitem{entries=((0, T-t, 1), t, (0, 3, 1))} %d[t:T] : [t] f32[T-t, 3]
+%s = sum{axes=(0,)} %g : [t] f32[3]""",
 }
 LOOPS = {
     "the loop that makes the elements adds them up": """
@@ -142,6 +166,10 @@ LEFT = {
     "a window of products": """
 %s = matmul %n[max(0, t-3):t+1], %n[max(0, t-3):t+1] : [t] i32""",
     "ends that move against each other": "%s = sum %n[t:T-t] : [t] i32",
+    "products of halves at a lag": """
+%q = cast{dtype=bf16} %x : [b, t] bf16
+%s = matmul %q[b, t:T], %q[0, 0:T-t] : [b, t] bf16""",
+    "integers at a lag": "%s = matmul %n[t:T], %n[0:T-t] : [t] i32",
     "other functions of the place": """
 %a = arange{stop=t+1} : [t] i32[t+1]
 %p = mul %n[0:t+1], %a : [t] i32[t+1]
@@ -182,10 +210,10 @@ def lifted(before: Graph, *, exact: bool = True) -> tuple[Graph, str]:
 
 def test_what_is_lifted(golden: Golden) -> None:
     parts = []
-    for name, text in (AT_ONCE | FADING | PRODUCTS | LOOPS).items():
+    for name, text in (AT_ONCE | LAGS | FADING | PRODUCTS | LOOPS).items():
         before = program(text)
-        after, said = lifted(before, exact=name in AT_ONCE)
-        assert after != before
+        after, said = lifted(before, exact=name in AT_ONCE | LAGS)
+        assert said
         texts = (show(g, sources=False).partition("dim t < T\n\n")[2] for g in (before, after))
         parts.append(f"## {name}\n\n{next(texts)}\n->\n\n{next(texts)}{said}")
     golden("passes/lift.txt", "\n".join(parts))
