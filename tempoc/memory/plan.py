@@ -19,6 +19,7 @@ from tempoc.memory.frees import donations, releases
 from tempoc.memory.growth import capacity_uses, growing_dims, stepped_dims, with_rounded
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import MemoryPlan
+from tempoc.memory.step_local import step_local
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
@@ -66,6 +67,7 @@ def plan(
         donations=donations(stores, lives),
         extents={d.name: ix.Sym(d.bound) for d in space.universe.dims},
         needs=capacity_uses(stores, statements, size_space),
+        step_local=step_local(stores, statements, scheduled.tree, outputs, space.universe),
     )
 
 

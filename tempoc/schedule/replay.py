@@ -19,6 +19,7 @@ from tempoc.symbolic.walk import evaluate, symbols
 
 StatementInstance = tuple[str, Point]
 TensorCell = tuple[str, Point]
+LoopSteps = tuple[tuple[str, int, int], ...]
 LengthsAt = Mapping[tuple[str, Point], int]
 """Lengths, by bound and point of the dimensions over which they vary."""
 
@@ -101,18 +102,29 @@ def accessed_points(entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> It
 
 def execution_trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[StatementInstance]:
     """The instances that a tree executes, in order."""
+    return (instance for instance, _ in stepped_trace(tree, env))
+
+
+def stepped_trace(
+    tree: ScheduleTree, env: dict[str, int], steps: LoopSteps = ()
+) -> Iterator[tuple[StatementInstance, LoopSteps]]:
+    """The instances that a tree executes, in order, each with the steps that it is in.
+
+    Of each device loop around it, the outermost first: the variable, the loop, which step of it.
+    """
     match tree:
         case TreeSequence(items=items):
             for item in items:
-                yield from execution_trace(item, env)
+                yield from stepped_trace(item, env, steps)
         case TreeGuard(condition=condition, body=body):
             if evaluate(condition, env):
-                yield from execution_trace(body, env)
-        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
+                yield from stepped_trace(body, env, steps)
+        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body, place=place):
             for value in range(evaluate(lower, env), evaluate(upper, env), step):
-                yield from execution_trace(body, {**env, var: value})
+                inner = (*steps, (var, id(tree), value)) if place == "device" else steps
+                yield from stepped_trace(body, {**env, var: value}, inner)
         case Execute(statement=name, point=point):
-            yield name, tuple(evaluate(p, env) for p in point)
+            yield (name, tuple(evaluate(p, env) for p in point)), steps
 
 
 def _values(e: ix.Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:

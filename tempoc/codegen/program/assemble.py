@@ -111,6 +111,7 @@ def assemble(
         lengths=interface.lengths(graph.universe),
         rows=rows,
         touched=_touched(functions, hosts, stages),
+        step_local=stages.plan.step_local,
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
