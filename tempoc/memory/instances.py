@@ -160,8 +160,8 @@ class AllInstances:
                     yield from inside(part.body, inner, conditions, now, depth + 1, around)
                 case Execute(statement=name, point=point):
                     at = tuple(self.at_most(e, env) for e in point)
-                    found = self._instance(by_name[name], at, where, time, role)
-                    yield replace(found, loops=loops)
+                    instance = self._instance(by_name[name], at, where, time, role)
+                    yield replace(instance, loops=loops)
 
         yield from inside(tree, {}, (), (ix.ZERO,), 0, {})
 

@@ -15,11 +15,10 @@ from dataclasses import replace
 from tempoc.base.effort import EFFORT
 from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
-from tempoc.memory.frees import donations, releases
+from tempoc.memory.frees import donations, releases, step_local
 from tempoc.memory.growth import capacity_uses, growing_dims, stepped_dims, with_rounded
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import MemoryPlan
-from tempoc.memory.step_local import step_local
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key

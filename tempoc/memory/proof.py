@@ -2,10 +2,10 @@
 
 The proof obligations for every read of a cell: it was written before; no other cell was written
 into its slot in between; its array was not freed or donated in between, nor made anew by another
-step of a loop; growing stores have enough rows. Each violation is a formula that must be unsatisfiable. Two cells share one of ``m`` slots
-only if they are at least ``m`` apart; this condition is affine even for symbolic ``m``, and nearly
-always sufficient. Where it is not, and ``m`` is constant, the exact condition on remainders
-decides.
+step of a loop; growing stores have enough rows. Each violation is a formula that must be
+unsatisfiable. Two cells share one of ``m`` slots only if they are at least ``m`` apart; this
+condition is affine even for symbolic ``m``, and nearly always sufficient. Where it is not, and
+``m`` is constant, the exact condition on remainders decides.
 
 The proof is sound and incomplete: a tensor is ``unproved`` if a formula is satisfiable, too hard,
 or involves products of symbols. Its plan may still be correct.

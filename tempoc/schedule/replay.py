@@ -19,7 +19,7 @@ from tempoc.symbolic.walk import evaluate, symbols
 
 StatementInstance = tuple[str, Point]
 TensorCell = tuple[str, Point]
-LoopSteps = tuple[tuple[str, int, int], ...]
+LoopSteps = tuple[tuple[str, Point, int], ...]
 LengthsAt = Mapping[tuple[str, Point], int]
 """Lengths, by bound and point of the dimensions over which they vary."""
 
@@ -106,23 +106,24 @@ def execution_trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[Stateme
 
 
 def stepped_trace(
-    tree: ScheduleTree, env: dict[str, int], steps: LoopSteps = ()
+    tree: ScheduleTree, env: dict[str, int], steps: LoopSteps = (), place: Point = ()
 ) -> Iterator[tuple[StatementInstance, LoopSteps]]:
     """The instances that a tree executes, in order, each with the steps that it is in.
 
-    Of each device loop around it, the outermost first: the variable, the loop, which step of it.
+    Of each device loop around it, the outermost first: the variable, the place of the loop,
+    the value in this step.
     """
     match tree:
         case TreeSequence(items=items):
-            for item in items:
-                yield from stepped_trace(item, env, steps)
+            for k, item in enumerate(items):
+                yield from stepped_trace(item, env, steps, (*place, k))
         case TreeGuard(condition=condition, body=body):
             if evaluate(condition, env):
-                yield from stepped_trace(body, env, steps)
-        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body, place=place):
+                yield from stepped_trace(body, env, steps, place)
+        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body, place=where):
             for value in range(evaluate(lower, env), evaluate(upper, env), step):
-                inner = (*steps, (var, id(tree), value)) if place == "device" else steps
-                yield from stepped_trace(body, {**env, var: value}, inner)
+                inner = (*steps, (var, place, value)) if where == "device" else steps
+                yield from stepped_trace(body, {**env, var: value}, inner, (*place, value))
         case Execute(statement=name, point=point):
             yield (name, tuple(evaluate(p, env) for p in point)), steps
 

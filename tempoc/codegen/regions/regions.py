@@ -15,7 +15,7 @@
 The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
 stores in place. Stores that the loop writes are loop-carried; those that it only reads are not, nor
 those that are local to one step (written in each step before they are read, and dead after it);
-of these the step makes arrays that several calls write (``memory/step_local.py``).
+of these the step makes arrays that several calls write (``memory/frees.py``).
 What a loop prints it collects (`prints.py`).
 
 ``at`` has the first ``t``, the number of steps, then the variables of enclosing loops; with
