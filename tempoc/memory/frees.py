@@ -112,7 +112,7 @@ def _last_statements(tree: ScheduleTree) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Access:
+class _StepAccess:
     """An access of a tensor: its entries over variables of loops, and what it is executed in.
 
     ``loops`` are the device loops around it, with their numbers in the tree.
@@ -133,11 +133,11 @@ def step_local(
     """Such tensors with large arrays, each with the variable of the outermost such loop."""
     uses = _TreeAccesses(statements=statements)
     uses.within(tree, (), ())
-    kept = {(o.source, o.out) for o in outputs}
+    shown = {(o.source, o.out) for o in outputs}
     local: dict[str, str] = {}
     for name, own in uses.by_tensor.items():
         tensor, store = statements.tensors[name], stores[name]
-        if tensor.is_given or (tensor.node, tensor.out) in kept or not _is_large(store, universe):
+        if tensor.is_given or (tensor.node, tensor.out) in shown or not _is_large(store, universe):
             continue
         if all(key.modulo == ix.ONE for key in store.keys):
             local |= ((name, loop.var) for loop in _loops_of_one_step(tensor, store, own))
@@ -156,7 +156,7 @@ def _is_large(store: Buffer, universe: Universe) -> bool:
 
 
 def _loops_of_one_step(
-    tensor: Tensor, store: Buffer, uses: Sequence[_Access]
+    tensor: Tensor, store: Buffer, uses: Sequence[_StepAccess]
 ) -> Iterator[TreeLoop]:
     """The outermost device loop around all uses of a tensor of which each is of one step."""
     dims = tensor.domain.dims
@@ -206,7 +206,7 @@ class _TreeAccesses:
     """Collects the uses of all tensors, in order of execution."""
 
     statements: Statements
-    by_tensor: dict[str, list[_Access]] = field(default_factory=dict)
+    by_tensor: dict[str, list[_StepAccess]] = field(default_factory=dict)
     loops: int = 0
 
     def within(
@@ -240,7 +240,9 @@ class _TreeAccesses:
         """Add those of a statement."""
         s = self.statements.by_name[at.statement]
         env = dict(zip(s.domain.dims, at.point, strict=True))
-        for access in (*s.reads, *s.writes):
-            entries = tuple(substitute_entry(e, env) for e in access.entries)
-            use = _Access(entries=entries, loops=loops, conditions=conditions)
-            self.by_tensor.setdefault(access.tensor, []).append(use)
+        uses = [(r.tensor, r.entries) for r in s.reads]
+        uses += [(w.tensor, w.entries) for w in s.writes]
+        for tensor, entries in uses:
+            moved = tuple(substitute_entry(e, env) for e in entries)
+            use = _StepAccess(entries=moved, loops=loops, conditions=conditions)
+            self.by_tensor.setdefault(tensor, []).append(use)

@@ -203,7 +203,9 @@ class _TensorProof:
     def other_steps(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
         """Reads of a cell that another step wrote, of an array that each step makes."""
         var = self.plan.step_local.get(self.tensor.name)
-        for read, write in self.pairs(reads, writes) if var is not None else ():
+        if var is None:
+            return
+        for read, write in self.pairs(reads, writes):
             mine, other = read.step(var), write.step(var)
             if not mine or len(mine) != len(other):
                 yield f"{read.name} or {write.name} is in no step of {var}"

@@ -117,7 +117,7 @@ class Replay:
 
     def _enter(self, s: Statement, steps: LoopSteps) -> None:
         """Forget the values of other steps in arrays that a step of a device loop makes."""
-        for tensor in dict.fromkeys(access.tensor for access in (*s.reads, *s.writes)):
+        for tensor in dict.fromkeys([*(r.tensor for r in s.reads), *(w.tensor for w in s.writes)]):
             if (var := self.plan.step_local.get(tensor)) is not None:
                 own = [k for k, (name, _, _) in enumerate(steps) if name == var]
                 if not own:
