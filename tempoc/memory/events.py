@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tempoc.memory.instances import (
     END,
@@ -35,6 +35,11 @@ class Event:
     cells: CellExprs
     time: Time
     lengths: tuple[LengthSymbol, ...] = ()
+    loops: Mapping[str, int] = field(default_factory=dict)
+
+    def step(self, var: str) -> Time:
+        """The time up to the step of the loop over a variable; nothing if there is none."""
+        return self.time[: self.loops.get(var, 0)]
 
 
 class Events:
@@ -96,8 +101,10 @@ class Events:
                 inside = ix.Relation("<=", e.lo, cell), ix.Relation("<", cell, e.hi)
                 stride = ix.compare("==", ix.mod(ix.sub(cell, e.lo), e.step), ix.ZERO)
                 formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
-        name, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
-        return Event(name=name, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
+        event = Event(name="", formula=formula, cells=tuple(cells), time=time)
+        if i is None:
+            return event
+        return replace(event, name=i.statement.name, lengths=i.lengths, loops=i.loops)
 
     # ------------------------------------------------------------------ arrays
 

@@ -1,16 +1,42 @@
-"""Frees and donations: arrays that are dead after a statement, and arguments it may overwrite."""
+"""Where values end: after a statement, in one that may overwrite them, with a step of a loop.
+
+Frees are of arrays that are dead after a statement, donations of arguments that it may overwrite.
+Of some arrays no value outlasts a step of a device loop::
+
+    for i in range(I) on device:
+      for t in range(T) on device:
+        v[i, t] = ...
+      w[i] = mean(v[i, 0:T])
+
+All values of ``v`` are written and read in the same step of ``i``, so its array need not exist
+between steps: the function of the loop makes it anew in each. It is not carried from step to step
+because several calls write it, and what lives at other times of a step can have its memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
 
+from tempoc.base.cost_model import MODEL
 from tempoc.memory.lifetime import Lifetimes
 from tempoc.memory.plan_types import MemoryRelease
+from tempoc.memory.text import cell_bytes
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.schedule.tree import ScheduleTree, TreeSequence, executed
+from tempoc.schedule.tree import (
+    Execute,
+    ScheduleTree,
+    TreeGuard,
+    TreeLoop,
+    TreeSequence,
+    executed,
+)
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.domain import Domain, Universe, conjuncts
+from tempoc.symbolic.walk import substitute_entry, symbols
 
 
 def releases(
@@ -80,3 +106,143 @@ def _last_statements(tree: ScheduleTree) -> frozenset[str]:
     while isinstance(tree, TreeSequence) and tree.items:
         tree = tree.items[-1]
     return frozenset(e.statement for e in executed(tree))
+
+
+# ------------------------------------------------------------------ steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StepAccess:
+    """An access of a tensor: its entries over variables of loops, and what it is executed in.
+
+    ``loops`` are the device loops around it, with their numbers in the tree.
+    """
+
+    entries: tuple[ix.Entry, ...]
+    loops: tuple[tuple[int, TreeLoop], ...]
+    conditions: tuple[ix.Expr, ...]
+
+
+def step_local(
+    stores: Mapping[str, Buffer],
+    statements: Statements,
+    tree: ScheduleTree,
+    outputs: Sequence[Output],
+    universe: Universe,
+) -> dict[str, str]:
+    """Such tensors with large arrays, each with the variable of the outermost such loop."""
+    uses = _TreeAccesses(statements=statements)
+    uses.within(tree, (), ())
+    shown = {(o.source, o.out) for o in outputs}
+    local: dict[str, str] = {}
+    for name, own in uses.by_tensor.items():
+        tensor, store = statements.tensors[name], stores[name]
+        if tensor.is_given or (tensor.node, tensor.out) in shown or not _is_large(store, universe):
+            continue
+        if all(key.modulo == ix.ONE for key in store.keys):
+            local |= ((name, loop.var) for loop in _loops_of_one_step(tensor, store, own))
+    return local
+
+
+def _is_large(store: Buffer, universe: Universe) -> bool:
+    """Whether an array may be large, and each step that makes it needs all of it.
+
+    Lengths that data decide may be short in most steps.
+    """
+    size = cell_bytes(store)
+    if not store.axes or store.growing or {*symbols(size)} & {*universe.lengths}:
+        return False
+    return not isinstance(size, ix.Const) or size.value > MODEL.small_bytes
+
+
+def _loops_of_one_step(
+    tensor: Tensor, store: Buffer, uses: Sequence[_StepAccess]
+) -> Iterator[TreeLoop]:
+    """The outermost device loop around all uses of a tensor of which each is of one step."""
+    dims = tensor.domain.dims
+    for k, (number, loop) in enumerate(uses[0].loops):
+        if not all(len(u.loops) > k and u.loops[k][0] == number for u in uses):
+            return
+        indices = ([(u.entries[dims.index(key.dim)], u) for u in uses] for key in store.keys)
+        if any(all(_is_step(e, loop, u.conditions) for e, u in column) for column in indices):
+            yield loop
+            return
+
+
+def _is_step(e: ix.Entry, loop: TreeLoop, conditions: Sequence[ix.Expr]) -> bool:
+    """Whether an index is the variable of a loop, wherever the conditions hold.
+
+    It is, too, where it is the last value and the variable is no less, or the first and no more.
+    """
+    var = ix.Sym(loop.var)
+    if isinstance(e, ix.Slice) or abs(loop.step) != 1:
+        return e == var
+    first, last = loop.lower, loop.upper - 1
+    if loop.step < 0:
+        first, last = loop.upper + 1, loop.lower
+    least = [g for c in conditions for g in _excesses(c)]
+    no_less = any(_is_at_least(ix.sub(var, e), g) for g in least)
+    no_more = any(_is_at_least(ix.sub(e, var), g) for g in least)
+    return e == var or (e == last and no_less) or (e == first and no_more)
+
+
+def _excesses(condition: ix.Expr) -> Iterator[ix.Expr]:
+    """What is at least 0 where a comparison holds."""
+    if isinstance(condition, ix.Relation):
+        gap = ix.sub(condition.right, condition.left)
+        if condition.op in ("<=", "<", "=="):
+            yield gap - 1 if condition.op == "<" else gap
+        if condition.op in (">=", ">", "=="):
+            yield ix.sub(ix.Const(-1) if condition.op == ">" else ix.ZERO, gap)
+
+
+def _is_at_least(a: ix.Expr, b: ix.Expr) -> bool:
+    gap = ix.sub(a, b)
+    return isinstance(gap, ix.Const) and gap.value >= 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _TreeAccesses:
+    """Collects the uses of all tensors, in order of execution."""
+
+    statements: Statements
+    by_tensor: dict[str, list[_StepAccess]] = field(default_factory=dict)
+    loops: int = 0
+
+    def within(
+        self,
+        tree: ScheduleTree,
+        loops: tuple[tuple[int, TreeLoop], ...],
+        conditions: tuple[ix.Expr, ...],
+    ) -> None:
+        """Add those of a part of the tree, within device loops and conditions."""
+        match tree:
+            case TreeSequence(items=items):
+                for item in items:
+                    self.within(item, loops, conditions)
+            case TreeGuard(condition=condition, body=body):
+                self.within(body, loops, (*conditions, *conjuncts(condition)))
+            case TreeLoop(body=body, place=place):
+                self.loops += 1
+                around = ((self.loops, tree),) if place == "device" else ()
+                self.within(body, (*loops, *around), conditions)
+            case Execute():
+                self.execute(tree, loops, conditions)
+            case _:
+                assert_never(tree)
+
+    def execute(
+        self,
+        at: Execute,
+        loops: tuple[tuple[int, TreeLoop], ...],
+        conditions: tuple[ix.Expr, ...],
+    ) -> None:
+        """Add those of a statement."""
+        s = self.statements.by_name[at.statement]
+        env = dict(zip(s.domain.dims, at.point, strict=True))
+        uses = [(r.tensor, r.entries) for r in s.reads]
+        uses += [(w.tensor, w.entries) for w in s.writes]
+        for tensor, entries in uses:
+            moved = tuple(substitute_entry(e, env) for e in entries)
+            use = _StepAccess(entries=moved, loops=loops, conditions=conditions)
+            self.by_tensor.setdefault(tensor, []).append(use)

@@ -7,7 +7,7 @@ formulas about different instances can be conjoined.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.poly.relations.formulas import Formula
 from tempoc.poly.relations.run_lengths import largest
@@ -39,7 +39,8 @@ class LengthSymbol:
 class Instance:
     """An execution of a statement in the tree, for all values that satisfy ``formula``.
 
-    ``env`` maps its dimensions to expressions over variables, ``values`` also bounds.
+    ``env`` maps its dimensions to expressions over variables, ``values`` also bounds. ``loops``
+    has for the variable of each device loop around it how much of ``time`` is one step of it.
     """
 
     statement: Statement
@@ -49,6 +50,7 @@ class Instance:
     lengths: tuple[LengthSymbol, ...]
     time: Time
     role: str
+    loops: Mapping[str, int]
 
 
 class AllInstances:
@@ -137,27 +139,31 @@ class AllInstances:
             env: dict[str, ix.Expr],
             where: tuple[ix.Expr, ...],
             time: Time,
-            depth: int = 0,
+            depth: int,
+            loops: Mapping[str, int],
         ) -> Iterator[Instance]:
             match part:
                 case TreeSequence(items=items):
                     for k, item in enumerate(items):
-                        yield from inside(item, env, where, (*time, ix.Const(k)), depth)
+                        yield from inside(item, env, where, (*time, ix.Const(k)), depth, loops)
                 case TreeGuard(condition=condition, body=body):
                     conditions = (*where, self.at_most(condition, env))
-                    yield from inside(body, env, conditions, time, depth)
+                    yield from inside(body, env, conditions, time, depth, loops)
                 case TreeLoop():
                     var = ix.Sym(f"{role}{depth}")
                     low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
                     inner = {**env, part.var: var}
                     clock = var if part.step > 0 else var * -1
                     conditions = (*where, *_loop_values(var, low, high, part.step))
-                    yield from inside(part.body, inner, conditions, (*time, clock), depth + 1)
+                    step = {part.var: len(time) + 1} if part.place == "device" else {}
+                    now, around = (*time, clock), {**loops, **step}
+                    yield from inside(part.body, inner, conditions, now, depth + 1, around)
                 case Execute(statement=name, point=point):
                     at = tuple(self.at_most(e, env) for e in point)
-                    yield self._instance(by_name[name], at, where, time, role)
+                    instance = self._instance(by_name[name], at, where, time, role)
+                    yield replace(instance, loops=loops)
 
-        yield from inside(tree, {}, (), (ix.ZERO,))
+        yield from inside(tree, {}, (), (ix.ZERO,), 0, {})
 
     def _instance(
         self, s: Statement, at: CellExprs, where: tuple[ix.Expr, ...], time: Time, role: str
@@ -184,6 +190,7 @@ class AllInstances:
             lengths=lengths,
             time=time,
             role=role,
+            loops={},
         )
 
 

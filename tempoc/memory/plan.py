@@ -15,7 +15,7 @@ from dataclasses import replace
 from tempoc.base.effort import EFFORT
 from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
-from tempoc.memory.frees import donations, releases
+from tempoc.memory.frees import donations, releases, step_local
 from tempoc.memory.growth import capacity_uses, growing_dims, stepped_dims, with_rounded
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import MemoryPlan
@@ -66,6 +66,7 @@ def plan(
         donations=donations(stores, lives),
         extents={d.name: ix.Sym(d.bound) for d in space.universe.dims},
         needs=capacity_uses(stores, statements, size_space),
+        step_local=step_local(stores, statements, scheduled.tree, outputs, space.universe),
     )
 
 

@@ -39,7 +39,8 @@ class MemoryPlan:
     ``donations[s]`` names tensors without axes whose cell that ``s`` reads is always dead
     afterwards, so that the kernel may reuse its buffer. Stores with axes that ``s`` writes are
     always donated. ``extents`` has the bound of each dimension, for formulas. ``needs[s]`` are the
-    capacities that growing stores must have before ``s``.
+    capacities that growing stores must have before ``s``. ``step_local`` has the tensors whose
+    arrays have no value between steps of a device loop, with the variable of that loop.
     """
 
     stores: Mapping[str, Buffer]
@@ -47,3 +48,4 @@ class MemoryPlan:
     donations: Mapping[str, tuple[str, ...]]
     extents: Mapping[str, Expr] = field(default_factory=dict)
     needs: Mapping[str, tuple[CapacityUse, ...]] = field(default_factory=dict)
+    step_local: Mapping[str, str] = field(default_factory=dict)

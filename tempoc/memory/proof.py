@@ -1,11 +1,11 @@
 """Proves a memory plan correct for all bounds, independently of the planner and its live ranges.
 
 The proof obligations for every read of a cell: it was written before; no other cell was written
-into its slot in between; its array was not freed or donated in between; growing stores have enough
-rows. Each violation is a formula that must be unsatisfiable. Two cells share one of ``m`` slots
-only if they are at least ``m`` apart; this condition is affine even for symbolic ``m``, and nearly
-always sufficient. Where it is not, and ``m`` is constant, the exact condition on remainders
-decides.
+into its slot in between; its array was not freed or donated in between, nor made anew by another
+step of a loop; growing stores have enough rows. Each violation is a formula that must be
+unsatisfiable. Two cells share one of ``m`` slots only if they are at least ``m`` apart; this
+condition is affine even for symbolic ``m``, and nearly always sufficient. Where it is not, and
+``m`` is constant, the exact condition on remainders decides.
 
 The proof is sound and incomplete: a tensor is ``unproved`` if a formula is satisfiable, too hard,
 or involves products of symbols. Its plan may still be correct.
@@ -121,6 +121,7 @@ class _TensorProof:
             yield from self.out_of_bounds()
             yield from self.unwritten_reads(reads, writes)
             yield from self.overwritten(reads, writes)
+            yield from self.other_steps(reads, writes)
             if not self.store.axes:
                 yield from self.freed_early(reads, writes, gone)
 
@@ -198,6 +199,25 @@ class _TensorProof:
                 same = self.may_be_same(self.key(read), end.cells)
                 if self.stands_between(read, write, end, same):
                     yield f"{end.name} may free it before {read.name} reads it"
+
+    def other_steps(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
+        """Reads of a cell that another step wrote, of an array that each step makes."""
+        var = self.plan.step_local.get(self.tensor.name)
+        if var is None:
+            return
+        for read, write in self.pairs(reads, writes):
+            mine, other = read.step(var), write.step(var)
+            if not mine or len(mine) != len(other):
+                yield f"{read.name} or {write.name} is in no step of {var}"
+                continue
+            same = (
+                *_equal(read.cells, write.cells),
+                *instances.same_lengths(read.lengths, write.lengths),
+            )
+            both = (read.formula & write.formula).having(*same)
+            apart = ix.disjunction(*(ix.negation(e) for e in _equal(mine, other)))
+            if not self.formulas.never(both.having(apart)):
+                yield f"{read.name} may read it in another step of {var} than {write.name}"
 
     def pairs(
         self, reads: Sequence[Event], writes: Sequence[Event]

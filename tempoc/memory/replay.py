@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
 from tempoc.memory.plan_types import MemoryPlan
-from tempoc.schedule.replay import ConcreteProgram, accessed_points, execution_trace
+from tempoc.schedule.replay import ConcreteProgram, LoopSteps, accessed_points, stepped_trace
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements, Write
@@ -60,18 +60,22 @@ class Replay:
     places: dict[str, Places] = field(default_factory=dict)
     freed: dict[tuple[str, Point], None] = field(default_factory=dict)
     rows: dict[tuple[str, ix.Expr], int] = field(default_factory=dict)
+    local_steps: dict[str, LoopSteps] = field(default_factory=dict)
 
     def run(self, tree: ScheduleTree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
         self._check_rings()
         self.places = {name: self._places(name) for name in self.plan.stores}
-        for name, at in execution_trace(tree, dict(self.bounds)):
+        for (name, at), steps in stepped_trace(tree, dict(self.bounds)):
             statement = self.statements.by_name[name]
             if self.world.has(statement, at):
+                self._enter(statement, steps)
                 self.execute(statement, self.world.at(statement, at))
         names = {(t.node, t.out): t.name for t in self.statements.tensors.values()}
         for output in outputs:
             tensor = names[output.source, output.out]
+            if tensor in self.plan.step_local:
+                raise lost_value(f"output {output.name}", tensor, (), "is gone", self.bounds)
             self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
 
     def _places(self, tensor: str) -> Places:
@@ -110,6 +114,19 @@ class Replay:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
 
     # -------------------------------------------------------------- one instance
+
+    def _enter(self, s: Statement, steps: LoopSteps) -> None:
+        """Forget the values of other steps in arrays that a step of a device loop makes."""
+        for tensor in dict.fromkeys([*(r.tensor for r in s.reads), *(w.tensor for w in s.writes)]):
+            if (var := self.plan.step_local.get(tensor)) is not None:
+                own = [k for k, (name, _, _) in enumerate(steps) if name == var]
+                if not own:
+                    raise lost_value(s.name, tensor, (), "is not there", self.bounds)
+                step = steps[: own[0] + 1]
+                if self.local_steps.setdefault(tensor, step) != step:
+                    self.local_steps[tensor] = step
+                    for address in [a for a in self.slots if a[0] == tensor]:
+                        del self.slots[address]
 
     def execute(self, s: Statement, env: Mapping[str, int]) -> None:
         """Read old contents, then run members in order: forwarded reads, then writes."""

@@ -76,6 +76,9 @@ def show(plan: MemoryPlan, statements: Statements) -> str:
             condition = show_expr(r.where)
             when = "" if condition == "true" else f"  when {condition}"
             lines.append(f"after {statement}  free {r.tensor}{key}{when}")
+    for var in dict.fromkeys(plan.step_local.values()):
+        own = (name for name, loop in plan.step_local.items() if loop == var)
+        lines.append(f"each step of {var}  new {', '.join(own)}")
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from tempoc.program.analysis.live import (
+    StoreKinds,
     StoreNames,
     live_after_each,
     live_in_loop,
@@ -25,16 +26,16 @@ from tempoc.program.nodes import nodes as prog
 
 def drop_dead_evictions(program: prog.Program) -> prog.Program:
     """The same program with fewer copies."""
-    single = single_array_stores({s.name: s for s in program.stores})
+    kinds = StoreKinds(single=single_array_stores({s.name: s for s in program.stores}))
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
     outputs = frozenset(o.store for o in program.outputs)
-    dropper = _Dropper(single=single, pinned=frozenset(given))
+    dropper = _Dropper(kinds=kinds, pinned=frozenset(given))
     return replace(program, tree=dropper.within(program.tree, outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dropper:
-    single: StoreNames
+    kinds: StoreKinds
     pinned: Collection[str]
 
     def within(self, s: prog.ProgramStatement, after: StoreNames) -> prog.ProgramStatement:
@@ -42,14 +43,14 @@ class _Dropper:
         match s:
             case prog.Sequence(items=items):
                 statements: list[prog.ProgramStatement] = []
-                for k, (item, later) in enumerate(live_after_each(items, after, self.single)):
+                for k, (item, later) in enumerate(live_after_each(items, after, self.kinds)):
                     if isinstance(item, prog.Evict):
                         statements += self.evict(item, later, items[k + 1 :])
                     else:
                         statements.append(self.within(item, later))
                 return prog.Sequence(items=(*statements,))
             case prog.Loop(body=body):
-                return replace(s, body=self.within(body, live_in_loop(body, after, self.single)))
+                return replace(s, body=self.within(body, live_in_loop(s, after, self.kinds)))
             case prog.Guard(body=body):
                 return replace(s, body=self.within(body, after))
             case _:
@@ -64,7 +65,7 @@ class _Dropper:
             cell
             for cell in s.cells
             if cell.store not in self.pinned
-            and (cell in freed or (cell.store in self.single and cell.store not in later))
+            and (cell in freed or (cell.store in self.kinds.single and cell.store not in later))
         ]
         left = tuple(cell for cell in s.cells if cell not in dead)
         if left:

@@ -19,6 +19,7 @@ from tempoc.symbolic.walk import evaluate, symbols
 
 StatementInstance = tuple[str, Point]
 TensorCell = tuple[str, Point]
+LoopSteps = tuple[tuple[str, Point, int], ...]
 LengthsAt = Mapping[tuple[str, Point], int]
 """Lengths, by bound and point of the dimensions over which they vary."""
 
@@ -101,18 +102,30 @@ def accessed_points(entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> It
 
 def execution_trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[StatementInstance]:
     """The instances that a tree executes, in order."""
+    return (instance for instance, _ in stepped_trace(tree, env))
+
+
+def stepped_trace(
+    tree: ScheduleTree, env: dict[str, int], steps: LoopSteps = (), place: Point = ()
+) -> Iterator[tuple[StatementInstance, LoopSteps]]:
+    """The instances that a tree executes, in order, each with the steps that it is in.
+
+    Of each device loop around it, the outermost first: the variable, the place of the loop,
+    the value in this step.
+    """
     match tree:
         case TreeSequence(items=items):
-            for item in items:
-                yield from execution_trace(item, env)
+            for k, item in enumerate(items):
+                yield from stepped_trace(item, env, steps, (*place, k))
         case TreeGuard(condition=condition, body=body):
             if evaluate(condition, env):
-                yield from execution_trace(body, env)
-        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
+                yield from stepped_trace(body, env, steps, place)
+        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body, place=where):
             for value in range(evaluate(lower, env), evaluate(upper, env), step):
-                yield from execution_trace(body, {**env, var: value})
+                inner = (*steps, (var, place, value)) if where == "device" else steps
+                yield from stepped_trace(body, {**env, var: value}, inner, (*place, value))
         case Execute(statement=name, point=point):
-            yield name, tuple(evaluate(p, env) for p in point)
+            yield (name, tuple(evaluate(p, env) for p in point)), steps
 
 
 def _values(e: ix.Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:

@@ -23,6 +23,7 @@ def mutants(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     yield from too_early(plan, statements)
     yield from given_away(plan, statements)
     yield from too_late(plan)
+    yield from too_short(plan, statements)
 
 
 # ------------------------------------------------------------------ slots
@@ -118,6 +119,15 @@ def given_away(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
 def _updates(s: Statement, tensor: str) -> bool:
     """Whether a statement writes what it reads, in place."""
     return any(w.tensor == tensor for w in s.writes)
+
+
+def too_short(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
+    """An array that each step of a loop makes, be its values needed in other steps or not."""
+    for name, store in plan.stores.items():
+        for dim in (k.dim for k in store.keys if k.modulo == ONE):
+            if name not in plan.step_local and not statements.tensors[name].is_given:
+                local = {**plan.step_local, name: dim}
+                yield f"{name}: new in each step of {dim}", replace(plan, step_local=local)
 
 
 # ------------------------------------------------------------------ growth

@@ -230,15 +230,18 @@ def selected_if(condition, step, carry):
 
 
 def loop_i(
-    at, loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, x, label,
-    loss_d_loss_objective_mean_div, slope_add_mul2, length2, enough_mul2, *, steps=None, N, I, J, K,
+    at, loss, slope2, moved_s, moved_y, w, x, label, loss_d_loss_objective_mean_div, slope_add_mul2,
+    length2, enough_mul2, *, steps=None, N, I, J, K,
 ):
     """i from at[0] on, at[1] steps; the loop of slope, moved, past_0, ..."""
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = carry
+        (loss, slope2, moved_s, moved_y, w, fault) = carry
         i = at[0] + i2
+        past_s = jnp.zeros((J, 5), jnp.float32)
+        past_y = jnp.zeros((J, 5), jnp.float32)
+        alpha2 = jnp.zeros((J,), jnp.float32)
         loss, slope2, q = slope(
             (i,), x, w, label, loss_d_loss_objective_mean_div, slope_add_mul2, loss, slope2, N=N,
         )
@@ -278,12 +281,10 @@ def loop_i(
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = selected_if(i < I - 1, taken2, (w,))
-        return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
-    carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
-    (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
-        0, count, step_i, carry,
-    )
-    return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
+        return (loss, slope2, moved_s, moved_y, w, fault)
+    carry = (loss, slope2, moved_s, moved_y, w, fault)
+    (loss, slope2, moved_s, moved_y, w, fault) = lax.fori_loop(0, count, step_i, carry)
+    return (loss, slope2, moved_s, moved_y, w, fault)
 
 
 def block(at, loss, label, x, *, N, I, J, K):
@@ -294,13 +295,13 @@ def block(at, loss, label, x, *, N, I, J, K):
     slope2 = jnp.zeros((2, 5), jnp.float32)
     moved_s = jnp.zeros((max(1, min(I - 1, J)), 5), jnp.float32)
     moved_y = jnp.zeros((max(1, min(I - 1, J)), 5), jnp.float32)
-    past_s = jnp.zeros((J, 5), jnp.float32)
-    past_y = jnp.zeros((J, 5), jnp.float32)
-    alpha2 = jnp.zeros((J,), jnp.float32)
     length2, enough_mul2 = length((), K=K)
     loss_d_loss_objective_mean_div, slope_add_mul2, w = slope_add_mul((), label, w, N=N)
     def step_i(i, carry):
-        (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = carry
+        (loss, slope2, moved_s, moved_y, w, fault) = carry
+        past_s = jnp.zeros((J, 5), jnp.float32)
+        past_y = jnp.zeros((J, 5), jnp.float32)
+        alpha2 = jnp.zeros((J,), jnp.float32)
         loss, slope2, q = slope(
             (i,), x, w, label, loss_d_loss_objective_mean_div, slope_add_mul2, loss, slope2, N=N,
         )
@@ -340,9 +341,7 @@ def block(at, loss, label, x, *, N, I, J, K):
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = selected_if(i < I - 1, taken2, (w,))
-        return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
-    carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
-    (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
-        0, i_end, step_i, carry,
-    )
+        return (loss, slope2, moved_s, moved_y, w, fault)
+    carry = (loss, slope2, moved_s, moved_y, w, fault)
+    (loss, slope2, moved_s, moved_y, w, fault) = lax.fori_loop(0, i_end, step_i, carry)
     return (loss, w, fault)

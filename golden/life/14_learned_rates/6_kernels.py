@@ -61,10 +61,11 @@ def random_uniform(key, positions, width, digits, dtype):
 def transposed_matmul(x, y):
     """x.T @ y: the outer products of rows, summed over all axes but the last.
 
-    XLA for CPUs is faster with many rows if the narrower ones are laid out as columns first.
+    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first.
     """
     x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
-    if jax.default_backend() != "cpu" or len(x) < 128:
+    wide = min(x.shape[1], y.shape[1]) > 16
+    if jax.default_backend() != "cpu" or len(x) < 128 or wide:
         return jnp.matmul(x.T, y)
     if x.shape[1] <= y.shape[1]:
         return jnp.matmul(lax.optimization_barrier(x.T), y)
@@ -429,22 +430,22 @@ def test_d_train_mse_sub_1(at, *, N):
 
 def loop_i(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-    test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
-    rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y,
-    train_expand_dims, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I,
-    K, N, M,
+    test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1, start_0_w,
+    start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y, train_expand_dims, new_x,
+    new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, net, net_1, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = carry
         i = at[0] + i2
+        test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+        test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+        test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+        test_d_net_descend_mul_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
         )
@@ -591,27 +592,19 @@ def loop_i(
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
     carry = (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
-        rates_0, rates_1,
+        test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
-        rates_0, rates_1,
+        test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
-        rates_0, rates_1,
+        test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
 
 
@@ -778,10 +771,6 @@ def block(
     net_1_b = jnp.zeros((K, 1), jnp.float32)
     test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
     test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
-    test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-    test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-    test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-    test_d_net_descend_mul_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_rates_1 = jnp.zeros((), jnp.float32)
     test_d_rates_0 = jnp.zeros((), jnp.float32)
     (
@@ -792,10 +781,12 @@ def block(
         def step_i(i, carry):
             (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+                test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
             ) = carry
+            test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+            test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+            test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+            test_d_net_descend_mul_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
             net_0_w, net_0_b, net_1_w, net_1_b = net_0(
                 (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
                 net_1_b,
@@ -949,21 +940,15 @@ def block(
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+                test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
             )
         carry = (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = lax.fori_loop(0, i_end, step_i, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,

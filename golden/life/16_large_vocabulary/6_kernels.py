@@ -12,10 +12,11 @@ from jax import lax
 def transposed_matmul(x, y):
     """x.T @ y: the outer products of rows, summed over all axes but the last.
 
-    XLA for CPUs is faster with many rows if the narrower ones are laid out as columns first.
+    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first.
     """
     x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
-    if jax.default_backend() != "cpu" or len(x) < 128:
+    wide = min(x.shape[1], y.shape[1]) > 16
+    if jax.default_backend() != "cpu" or len(x) < 128 or wide:
         return jnp.matmul(x.T, y)
     if x.shape[1] <= y.shape[1]:
         return jnp.matmul(lax.optimization_barrier(x.T), y)

@@ -89,9 +89,8 @@ def assemble(
     ``batch``: the most bytes that the largest intermediate array of a vectorized kernel may have.
     ``blocks``: whether consecutive statements that do not need the host become one kernel.
     """
-    functions_of = imports(graph)
-    stages = _stages(graph, statements, tree, plan, space)
-    stages = replace(stages, imports=functions_of, batch=batch)
+    stages = _stages(graph, statements, tree, plan, space, batch)
+    functions_of = stages.imports
     hosts_of = host_imports(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
@@ -111,6 +110,7 @@ def assemble(
         lengths=interface.lengths(graph.universe),
         rows=rows,
         touched=_touched(functions, hosts, stages),
+        step_local=stages.plan.step_local,
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -279,7 +279,12 @@ def _program(stages: Stages) -> prog.Program:
 
 
 def _stages(
-    graph: Graph, statements: Statements, tree: ScheduleTree, plan: MemoryPlan, space: Space
+    graph: Graph,
+    statements: Statements,
+    tree: ScheduleTree,
+    plan: MemoryPlan,
+    space: Space,
+    batch: int,
 ) -> Stages:
     """The inputs of codegen; for lengths found at run time, with names for the largest ones."""
     wide = (DType.I64, DType.F64)
@@ -299,7 +304,9 @@ def _stages(
         size_space=space if run is None else OpenRun(space),
         tree=lengths.loops_with_largest(tree, largest),
         x64=x64,
+        imports=imports(graph),
         largest=largest,
+        batch=batch,
     )
 
 

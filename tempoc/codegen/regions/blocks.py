@@ -106,7 +106,7 @@ class Blocks:
                 inner = replace(
                     outside,
                     touched_before=before,
-                    live=live_in_loop(body, outside.live, self.context.registers),
+                    live=live_in_loop(s, outside.live, self.context.kinds),
                     outer=(*outside.outer, var),
                     loops=outside.loops.inside(s),
                 )
@@ -121,7 +121,7 @@ class Blocks:
         result: list[prog.ProgramStatement] = []
         stores = [traversal.touched_stores(item) for item in items]
         later = Counter(name for run_range in stores for name in run_range)
-        live = [after for _, after in live_after_each(items, outside.live, self.context.registers)]
+        live = [after for _, after in live_after_each(items, outside.live, self.context.kinds)]
         earlier: frozenset[str] = frozenset()
         start = 0
         while start < len(items):
@@ -192,6 +192,8 @@ class Blocks:
         changed = [name for name in traversal.written_stores(body) if name in cells]
         before = outside.touched_before
         own_stores = [n for n in changed if n not in before and not context.stores[n].growing]
+        inner = {*context.kinds.step_local} - outside.touched_outside
+        own_stores += [n for n in changed if n in inner and n not in own_stores]
         first = traversal.overwritten_stores(body, changed)
         overwritten = [n for n in changed if not cells[n].places and n in first]
         own_stores += [name for name in overwritten if name not in own_stores]
@@ -229,7 +231,7 @@ class Blocks:
             ends=ends,
         )
         writer.begin(body)
-        read_first = live_before(body, after, context.registers)
+        read_first = live_before(body, after, context.kinds)
         for store in fresh:
             if store in read_first or store not in context.registers:
                 writer.line(1, f"{writer.array_names[store]} = {_start(writer, cells[store])}")

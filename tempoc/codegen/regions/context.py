@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tempoc.program.analysis.live import single_array_stores
+from tempoc.program.analysis.live import StoreKinds, single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
@@ -22,7 +22,8 @@ class ProgramContext:
     stores that it also reads. ``declared`` are the bounds with their expressions; ``lengths`` are
     those found at run time, which are not in ``bounds``. ``rows`` has for kernels of prints the
     stores of the rows that a region collects, ``touched`` for each kernel the bytes of what a call
-    of it reads and writes of stores.
+    of it reads and writes of stores. ``step_local`` are the stores without a value between steps of
+    a device loop, with its variable.
     """
 
     stores: Mapping[str, Buffer]
@@ -34,11 +35,18 @@ class ProgramContext:
     lengths: tuple[FoundLength, ...] = ()
     rows: Mapping[str, tuple[Buffer, ...]] = field(default_factory=dict)
     touched: Mapping[str, Expr] = field(default_factory=dict)
+    step_local: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def registers(self) -> frozenset[str]:
         """The stores that are one array."""
         return single_array_stores(self.stores)
+
+    @cached_property
+    def kinds(self) -> StoreKinds:
+        """What liveness has to know of the stores."""
+        local = {name: var for name, var in self.step_local.items() if name in self.registers}
+        return StoreKinds(single=self.registers, step_local=local)
 
     @property
     def largest(self) -> frozenset[str]:

@@ -14,7 +14,8 @@
 
 The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
 stores in place. Stores that the loop writes are loop-carried; those that it only reads are not, nor
-those that are local to one step (written in each step before they are read, and dead after it).
+those that are local to one step (written in each step before they are read, and dead after it);
+of these the step makes arrays that several calls write (``memory/frees.py``).
 What a loop prints it collects (`prints.py`).
 
 ``at`` has the first ``t``, the number of steps, then the variables of enclosing loops; with
@@ -66,10 +67,10 @@ class Regions:
 
         The stores in ``after`` are live after the statement.
         """
-        single = self.context.registers
+        kinds = self.context.kinds
         match s:
             case prog.Sequence(items=items):
-                parts = live_after_each(items, after, single)
+                parts = live_after_each(items, after, kinds)
                 return replace(
                     s, items=tuple(self.convert(i, live_out, outer) for i, live_out in parts)
                 )
@@ -78,7 +79,7 @@ class Regions:
             case prog.Loop(place="device"):
                 return self.region(s, after, outer)
             case prog.Loop(body=body, var=var):
-                live_out = live_in_loop(body, after, single)
+                live_out = live_in_loop(s, after, kinds)
                 return replace(s, body=self.convert(body, live_out, (*outer, var)))
             case _:
                 return s
@@ -97,8 +98,8 @@ class Regions:
         except SharedArraysUnknown:
             self.on_host.append(loop.var)
             return on_host
-        live_out = live_in_loop(loop.body, after, context.registers)
-        carried = changed_stores(loop, live_out, context.registers)
+        live_out = live_in_loop(loop, after, context.kinds)
+        carried = changed_stores(loop, live_out, context.kinds)
         changed = [name for name in carried if name in cells]
         local = [name for name in written_stores(loop) if name not in carried]
         prints = print_kernels(loop)

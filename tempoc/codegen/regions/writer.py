@@ -20,7 +20,13 @@ from tempoc.codegen.text.naming import RESERVED, names_in
 from tempoc.codegen.text.static_values import static_values
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
-from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
+from tempoc.program.analysis.live import (
+    StoreKinds,
+    changed_stores,
+    live_after_each,
+    live_before,
+    live_in_loop,
+)
 from tempoc.program.analysis.traversal import calls, variables
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
@@ -132,9 +138,9 @@ class RegionWriter(RegionNames):
             )
 
     @property
-    def single(self) -> frozenset[str]:
-        """The stores that are one array."""
-        return self.context.registers
+    def kinds(self) -> StoreKinds:
+        """What liveness has to know of the stores."""
+        return self.context.kinds
 
     @contextmanager
     def with_live_out(self, live_out: frozenset[str]) -> Iterator[None]:
@@ -153,7 +159,7 @@ class RegionWriter(RegionNames):
         """The lines of any statement."""
         match s:
             case prog.Sequence(items=items):
-                for item, after in live_after_each(items, self.live_out, self.single):
+                for item, after in live_after_each(items, self.live_out, self.kinds):
                     with self.with_live_out(after):
                         self.statement(item, depth)
             case prog.Loop(place="unrolled"):
@@ -181,7 +187,7 @@ class RegionWriter(RegionNames):
         step = "" if loop.step == 1 else f", {loop.step}"
         self.line(depth, f"for {variable(loop.var)} in range({ends}{step}):")
         self.static.add(loop.var)
-        with self.with_live_out(live_in_loop(loop.body, self.live_out, self.single)):
+        with self.with_live_out(live_in_loop(loop, self.live_out, self.kinds)):
             self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
 
@@ -196,7 +202,7 @@ class RegionWriter(RegionNames):
         """A loop of the device."""
         self.root = variable(loop.var) if root else self.root
         loop = loop if root or ended_lengths(loop) else _clamped(loop)
-        after = live_in_loop(loop.body, self.live_out, self.single)
+        after = live_in_loop(loop, self.live_out, self.kinds)
         carried = self.carried_names(loop, after)
         if not carried:
             return
@@ -223,12 +229,21 @@ class RegionWriter(RegionNames):
             sign = "-" if loop.step < 0 else "+"
             by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
+        self.step_stores(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.loop_range(loop)
         places = self.unit_axis_places(loop, carried)
         looped = f"{'looped' if places else 'lax.fori_loop'}({', '.join(ends)}, {step}"
         self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
+
+    def step_stores(self, loop: prog.Loop, depth: int) -> None:
+        """The arrays that a step of a loop makes, as it does not overwrite them first."""
+        local = live_before(loop.body, self.live_out, self.kinds) & self.kinds.local_to(loop)
+        for name, cells in self.cells.items():
+            if name in local:
+                zeros = self.zeros(prog.Cell(store=name, key=cells.keys[0]))
+                self.line(depth, f"{self.array_names[name]} = {zeros}")
 
     def unit_axis_places(self, loop: prog.Loop, carried: list[str]) -> str:
         """Positions of carried arrays that a loop updates and reads and that may have unit axes.
@@ -263,6 +278,7 @@ class RegionWriter(RegionNames):
         self.line(depth, f"def {step}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
         self.refresh_lengths(loop, depth + 1)
+        self.step_stores(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
         places = self.unit_axis_places(loop, carried)
@@ -308,9 +324,8 @@ class RegionWriter(RegionNames):
             both = ix.conjunction(guard.condition, guard.body.condition)
             self.guard(prog.Guard(condition=both, body=guard.body.body), depth)
             return
-        carried = self.carried_names(
-            guard.body, live_in_loop(guard.body, self.live_out, self.single)
-        )
+        passed = live_before(guard.body, frozenset(), self.kinds)
+        carried = self.carried_names(guard.body, self.live_out | passed)
         if not carried:
             return
         branch = self.locals.fresh("taken")
@@ -401,7 +416,7 @@ class RegionWriter(RegionNames):
 
     def carried_names(self, s: prog.ProgramStatement, after: frozenset[str]) -> list[str]:
         """The names of what a part changes that is live after it: arrays, ends, the fault."""
-        changed = changed_stores(s, after, self.single)
+        changed = changed_stores(s, after, self.kinds)
         carried = [self.array_names[name] for name in changed if name in self.cells]
         carried += [self.row_names[kernel] for kernel in print_kernels(s)]
         carried += [self.end_names[e] for e in ended_lengths(s)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.arrays import np
+from tempoc.base.cost_model import MODEL
 from tempoc.base.python_text import literal
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
@@ -340,14 +341,15 @@ class Einsum(Op):
         raise AssertionError("no operands")
 
 
-TRANSPOSED_MATMUL = '''\
+TRANSPOSED_MATMUL = f'''\
 def transposed_matmul(x, y):
     """x.T @ y: the outer products of rows, summed over all axes but the last.
 
-    XLA for CPUs is faster with many rows if the narrower ones are laid out as columns first.
+    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first.
     """
     x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
-    if jax.default_backend() != "cpu" or len(x) < 128:
+    wide = min(x.shape[1], y.shape[1]) > {MODEL.column_rows}
+    if jax.default_backend() != "cpu" or len(x) < 128 or wide:
         return jnp.matmul(x.T, y)
     if x.shape[1] <= y.shape[1]:
         return jnp.matmul(lax.optimization_barrier(x.T), y)
