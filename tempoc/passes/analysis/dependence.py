@@ -411,6 +411,16 @@ def is_schedulable(
     return not unschedulable_statements(names, needs, dims, carried)
 
 
+def stuck_cycles(graph: Graph, space: Space) -> Iterator[tuple[str, ...]]:
+    """Sets of computed nodes, each of a dependence cycle that no loop as it is carries."""
+    vectors = vector_dims(graph)
+    for part in DependenceCandidates.of(graph, space).parts():
+        needs, dims = part.dependences(vectors), part.loops(vectors)
+        names = unschedulable_statements(list(part.nodes), needs, dims)
+        if names:
+            yield names
+
+
 def unschedulable_nodes(graph: Graph, space: Space) -> tuple[str, ...]:
     """Computed nodes of a dependence cycle that no loop carries; empty if there is none."""
     reads, vectors = DependenceCandidates.of(graph, space), vector_dims(graph)
