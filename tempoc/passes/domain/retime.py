@@ -47,9 +47,7 @@ class Retime(GraphPass):
     name: ClassVar[str] = "retime"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph in which loops carry more cycles; with lengths that data decide, as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph in which loops carry more cycles."""
         for _ in range(EFFORT.split_rounds):
             tries = (
                 _retiming(graph, names, context.space)

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
+from tempoc.ops.control.until import Until
 from tempoc.passes.analysis import dependence
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.poly.relations.space import Space
@@ -95,7 +96,9 @@ def _may_have(graph: Graph, node: Node, dim: str, at: ix.Expr, space: Space) -> 
         return False
     bound = ix.Sym(universe.dim(dim).bound)
     inside = ix.conjunction(ix.compare(">=", at, ix.ZERO), ix.compare("<", at, bound))
-    return node.op.pure and not node.vector and space.implies(node.domain, inside)
+    if not node.op.pure or isinstance(node.op, Until) or node.vector:
+        return False
+    return space.implies(node.domain, inside)
 
 
 def _embedded(graph: Graph, dim: str, points: Points, space: Space) -> Graph:
