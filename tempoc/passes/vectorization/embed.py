@@ -120,10 +120,11 @@ def _embedded(graph: Graph, dim: str, points: Points, space: Space) -> Graph:
             entries.insert(place, points[source.name])
         domain = Domain(()) if reader is None else reader.domain
         here = ix.Sym(dim)
-        if dim in domain.dims and isinstance(entries[place], ix.Expr):
+        at = entries[place]
+        if dim in domain.dims and isinstance(at, ix.Expr):
             where = Domain(domain.dims, ix.conjunction(domain.where, edge.guard))
             changed = source.name in points or (reader is not None and reader.name in points)
-            if changed and space.implies(where, ix.compare("==", here, entries[place])):
+            if changed and space.implies(where, ix.compare("==", here, at)):
                 entries[place] = here
         return replace(edge, entries=tuple(entries))
 
