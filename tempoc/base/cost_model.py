@@ -145,6 +145,9 @@ class CostModel:
     """A tensor of a microbatch takes about so much, so that all stay in a cache of some megabytes.
     PPO of 512 games for 250 steps by hand, 2026-11-26, with tensors of 0.25, 0.6, 1.3, 3.3, 6.6 MB:
     CPU time of an iteration 518, 384, 360, 395, 505 ms; all steps at once 463."""
+    guessed_rows: int = 8
+    """Fewest rows of a microbatch if bounds decide how large a row is: of a batch of 8 instead of
+    some hundred, 2 rows are 16 points only, and most of the time is what a step takes anyway."""
     starred_excess: int = 4
     """By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
     batched_excess: int = 8

@@ -27,6 +27,7 @@ from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
+from tempoc.passes.vectorization.embed import Embed
 from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.step import PassStep
@@ -45,6 +46,7 @@ O2: tuple[Pass, ...] = (
     ReduceDomain(),
     Unpack(),
     Predication(),
+    Embed(),
     Lockstep(),
     Retime(),
     SplitLoops(),
@@ -75,6 +77,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reduce_domain": ReduceDomain,
     "unpack": Unpack,
     "predicate": Predication,
+    "embed": Embed,
     "lockstep": Lockstep,
     "retime": Retime,
     "split": SplitLoops,

@@ -403,19 +403,16 @@ def angle(at, wave_power, *, S):
         angle_mul = 1.5707963267948966 * jnp.int32(s).astype(jnp.float32)
         angle = angle_mul / jnp.int32(S).astype(jnp.float32)
         mul_mul = (angle + 0.0) * wave_power
-        direction_sin = jnp.broadcast_to(jnp.sin(mul_mul), (512, 4))
-        direction_cos = jnp.broadcast_to(jnp.cos(mul_mul), (512, 4))
-        return (angle, jnp.cos(angle), jnp.sin(angle), direction_sin, direction_cos)
+        return (angle, jnp.cos(angle), jnp.sin(angle), jnp.sin(mul_mul), jnp.cos(mul_mul))
     (
-        angle_rows, point_cos_rows, point_sin_rows, direction_sin_rows, direction_cos_rows,
+        angle_rows, point_cos_rows, point_sin_rows, sin_sin_rows, cos_cos_rows,
     ) = jax.vmap(point)(jnp.arange(S, dtype=jnp.int32))
-    return angle_rows, point_cos_rows, point_sin_rows, direction_sin_rows, direction_cos_rows
+    return angle_rows, point_cos_rows, point_sin_rows, sin_sin_rows, cos_cos_rows
 
 
 def x_rows(
-    at, random_seed, less, point_cos, point_sin, direction_sin, direction_cos, x_sqrt, x_mul3,
-    net_0_w_at, net_0_b_at, net_1_w_at, net_1_b_at, net_2_w_at, net_2_b_at, net_3_w_at, net_3_b_at,
-    *, S,
+    at, random_seed, less, point_cos, point_sin, sin_sin, cos_cos, x_sqrt, x_mul3, net_0_w_at,
+    net_0_b_at, net_1_w_at, net_1_b_at, net_2_w_at, net_2_b_at, net_3_w_at, net_3_b_at, *, S,
 ):
     """moons.rt:48: x[S-1] = random.normal([samples, 2])
     moons.rt:49: x[s-1] = less * point + sqrt(1.0 - less ** 2 - fresh ** 2) * rest + fresh * random.normal([samples, 2])
@@ -434,7 +431,9 @@ def x_rows(
         before = rows[k2+1]
         point_cos_row = point_cos[k2+1]
         point_sin_row = point_sin[k2+1]
-        concat = jnp.concatenate([before, direction_sin[k2+1], direction_cos[k2+1]], axis=1)
+        broadcast_to = jnp.broadcast_to(sin_sin[k2+1], (512, 4))
+        broadcast_to2 = jnp.broadcast_to(cos_cos[k2+1], (512, 4))
+        concat = jnp.concatenate([before, broadcast_to, broadcast_to2], axis=1)
         silu = jax.nn.silu(jnp.einsum("ij,kj->ik", concat, net_0_w_at) + net_0_b_at)
         silu2 = jax.nn.silu(jnp.einsum("ij,kj->ik", silu, net_1_w_at) + net_1_b_at)
         silu3 = jax.nn.silu(jnp.einsum("ij,kj->ik", silu2, net_2_w_at) + net_2_b_at)
@@ -806,12 +805,13 @@ def block2(
     x_sqrt = jnp.zeros((S,), jnp.float32)
     x_mul3 = jnp.zeros((S, 512, 2), jnp.float32)
     (
-        angle2, point_cos, point_sin, guess_direction_sin, guess_direction_cos,
+        angle2, point_cos, point_sin, guess_direction_sin_sin, guess_direction_cos_cos,
     ) = angle((), loss_direction_wave_power, S=S)
     if S >= 2:
         less2, x_sqrt, x_mul3 = less((), random_seed, angle2, less2, x_sqrt, x_mul3, S=S)
     (x_rows2,) = x_rows(
-        (), random_seed, less2, point_cos, point_sin, guess_direction_sin, guess_direction_cos,
-        x_sqrt, x_mul3, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, S=S,
+        (), random_seed, less2, point_cos, point_sin, guess_direction_sin_sin,
+        guess_direction_cos_cos, x_sqrt, x_mul3, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
+        net_2_b, net_3_w, net_3_b, S=S,
     )
     return (x_rows2,)

@@ -69,6 +69,15 @@ class Dependence:
         """Whether sink and source are always at the same point of all common dimensions."""
         return all(s == STAYS for _, s in self.signs)
 
+    def meets(self, space: Space, dim: str) -> bool:
+        """Whether both ends may be at one point of all common dimensions but this."""
+        return all(0 in s for k, s in self.signs if k != dim)
+
+    def least_distance(self, space: Space, dim: str, direction: int) -> int | None:
+        """A distance along a dimension that none falls below, from the signs alone."""
+        signs = dict(self.signs).get(dim, ANY)
+        return None if -direction in signs else 1 - len(signs & STAYS)
+
     def moving(self) -> tuple[Dependence, ...]:
         """The parts of the dependence with a nonzero sign, one for each first nonzero dimension."""
         parts = []
@@ -152,8 +161,6 @@ class DependenceCandidates:
         """
         distances = []
         for read in self.reads:
-            if isinstance(read, Dependence):
-                return None
             if not read.meets(self.space, dim):
                 continue
             least = read.least_distance(self.space, dim, direction)
@@ -195,7 +202,7 @@ class _AlignedRead:
     def meets(self, space: Space, dim: str) -> bool:
         """Whether both ends can be at one point of all common dimensions but this."""
         need = self.dependence(space, {self.sink: (), self.source: ()})
-        return need is not None and all(0 in s for k, s in need.signs if k != dim)
+        return need is not None and need.meets(space, dim)
 
     def least_distance(self, space: Space, dim: str, direction: int) -> int | None:
         """The least distance from source to sink along a dimension, of those that ``meets``."""
@@ -409,6 +416,16 @@ def is_schedulable(
 ) -> bool:
     """Whether some loop nest runs statements with these loops, inside the loops ``carried``."""
     return not unschedulable_statements(names, needs, dims, carried)
+
+
+def stuck_cycles(graph: Graph, space: Space) -> Iterator[tuple[str, ...]]:
+    """Sets of computed nodes, each of a dependence cycle that no loop as it is carries."""
+    vectors = vector_dims(graph)
+    for part in DependenceCandidates.of(graph, space).parts():
+        needs, dims = part.dependences(vectors), part.loops(vectors)
+        names = unschedulable_statements(list(part.nodes), needs, dims)
+        if names:
+            yield names
 
 
 def unschedulable_nodes(graph: Graph, space: Space) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ read ahead in a loop that runs backwards, as derivatives do, is shifted the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -47,27 +47,18 @@ class Retime(GraphPass):
     name: ClassVar[str] = "retime"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph in which loops carry more cycles; with lengths that data decide, as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph in which loops carry more cycles."""
         for _ in range(EFFORT.split_rounds):
-            tries = (_retiming(graph, names, context.space) for names in _stuck(graph, context))
+            tries = (
+                _retiming(graph, names, context.space)
+                for names in dependence.stuck_cycles(graph, context.space)
+            )
             retiming = next((r for r in tries if r is not None), None)
             if retiming is None:
                 break
             _remark(graph, retiming, context)
             graph = retiming.graph
         return graph
-
-
-def _stuck(graph: Graph, context: PassContext) -> Iterator[tuple[str, ...]]:
-    """Sets of nodes in dependence cycles that no loop as it is carries."""
-    vectors = dependence.vector_dims(graph)
-    for part in dependence.DependenceCandidates.of(graph, context.space).parts():
-        needs, dims = part.dependences(vectors), part.loops(vectors)
-        names = dependence.unschedulable_statements(list(part.nodes), needs, dims)
-        if names:
-            yield names
 
 
 class _Retiming(NamedTuple):

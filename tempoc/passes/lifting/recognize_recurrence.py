@@ -107,10 +107,16 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
     return offset
 
 
-def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> RecurrenceCycle:
-    """The recurrence of a cycle; raises ``NotARecurrence``."""
+def recognize(
+    graph: Graph, dim: str, cycle: tuple[str, ...], space: Space, made: tuple[str, ...] = ()
+) -> RecurrenceCycle:
+    """The recurrence of a cycle; raises ``NotARecurrence``.
+
+    ``made`` are nodes before the cycle that its steps compute as well.
+    """
     if len(cycle) > EFFORT.recurrence_nodes:
         raise NotARecurrence("there are too many steps")
+    cycle = (*cycle, *made)
     inside = {*cycle}
     for name in cycle:
         node = graph.nodes[name]

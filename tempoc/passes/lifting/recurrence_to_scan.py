@@ -19,14 +19,16 @@ A cycle stays a loop if another loop computes its operands: the scan would have 
 loop, and operands that live for one step would be stored for all points. It also stays a loop if
 its states are large: then the loop's overhead is small in comparison, and storing the states of all
 points would only take memory. The sooner so if its states are larger than what they are made of, as
-sums of outer products are. Steps that must be done one after the other gain nothing else from a
-scan: they stay a loop from smaller states on, unless these are stored at all points anyway, or
-multiplied by matrices, which is best done for all points at once.
+sums of outer products are, or if each is read out at once (``S[t] @ q[t]``). Steps that must be
+done one after the other gain nothing else from a scan: they stay a loop from smaller states on,
+unless these are stored at all points anyway, or multiplied by matrices, which is best done for all
+points at once. In a scan such steps also make what is larger than its operands: an outer product
+that nothing else reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import ClassVar
@@ -35,10 +37,13 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.linear_recurrence import is_linear
+from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.shapes import constant_elements
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.analysis.expansion import Origins, origin_sizes, total_origin
+from tempoc.passes.analysis.expansion import Origins, expanding_nodes, origin_sizes, total_origin
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.size_estimate import bytes_of
@@ -48,6 +53,7 @@ from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
     cycles,
+    distance,
     recognize,
 )
 from tempoc.passes.lifting.recurrence_rewrite import with_recurrence
@@ -171,26 +177,89 @@ class RecurrenceToScan(GraphPass):
             origin = total_origin(graph, moving, origins())
             if origin is not None and MODEL.is_much_of_little(size, origin):
                 raise NotARecurrence(f"a state has {size} elements, made of {origin}")
+            if made := _made_in_steps(graph, recurrence, cycle):
+                return recognize(graph, dim, cycle, context.space, made)
         return recurrence
+
+
+def _made_in_steps(graph: Graph, recurrence: RecurrenceCycle, cycle: NodeNames) -> NodeNames:
+    """The operands that are larger than what they are made of, as outer products are, and that
+    nothing else reads: made in the steps, they are stored for one only.
+
+    Of a linear recurrence none, as steps of sums and products alone need not be done one by one.
+    """
+    if is_linear(*_step_types(graph, recurrence)):
+        return ()
+    expanding, readers = expanding_nodes(graph, recurrence.dim), users(graph)
+    shown = {o.source for o in graph.outputs}
+    dims = graph.nodes[recurrence.states[0]].domain.dims
+    inside, pending = dict.fromkeys(cycle), [e.source for e in recurrence.operands]
+    for name in pending:  # grows meanwhile
+        node = graph.nodes[name]
+        if name in inside or name not in expanding or name in shown or node.domain.dims != dims:
+            continue
+        reads = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for u in readers[name]]
+        within = all(
+            reader in inside
+            and distance(graph, graph.nodes[reader], edge, recurrence.dim) is not None
+            for reader, edge in reads
+        )
+        if within and all(isinstance(x, ix.Expr) for e in node.inputs for x in e.entries):
+            inside[name] = None
+            pending += node.sources
+    return tuple(inside)[len(cycle) :]
+
+
+def _step_types(
+    graph: Graph, recurrence: RecurrenceCycle
+) -> tuple[Sequence[OpStep], list[TensorType], list[TensorType]]:
+    """The steps, and the types of states and operands."""
+    first = [graph.nodes[s].types[0] for s in recurrence.states]
+    return recurrence.steps, first, [operand_type(graph, e) for e in recurrence.operands]
 
 
 def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether a scan would do step after step, as a loop does, and store large states for it."""
     states = {*recurrence.states}
-    first = [graph.nodes[s].types[0] for s in recurrence.states]
-    if sum(bytes_of(t, {}) for t in first) <= MODEL.point_bytes:
+    steps, first, others = _step_types(graph, recurrence)
+    read_out = _is_read_out(graph, cycle, recurrence)
+    if not read_out and sum(bytes_of(t, {}) for t in first) <= MODEL.point_bytes:
         return False
-    others = [operand_type(graph, e) for e in recurrence.operands]
-    if is_linear(recurrence.steps, first, others):
+    if is_linear(steps, first, others):
         return False
     if states & full_extent_nodes(graph, recurrence.dim):
         return False
+    if read_out:
+        return True
     readers = users(graph)
     dim = recurrence.dim
     after = reachable(
         states, lambda n: [u.reader for u in readers[n] if dim in graph.nodes[u.reader].domain.dims]
     )
     return not any(graph.nodes[n].op.contraction for n in after if n not in cycle)
+
+
+def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+    """Whether each point of large states is reduced to little as soon as it is there, by operands
+    of its own: ``S[t] @ q[t]``. With a matrix for all points it had better be one product."""
+    size = sum(constant_elements(graph.nodes[s].types[0].shape) or 0 for s in recurrence.states)
+    if size < MODEL.made_elements:
+        return False
+    readers, some = users(graph), False
+    for use in (use for state in recurrence.states for use in readers[state]):
+        node = graph.nodes[use.reader]
+        if use.reader in cycle or not recurrence.varies(node.inputs[use.slot]):
+            continue
+        made = constant_elements(node.types[0].shape)
+        little = made is not None and made * MODEL.made_factor <= size
+        own = all(
+            recurrence.varies(e) and not any(isinstance(x, ix.Slice) for x in e.entries)
+            for e in node.inputs
+        )
+        if not (own and little and (node.op.contraction or isinstance(node.op, Reduction))):
+            return False
+        some = True
+    return some
 
 
 def _component_numbers(graph: Graph) -> dict[str, int]:

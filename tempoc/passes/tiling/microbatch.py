@@ -28,6 +28,7 @@ from math import prod
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
+from tempoc.passes.analysis.size_estimate import unknown_bounds
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
 from tempoc.passes.tiling.region import (
@@ -44,7 +45,7 @@ from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 Loops = tuple[str, ...]
 
@@ -195,7 +196,15 @@ class _MicrobatchSearch(TensorSearch):
         if self.options.size:
             return self.options.size
         row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.carriers))
-        return 1 << (max(1, MODEL.cached_bytes // row).bit_length() - 1)
+        fewest = MODEL.guessed_rows if any(map(self.is_guessed, region.carriers)) else 1
+        return 1 << (max(fewest, MODEL.cached_bytes // row).bit_length() - 1)
+
+    def is_guessed(self, name: str) -> bool:
+        """Whether the size of a row varies with bounds of which only a run knows the value."""
+        node = self.graph.nodes[name]
+        names = [s for t in node.types for e in t.shape for s in symbols(e)]
+        names += [d for d in self.together(node) if d != self.flow.dim]
+        return bool(unknown_bounds(self.graph.universe, names, self.context.sizes))
 
     def objection(self, region: TileRegion, size: int) -> str:
         """Why the region is not cut; empty if cutting it pays."""

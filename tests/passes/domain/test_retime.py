@@ -127,3 +127,22 @@ output d
     after = Retime().run(start, context)
     assert sum(r.step == "retime" for r in context.remarks.entries) == 2
     assert not unschedulable_nodes(after, context.space)
+
+
+def test_what_the_data_end_is_shifted_too() -> None:
+    before = graph_of("""
+dim k < K until small
+input b: f32[3]
+r[0] = b
+z = exp(-r)
+p[0] = b
+r[k+1] = 0.5 * r - 0.1 * p
+p[k+1] = z[k+1] + 0.2 * p
+small[k] = sum(r * r) < 0.1
+output p[K-1] as last
+""")
+    context = PassContext(Space(before.universe))
+    assert unschedulable_nodes(before, context.space)
+    after = Retime().run(before, context)
+    assert not unschedulable_nodes(after, context.space)
+    assert_same(before, after)
