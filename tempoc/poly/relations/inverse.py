@@ -63,6 +63,10 @@ def _readers(
     if readers_of.is_empty():
         return ()
     single = _piece(symbolic, readers_of, source)
+    if single is None or _has_slices(single):
+        point = _point(space, sink, entries, source)
+        if point is not None:
+            return (point,)
     if single is not None and single.exact:
         return (_everywhere(symbolic, readers_of, sink, entries, single, source),)
     parts = [isl.Map.from_basic_map(b) for b in readers_of.make_disjoint().get_basic_maps()]
@@ -73,6 +77,26 @@ def _readers(
             return None
         pieces.append(_everywhere(symbolic, part, sink, entries, piece, source))
     return tuple(pieces)
+
+
+def _point(
+    space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
+) -> Inverse | None:
+    """The only reader of each point, if values of bounds say so: of `x[(y+1) % 48]`, with 48 `y`.
+
+    Without them it would be a slice of which the length depends on the bound.
+    """
+    if space.symbolic is space:
+        return None
+    readers_of = space.access_map(sink, entries, source).reverse().coalesce()
+    if not readers_of.is_single_valued():
+        return None
+    piece = _piece(space, readers_of, source)
+    return None if piece is None or not piece.exact or _has_slices(piece) else piece
+
+
+def _has_slices(piece: Inverse) -> bool:
+    return any(isinstance(e, ix.Slice) for e in piece.entries)
 
 
 def _everywhere(
