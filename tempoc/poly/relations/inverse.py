@@ -10,6 +10,7 @@ from tempoc.poly.relations import recover
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,24 @@ def _point(
     if not readers_of.is_single_valued():
         return None
     piece = _piece(space, readers_of, source)
-    return None if piece is None or not piece.exact or _has_slices(piece) else piece
+    if piece is None or not piece.exact or _has_slices(piece):
+        return None
+    circles = tuple(_around(space, e, d) for e, d in zip(piece.entries, sink.dims, strict=True))
+    same = space.access_map(source, circles, sink).intersect_domain(readers_of.domain())
+    return replace(piece, entries=circles) if same.is_equal(readers_of) else piece
+
+
+def _around(space: Space, entry: ix.Entry, dim: str) -> ix.Entry:
+    """``y - 48*(y//47) + 1`` as ``(y+1) % 48``, if ``y`` has 48 points: isl divides by either."""
+    size = space.universe.settled(ix.Sym(space.universe.dim(dim).bound))
+    names = symbols(entry)
+    if isinstance(entry, ix.Slice) or len(names) != 1 or not isinstance(size, ix.Const):
+        return entry
+    (name,) = names
+    if isinstance(ix.sub(entry, ix.Sym(name)), ix.Const):
+        return entry
+    steps = substitute(entry, {name: ix.ZERO})
+    return ix.mod(ix.add(ix.Sym(name), steps), size.value)
 
 
 def _has_slices(piece: Inverse) -> bool:
