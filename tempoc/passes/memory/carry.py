@@ -62,9 +62,8 @@ class CarryLast(GraphPass):
             if s.name not in lazy
         }
         for name, nearby in near.items():
-            readers = {u.reader for u in nearby}
-            # One reader alone updates the array in place, if no other state is read beside it.
-            if readers and (len(readers) > 1 or len(states) > 1):
+            # What reads one state alone, to compute its next step, updates the array in place.
+            if nearby and (len(states) > 1 or any(u.reader not in cycle for u in nearby)):
                 graph = _with_last(graph, graph.nodes[name], nearby)
                 message = f"the last step of `{name}` along {dim} is kept apart for the next one"
                 context.remarks.add(self.name, message, graph.nodes[name].span)

@@ -39,7 +39,7 @@ MADE = {
 }
 LEFT = {
     "only the last is a result": f"{STATES}output u = %u[T-1, 0:Y]\noutput v = %v[T-1, 0:Y]\n",
-    "one reader": f"{ONE}output u = %u[0:T]\n",
+    "one state": f"{ONE}output u = %u[0:T]\n",
     "a later loop reads beside it": f"""{ONE}%w.0 = copy %u[T-1] : [] f32
 %w.1 = add %w[t+1], %u : [t | t < T-1] f32
 %w = merge{{targets=((T-1,), (t,))}} %w.0 when t == T-1, %w.1 when t < T-1 : [t] f32
