@@ -23,7 +23,8 @@ class Rotated(NamedTuple):
     steps: int
 
 
-Distance = ix.Expr | Clamped | Rotated
+Moved = Clamped | Rotated
+Distance = ix.Expr | Moved
 """How far from the own point an access is: a constant, clamped, or around a circle."""
 
 

@@ -1,4 +1,4 @@
-"""Reads around a circle of fixed size, over all its points: rotated copies, no gathers; and the gradient's."""
+"""Reads around a circle of fixed size, over all its points: rotated copies, no gathers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops carry the last steps of states of which all steps are stored: which, and that the rest stays."""
+"""Loops carry last steps of states of which all steps are stored: which, and which not."""
 
 from __future__ import annotations
 
