@@ -54,16 +54,17 @@ class CarryLast(GraphPass):
     ) -> Graph:
         """The graph with copies of those states of a recurrence that are stored at all steps."""
         lazy, full = enclosing_conds(graph), full_extent_nodes(graph, dim)
-        states = [graph.nodes[n] for n in cycle if n in full and _is_state(graph, n, dim)]
         uses, rounds = users(graph), loop_rounds(graph, dim)
-        near = {
-            s.name: [u for u in uses[s.name] if self.is_near(graph, u, s, dim, rounds)]
-            for s in states
-            if s.name not in lazy
-        }
+        near: dict[str, list[OperandUse]] = {}
+        for name in cycle:
+            if name in full and name not in lazy and _is_state(graph, name, dim):
+                state = graph.nodes[name]
+                nearby = [u for u in uses[name] if self.is_near(graph, u, state, dim, rounds)]
+                if _keeps_steps(graph, state, dim, [u for u in uses[name] if u not in nearby]):
+                    near[name] = nearby
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
-            if nearby and (len(states) > 1 or any(u.reader not in cycle for u in nearby)):
+            if nearby and (len(near) > 1 or any(u.reader not in cycle for u in nearby)):
                 graph = _with_last(graph, graph.nodes[name], nearby)
                 message = f"the last step of `{name}` along {dim} is kept apart for the next one"
                 context.remarks.add(self.name, message, graph.nodes[name].span)
@@ -95,6 +96,14 @@ def _is_state(graph: Graph, name: str, dim: str) -> bool:
     if not isinstance(node.op, Merge) or not any(_writers(graph, node, dim)):
         return False
     return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
+
+
+def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) -> bool:
+    """Whether the other readers, or a result, take more than steps at fixed places, as the last."""
+    place = state.domain.dims.index(dim)
+    entries = [o.entries[place] for o in graph.outputs if o.source == state.name]
+    entries += [graph.nodes[u.reader].inputs[u.slot].entries[place] for u in others]
+    return any(isinstance(e, ix.Slice) or dim in symbols(e) for e in entries)
 
 
 def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:
