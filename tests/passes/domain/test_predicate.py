@@ -211,7 +211,7 @@ def test_a_number_that_recurrences_share_is_divided_for_each() -> None:
     """Of two grids that need each other, each has a rim of zeros of its own."""
     grids = PLATE.replace("exp(cold[i] - u[t-1, i, j]) * 2.0", "0.0").format(rim="i == 0 or j == 0")
     other = "\n".join(x.replace("u[", "v[") for x in grids.splitlines() if x.startswith("u["))
-    text = grids.replace("0.25 * u[", "0.25 * v[") + other.replace("0.25 * v[", "0.25 * u[")
+    text = grids.replace("0.25 * u[", "0.25 * v[") + other.replace("0.25 * v[", "0.75 * u[")
     read = graph_of(text)
     shared = Canonicalize().run(read, PassContext(Space(read.universe)))
     after = predicated(shared)
