@@ -8,7 +8,8 @@
 A step that reads its state from an array of all steps, and writes the next one there, takes as long
 as a copy of the array if several computations read it: XLA lets each of them take the state from
 the array itself, so that none may update it in place. A copy that only the next step reads is no
-array but a value that the loop carries, as in ``lax.scan``.
+array but a value that the loop carries, as in ``lax.scan``. Loops whose lengths the data decide
+stay as they are: a forecast of their memory would count the copy for more steps than there are.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class CarryLast(GraphPass):
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of states for the loops that compute them."""
         loops = looping_dims(graph, context.space)
-        for dim in (d.name for d in graph.universe.dims if d.name in loops):
+        fixed = [d for d in graph.universe.dims if d.bound not in graph.universe.lengths]
+        for dim in (d.name for d in fixed if d.name in loops):
             for cycle in recurrences(graph, dim, context.space):
                 graph = self.carried(graph, dim, cycle, context)
         return graph
