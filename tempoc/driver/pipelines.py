@@ -19,6 +19,7 @@ from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.memory.accumulate import Accumulate
+from tempoc.passes.memory.carry import CarryLast
 from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
@@ -62,6 +63,7 @@ O2: tuple[Pass, ...] = (
     Tile(),
     Accumulate(),
     PeelHead(),
+    CarryLast(),
     Fuse(),
 )
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
@@ -91,6 +93,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "tile": Tile,
     "accumulate": Accumulate,
     "pin": PeelHead,
+    "carry": CarryLast,
     "recompute": Rematerialize,
     "walk": Serialize,
     "fuse": Fuse,

@@ -17,8 +17,15 @@ class Clamped(NamedTuple):
     steps: int
 
 
-Distance = ix.Expr | Clamped
-"""How far from the own point an access is: a constant, or clamped."""
+class Rotated(NamedTuple):
+    """A read at so many ``steps`` from the own point, where the first point follows the last."""
+
+    steps: int
+
+
+Moved = Clamped | Rotated
+Distance = ix.Expr | Moved
+"""How far from the own point an access is: a constant, clamped, or around a circle."""
 
 
 def shift(access: Read | Write, dim: str, stages: Stages) -> ix.Expr | None:
@@ -48,9 +55,11 @@ def distance_along(
     extents = stages.statements.tensors[access.tensor].type.shape
     if any(axis.dim in symbols(e) for e in extents):  # they are those at the clamped point
         return None
-    if not isinstance(entry, ix.IndexMax | ix.IndexMin):
-        return None
     if any(axis.dim in symbols(e) for e in at.values()):
+        return None
+    if isinstance(entry, ix.Mod):
+        return _rotated(entry, own, stages)
+    if not isinstance(entry, ix.IndexMax | ix.IndexMin):
         return None
     steps = next((ix.sub(e, own) for e in entry.args if axis.dim in symbols(e)), None)
     if not isinstance(steps, ix.Const):
@@ -59,6 +68,17 @@ def distance_along(
     moved = ix.add(own, steps)
     limited = ix.minimum(moved, last) if steps.value > 0 else ix.maximum(moved, first)
     return Clamped(steps.value) if entry == limited else None
+
+
+def _rotated(entry: ix.Mod, own: ix.Sym, stages: Stages) -> Rotated | None:
+    """``(y+47) % 48`` is one step back, if ``y`` has 48 points; ``None`` for other remainders."""
+    universe = stages.graph.universe
+    size = universe.settled(ix.Sym(universe.dim(own.name).bound))
+    steps = universe.settled(ix.sub(entry.arg, own))
+    if not isinstance(steps, ix.Const) or size != ix.Const(entry.divisor):
+        return None
+    ahead = steps.value % entry.divisor
+    return Rotated(ahead if 2 * ahead <= entry.divisor else ahead - entry.divisor)
 
 
 class TakenAxis(NamedTuple):

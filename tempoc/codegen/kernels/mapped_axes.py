@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tempoc.codegen.kernels.distances import Clamped, TakenAxis, axis_parts, distance_along
+from tempoc.codegen.kernels.distances import Moved, TakenAxis, axis_parts, distance_along
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.text.naming import access_name
@@ -57,15 +57,15 @@ class Pointwise:
     """The statement of one point with its aliases, and the stages extended by them.
 
     ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements,
-    ``clamped`` the steps by which aliases are moved, by dimension, ``parts`` what aliases take of
-    axes of their tensors.
+    ``moved`` how aliases are moved, by dimension, ``parts`` what aliases take of axes of their
+    tensors.
     """
 
     single: Statement
     stages: Stages
     elements: Mapping[str, Element]
     origins: Mapping[str, str]
-    clamped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moved: Mapping[str, Mapping[str, Moved]] = field(default_factory=dict)
     parts: Mapping[str, tuple[TakenAxis, ...]] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ def _at_distances(
     distances = {
         a: [distance_along(access, a, statement, stages) for access in accesses] for a in store.axes
     }
-    if all(len({*ds}) == 1 and not isinstance(ds[0], Clamped) for ds in distances.values()):
+    if all(len({*ds}) == 1 and not isinstance(ds[0], Moved) for ds in distances.values()):
         return []
     near = (r for k, r in enumerate(reads) if all(ds[k] is not None for ds in distances.values()))
     return list({r.entries: r for r in near}.values()) if store.axes else []
@@ -117,14 +117,14 @@ def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointw
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
     distances = {a.dim: distance_along(read, a, statement, stages) for a in store.axes}
-    steps = {d: far.steps for d, far in distances.items() if isinstance(far, Clamped)}
+    steps = {d: far for d, far in distances.items() if isinstance(far, Moved)}
     if not steps:
         return with_alias(before, read, name, store)
     dims = stages.statements.tensors[read.tensor].domain.dims
     own = tuple(ix.Sym(d) if d in steps else e for d, e in zip(dims, read.entries, strict=True))
     view = with_alias(before, read, name, store, own)
     (alias,) = view.origins.keys() - before.origins.keys()
-    return replace(view, clamped={**view.clamped, alias: steps})
+    return replace(view, moved={**view.moved, alias: steps})
 
 
 def _in_parts(
@@ -145,7 +145,7 @@ def _in_parts(
     apart = False
     for axis in own:
         distances = [distance_along(access, axis, statement, stages) for access in accesses]
-        apart = apart or len({*distances}) > 1 or any(isinstance(d, Clamped) for d in distances)
+        apart = apart or len({*distances}) > 1 or any(isinstance(d, Moved) for d in distances)
     apart = apart or (bool(own) and any(_moves(p, statement) for ps in taken.values() for p in ps))
     chosen: dict[Read, tuple[TakenAxis, ...]] = {}
     for read, parts in taken.items():
@@ -172,15 +172,15 @@ def _with_part(
         return before
     taken = {p.axis.dim: p for p in parts}
     entries: dict[str, ix.Entry] = {}
-    steps: dict[str, int] = {}
+    steps: dict[str, Moved] = {}
     axes: list[KernelAxis] = []
     for dim, entry in stages.entries(read).items():
         axis = next((a for a in store.axes if a.dim == dim), None)
         part = taken.get(dim)
         if part is None:
             far = distance_along(read, axis, statement, stages) if axis is not None else None
-            if isinstance(far, Clamped):
-                steps[dim], entry = far.steps, ix.Sym(dim)
+            if isinstance(far, Moved):
+                steps[dim], entry = far, ix.Sym(dim)
             entries[dim] = entry
         elif part.dim:
             lower = next(v.lower for v in statement.vector if v.dim == part.dim)
@@ -196,7 +196,7 @@ def _with_part(
     cut = replace(store, axes=tuple(axes))
     view = with_alias(before, read, name, cut, tuple(entries.values()), tuple(entries))
     (alias,) = view.origins.keys() - before.origins.keys()
-    return replace(view, clamped={**view.clamped, alias: steps}, parts={**view.parts, alias: parts})
+    return replace(view, moved={**view.moved, alias: steps}, parts={**view.parts, alias: parts})
 
 
 def with_alias(

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.distances import shift
+from tempoc.codegen.kernels.distances import Clamped, shift
 from tempoc.codegen.kernels.mapped_axes import pointwise
 from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body
@@ -63,7 +63,7 @@ class VectorBody:
         if self.window is not None:
             view = with_window(view, statement, self.window)
         self.single, self.stages, self.elements = view.single, view.stages, view.elements
-        self.origins, self.clamped, self.parts = view.origins, view.clamped, view.parts
+        self.origins, self.moved, self.parts = view.origins, view.moved, view.parts
         self.out = out
         self.names = names
         self.frame = KernelFrame(
@@ -301,8 +301,12 @@ class VectorBody:
         while cuts and cuts[-1] == ":":
             cuts.pop()
         name = self._part_of(argument)
-        for dim, steps in self.clamped.get(argument.cell[0], {}).items():
-            name = f"clamped({name}, {steps}, {home.place(dim, ())})"
+        for dim, far in self.moved.get(argument.cell[0], {}).items():
+            place = home.place(dim, ())
+            if isinstance(far, Clamped):
+                name = f"clamped({name}, {far.steps}, {place})"
+            else:
+                name = f"jnp.roll({name}, {-far.steps}, {place})"
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
     def _part_of(self, argument: KernelArgument) -> str:

@@ -65,6 +65,12 @@ def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     return {n: waiting[n] for n in reads if n in expanding and waiting[n] > rounds[n]}
 
 
+def loop_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
+    """The number of the loop over a dimension in which each computed node runs at the earliest."""
+    rounds = _loop_rounds(_all_reads(_paths_of(graph, dim)))
+    return {name: at.number for name, at in rounds.items()}
+
+
 def _paths_of(graph: Graph, dim: str) -> Mapping[str, Sequence[Sequence[_ReadPath]]]:
     """What each operand of each computed node reads."""
     nodes = [n for n in graph.nodes.values() if is_computed(n)]

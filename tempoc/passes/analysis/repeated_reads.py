@@ -36,7 +36,8 @@ def repeatedly_read(graph: Graph, dim: str, space: Space) -> set[str]:
 
 
 def _dims_around(graph: Graph, dim: str, part: Sequence[str], space: Space) -> set[str]:
-    """The dimensions that can carry a cycle which goes both ways along ``dim``, else none."""
+    """The dimensions that can carry a cycle which goes both ways along ``dim``, or leaves it."""
+    leaves = any(dim not in graph.nodes[n].domain.dims for n in part)
     directions: set[int] = set()
     carrying: set[str] = set()
     for node in map(graph.nodes.__getitem__, part):
@@ -48,7 +49,7 @@ def _dims_around(graph: Graph, dim: str, part: Sequence[str], space: Space) -> s
                 signs = _signs(graph, node, edge, space)
                 directions |= signs.get(dim, frozenset())
                 carrying |= {d for d, s in signs.items() if s - {0}}
-    return carrying - {dim} if {-1, 1} <= directions else set()
+    return carrying - {dim} if leaves or {-1, 1} <= directions else set()
 
 
 def _signs(graph: Graph, node: Node, edge: Edge, space: Space) -> dict[str, frozenset[int]]:

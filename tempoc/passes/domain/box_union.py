@@ -8,7 +8,8 @@
     %u    = merge %u.1 when i == 0, %u.1b when j == 0 and i != 0, ... : [t, i, j] f32
 
 A union of boxes, such as the rim of a grid, would be computed point by point; each box can be
-vectorized. What only the branch reads, at its own points, is computed for each box as well.
+vectorized. What only the branch reads, at its own points, is computed for each box as well; of a
+number that several merges share each merge makes its own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from itertools import product
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.names import Names
-from tempoc.ops.control.control import Merge
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.tensor.source import Literal
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
@@ -99,14 +101,16 @@ def _differences(parts: Sequence[ix.Expr]) -> Iterator[tuple[ix.Expr, ...]]:
 
 def _divided(graph: Graph, merge: str, edge: Edge, boxes: Sequence[Domain]) -> Graph:
     """The graph with nodes of their own for each box, and the merge of all."""
-    cone = _own_nodes(graph, graph.nodes[edge.source])
+    branch = graph.nodes[edge.source]
+    shared = _is_shared_constant(graph, branch)
+    cone = [branch.name] if shared else _own_nodes(graph, branch)
     if not cone:
         return graph
     names = Names(graph.nodes)
-    copies: dict[str, list[Node]] = {name: [] for name in cone}
+    copies: dict[str, list[Node]] = {name: [branch] if shared else [] for name in cone}
     results: list[Edge] = []
     for k, box in enumerate(boxes):
-        renamed = {name: names.fresh(f"{name}.box") if k else name for name in cone}
+        renamed = {n: names.fresh(f"{n}.box") if k or shared else n for n in cone}
         for name in cone:
             copies[name].append(_in_box(graph.nodes[name], box, renamed))
         results.append(replace(edge, source=renamed[edge.source], guard=box.where))
@@ -120,6 +124,12 @@ def _divided(graph: Graph, merge: str, edge: Edge, boxes: Sequence[Domain]) -> G
         targets += [target] * len(new)
     op = replace(whole.op, targets=tuple(targets))
     return replace_nodes(graph, {**copies, merge: [replace(whole, op=op, inputs=tuple(inputs))]})
+
+
+def _is_shared_constant(graph: Graph, branch: Node) -> bool:
+    """Whether others read a branch, too, which is a number and costs nothing to be made again."""
+    literal = all(isinstance(graph.nodes[e.source].op, Literal) for e in branch.inputs)
+    return isinstance(branch.op, Copy) and literal and len(users(graph)[branch.name]) > 1
 
 
 def _in_box(node: Node, box: Domain, renamed: Mapping[str, str]) -> Node:

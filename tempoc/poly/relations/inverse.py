@@ -10,6 +10,7 @@ from tempoc.poly.relations import recover
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,10 @@ def _readers(
     if readers_of.is_empty():
         return ()
     single = _piece(symbolic, readers_of, source)
+    if single is None or _has_slices(single):
+        point = _point(space, sink, entries, source)
+        if point is not None:
+            return (point,)
     if single is not None and single.exact:
         return (_everywhere(symbolic, readers_of, sink, entries, single, source),)
     parts = [isl.Map.from_basic_map(b) for b in readers_of.make_disjoint().get_basic_maps()]
@@ -73,6 +78,43 @@ def _readers(
             return None
         pieces.append(_everywhere(symbolic, part, sink, entries, piece, source))
     return tuple(pieces)
+
+
+def _point(
+    space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
+) -> Inverse | None:
+    """The only reader of each point, if values of bounds say so: of `x[(y+1) % 48]`, with 48 `y`.
+
+    Without them it would be a slice of which the length depends on the bound.
+    """
+    if space.symbolic is space:
+        return None
+    readers_of = space.access_map(sink, entries, source).reverse().coalesce()
+    if not readers_of.is_single_valued():
+        return None
+    piece = _piece(space, readers_of, source)
+    if piece is None or not piece.exact or _has_slices(piece):
+        return None
+    circles = tuple(_around(space, e, d) for e, d in zip(piece.entries, sink.dims, strict=True))
+    same = space.access_map(source, circles, sink).intersect_domain(readers_of.domain())
+    return replace(piece, entries=circles) if same.is_equal(readers_of) else piece
+
+
+def _around(space: Space, entry: ix.Entry, dim: str) -> ix.Entry:
+    """``y - 48*(y//47) + 1`` as ``(y+1) % 48``, if ``y`` has 48 points: isl divides by either."""
+    size = space.universe.settled(ix.Sym(space.universe.dim(dim).bound))
+    names = symbols(entry)
+    if isinstance(entry, ix.Slice) or len(names) != 1 or not isinstance(size, ix.Const):
+        return entry
+    (name,) = names
+    if isinstance(ix.sub(entry, ix.Sym(name)), ix.Const):
+        return entry
+    steps = substitute(entry, {name: ix.ZERO})
+    return ix.mod(ix.add(ix.Sym(name), steps), size.value)
+
+
+def _has_slices(piece: Inverse) -> bool:
+    return any(isinstance(e, ix.Slice) for e in piece.entries)
 
 
 def _everywhere(

@@ -7,8 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tempoc.ops.control.control import Merge
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.predicate import Predication
+from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -203,6 +205,22 @@ def test_boxes_of_a_recurrence_are_computed_at_once(name: str) -> None:
 def test_what_is_no_union_of_boxes_stays(name: str) -> None:
     before = graph_of(PLATE.format(rim=SLANTED[name]))
     assert predicated(before) == before
+
+
+def test_a_number_that_recurrences_share_is_divided_for_each() -> None:
+    """Of two grids that need each other, each has a rim of zeros of its own."""
+    grids = PLATE.replace("exp(cold[i] - u[t-1, i, j]) * 2.0", "0.0").format(rim="i == 0 or j == 0")
+    other = "\n".join(x.replace("u[", "v[") for x in grids.splitlines() if x.startswith("u["))
+    text = grids.replace("0.25 * u[", "0.25 * v[") + other.replace("0.25 * v[", "0.75 * u[")
+    read = graph_of(text)
+    shared = Canonicalize().run(read, PassContext(Space(read.universe)))
+    after = predicated(shared)
+    vectorized = Vectorize().run(after, PassContext(Space(after.universe)))
+    for node in vectorized.nodes.values():
+        if node.domain.dims == ("t", "i", "j") and not isinstance(node.op, Merge):
+            loops = {"i", "j"}.difference(node.vector)
+            space = Space(after.universe)
+            assert all(space.is_fixed_by(node.domain, dim) for dim in loops), node.name
 
 
 TRAINED = """

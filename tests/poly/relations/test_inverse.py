@@ -67,3 +67,8 @@ def test_covering_is_as_short_as_can_be_said() -> None:
     found = covering(S, dom("tl"), at("t+l"), dom("t"))
     assert show_entries(found.entries) == "[max(0, t-L+1):t+1, 0:min(t+1, L)]"
     assert not found.exact
+
+
+def test_a_circle_of_fixed_size_has_one_reader_of_each_point() -> None:
+    (found,) = readers(S, dom("l"), at("(l+L-1) % 3"), dom("l")) or ()
+    assert (show_entries(found.entries), show(found.where)) == ("[(l+1)%3]", "true")

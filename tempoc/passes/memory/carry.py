@@ -1,0 +1,132 @@
+"""Gives states of which all steps are stored a copy of the last one, which the next step reads.
+
+    %v.1 = sub %v, %a       : [t]                %v.1 = sub %v.last, %a.last : [t]
+    %a.1 = add %a, %v       : [t]                %a.1 = add %a.last, %v.last : [t]
+    %v = merge %v.0 when t == 0, %v.1[t-1] ...   the same, and %v.last = merge of the same branches
+    output v = %v[0:T]                           output v = %v[0:T]
+
+A step that reads its state from an array of all steps, and writes the next one there, takes as long
+as a copy of the array if several computations read it: XLA lets each of them take the state from
+the array itself, so that none may update it in place. A copy that only the next step reads is no
+array but a value that the loop carries, as in ``lax.scan``. Loops whose lengths the data decide
+stay as they are: a forecast of their memory would count the copy for more steps than there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from tempoc.base.cost_model import MODEL
+from tempoc.base.names import fresh_name
+from tempoc.ops.control.control import Merge
+from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
+from tempoc.passes.analysis.loop_carried import recurrences
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.memory.serialize import looping_dims
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import OperandUse, users
+from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarryLast(GraphPass):
+    """Lets a loop carry the last values of states of which all are stored."""
+
+    steps: int = field(
+        default=MODEL.carried_steps, metadata={"help": "how many steps back a state may be read"}
+    )
+
+    name: ClassVar[str] = "carry"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with copies of states for the loops that compute them."""
+        loops = looping_dims(graph, context.space)
+        fixed = [d for d in graph.universe.dims if d.bound not in graph.universe.lengths]
+        for dim in (d.name for d in fixed if d.name in loops):
+            for cycle in recurrences(graph, dim, context.space):
+                graph = self.carried(graph, dim, cycle, context)
+        return graph
+
+    def carried(
+        self, graph: Graph, dim: str, cycle: tuple[str, ...], context: PassContext
+    ) -> Graph:
+        """The graph with copies of those states of a recurrence that are stored at all steps."""
+        lazy, full = enclosing_conds(graph), full_extent_nodes(graph, dim)
+        uses, rounds = users(graph), loop_rounds(graph, dim)
+        near: dict[str, list[OperandUse]] = {}
+        for name in cycle:
+            if name in full and name not in lazy and _is_state(graph, name, dim):
+                state = graph.nodes[name]
+                nearby = [u for u in uses[name] if self.is_near(graph, u, state, dim, rounds)]
+                if _keeps_steps(graph, state, dim, [u for u in uses[name] if u not in nearby]):
+                    near[name] = nearby
+        for name, nearby in near.items():
+            # What reads one state alone, to compute its next step, updates the array in place.
+            if nearby and (len(near) > 1 or any(u.reader not in cycle for u in nearby)):
+                graph = _with_last(graph, graph.nodes[name], nearby)
+                message = f"the last step of `{name}` along {dim} is kept apart for the next one"
+                context.remarks.add(self.name, message, graph.nodes[name].span)
+        return graph
+
+    def is_near(
+        self, graph: Graph, use: OperandUse, state: Node, dim: str, rounds: Mapping[str, int]
+    ) -> bool:
+        """Whether a read belongs to the loop of the state, and takes a step just made."""
+        reader = graph.nodes[use.reader]
+        edge, own = reader.inputs[use.slot], rounds[next(_writers(graph, state, dim))]
+        if isinstance(reader.op, Merge) or dim in reader.vector or rounds.get(use.reader) != own:
+            return False
+        if dim not in reader.domain.dims:
+            return False
+        for name, entry in zip(state.domain.dims, edge.entries, strict=True):
+            if isinstance(entry, ix.Slice) and (name == dim or dim in symbols(entry)):
+                return False
+            if name == dim and isinstance(entry, ix.Expr):
+                distance = ix.sub(ix.Sym(dim), entry)
+                if not isinstance(distance, ix.Const) or abs(distance.value) > self.steps:
+                    return False
+        return True
+
+
+def _is_state(graph: Graph, name: str, dim: str) -> bool:
+    """Whether a node puts the steps of a loop together, all of the same type."""
+    node = graph.nodes[name]
+    if not isinstance(node.op, Merge) or not any(_writers(graph, node, dim)):
+        return False
+    return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
+
+
+def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) -> bool:
+    """Whether the other readers, or a result, take more than steps at fixed places, as the last."""
+    place = state.domain.dims.index(dim)
+    entries = [o.entries[place] for o in graph.outputs if o.source == state.name]
+    entries += [graph.nodes[u.reader].inputs[u.slot].entries[place] for u in others]
+    return any(isinstance(e, ix.Slice) or dim in symbols(e) for e in entries)
+
+
+def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:
+    """The nodes that compute the state step by step."""
+    for edge in state.inputs:
+        writer = graph.nodes[edge.source]
+        if dim in writer.domain.dims and dim not in writer.vector:
+            yield writer.name
+
+
+def _with_last(graph: Graph, state: Node, uses: list[OperandUse]) -> Graph:
+    """The graph in which these uses read a copy of the state."""
+    name = fresh_name(f"{state.name}.last", graph.nodes)
+    slots = {(u.reader, u.slot) for u in uses}
+    nodes: dict[str, Node] = {}
+    for node in graph.nodes.values():
+        inputs = tuple(
+            replace(e, source=name) if (node.name, k) in slots else e
+            for k, e in enumerate(node.inputs)
+        )
+        nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
+        if node.name == state.name:
+            nodes[name] = replace(node, name=name)
+    return replace(graph, nodes=nodes)
