@@ -56,6 +56,7 @@ from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
+from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (
@@ -182,12 +183,17 @@ class TensorSearch:
     def at(self, name: str) -> Mapping[str, int]:
         """The assumed values of bounds and dimensions for the size of a node."""
         if name not in self.usual:
-            node, sizes = self.graph.nodes[name], self.context.sizes
-            names = [s for t in node.types for e in t.shape for s in symbols(e)]
-            count = len(unknown_bounds(self.graph.universe, (*names, *self.together(node)), sizes))
+            count, sizes = len(self.unknown(name)), self.context.sizes
             at = self.usual.get(count) or estimated_sizes(self.graph.universe, count, sizes)
             self.usual |= {count: at, name: at}
         return self.usual[name]
+
+    def unknown(self, name: str) -> tuple[str, ...]:
+        """The unknown bounds on which the size of a node depends."""
+        node = self.graph.nodes[name]
+        names = [s for t in node.types for e in t.shape for s in symbols(e)]
+        every = (*names, *self.together(node))
+        return unknown_bounds(self.graph.universe, every, self.context.sizes)
 
     def is_large(self, name: str) -> bool:
         """Whether a tensor exceeds the limit."""
@@ -243,7 +249,7 @@ class TensorSearch:
         stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
         if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
-        if why := self.in_batches(region):
+        if why := self.in_batches(region) or self.with_steps(region):
             return why
         rows = max(self.rows(region, n) for n in region.carriers)
         if rows <= size:
@@ -280,6 +286,25 @@ class TensorSearch:
         if most > self.options.limit * (MODEL.starred_excess if turned else 1):
             return ""
         return "of each sequence it is small" if turned else "some points at a time are small"
+
+    def with_steps(self, region: TileRegion) -> str:
+        """Why a region is not cut by a guess: a loop would take all its steps for each tile.
+
+        Steps of a recurrence are short, and take hardly longer for all rows. A tensor that is large
+        for bounds that are known, or too large for a budget, is cut all the same.
+        """
+        if self.options.size or self.options.limit != MODEL.array_bytes:
+            return ""
+        if not any(self.unknown(n) for n in region.carriers):
+            return ""
+        names = {*region.carriers, *region.ends}
+        loops = [{*self.graph.nodes[n].domain.dims} - {*self.graph.nodes[n].vector} for n in names]
+        inner = set.union(*loops) - set.intersection(*loops)
+        steps = [n for n in region.carriers if isinstance(self.graph.nodes[n].op, Recurrence)]
+        if steps or not self.own.isdisjoint(inner):
+            loop = f"the recurrence `{steps[0]}`" if steps else f"`{min(inner & self.own)}`"
+            return f"all steps of {loop} would be taken for each tile"
+        return ""
 
     def is_ragged(self, region: TileRegion) -> bool:
         """Whether the axis has different lengths at vectorized points."""
