@@ -298,8 +298,9 @@ class TensorSearch:
         if not any(self.unknown(n) for n in region.carriers):
             return ""
         names = {*region.carriers, *region.ends}
-        loops = [{*self.graph.nodes[n].domain.dims} - {*self.graph.nodes[n].vector} for n in names]
-        inner = set.union(*loops) - set.intersection(*loops)
+        nodes = [self.graph.nodes[n] for n in names]
+        loops = [frozenset(n.domain.dims).difference(n.vector) for n in nodes]
+        inner = frozenset[str]().union(*loops).difference(frozenset.intersection(*loops))
         steps = [n for n in region.carriers if isinstance(self.graph.nodes[n].op, Recurrence)]
         if steps or not self.own.isdisjoint(inner):
             loop = f"the recurrence `{steps[0]}`" if steps else f"`{min(inner & self.own)}`"
