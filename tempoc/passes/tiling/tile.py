@@ -43,7 +43,8 @@ Operands of two loops over tiles are computed in both, so value numbering must n
 pass.
 
 Tensors that fit into ``limit`` bytes are not cut, nor is a region whose largest tensor would not
-become smaller, nor one that a single kernel computes for some points at a time. Tiles have at least
+become smaller, nor one that a single kernel computes for some points at a time, nor one that would
+take all steps of a recurrence for each tile where bounds are not known. Tiles have at least
 ``least`` rows. Sizes are estimates (``analysis/size_estimate.py``).
 """
 

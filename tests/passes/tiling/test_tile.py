@@ -176,6 +176,23 @@ def test_nothing_is_cut_that_fits() -> None:
     assert said == ["`z` would take 16 bytes*T; computed 256 rows at a time"]
 
 
+def test_recurrences_are_not_cut_by_a_guess() -> None:
+    before = graph("""
+bound B
+bound T
+dim b < B
+dim t < T
+%x = input{dtype=f32, shape=(3000,)} : [b, t] f32[3000]
+%h = recurrence{steps=((add{}, (0, 1), (f32,)),), carried=(2,), starts=(1,), count=T-1} %x[b, 0], %x[b, 0:T] : [b*] f32[T, 3000]
+%e = exp %h : [b*] f32[T, 3000]
+%s = sum %e : [b*] f32
+%m = sum %s[0:B] : [] f32
+output m = %m
+""")  # fmt: skip  # noqa: E501
+    assert tiled(before, Tile())[0] == before
+    assert tiled(before, Tile(limit=MODEL.array_bytes - 1))[0] != before
+
+
 def test_ranges_in_one_kernel_are_left_to_its_batches() -> None:
     before = graph(text_of(100, "attention to a prefix, for all points at once"))
     assert tiled(before, Tile(limit=400)) == (before, [])
