@@ -59,7 +59,7 @@ class CarryLast(GraphPass):
         uses, rounds = users(graph), loop_rounds(graph, dim)
         near: dict[str, list[OperandUse]] = {}
         for name in cycle:
-            if name in full and name not in lazy and _is_state(graph, name, dim):
+            if name in full and name not in lazy and _is_state(graph, name, dim, cycle):
                 state = graph.nodes[name]
                 nearby = [u for u in uses[name] if self.is_near(graph, u, state, dim, rounds)]
                 if _keeps_steps(graph, state, dim, [u for u in uses[name] if u not in nearby]):
@@ -92,10 +92,15 @@ class CarryLast(GraphPass):
         return True
 
 
-def _is_state(graph: Graph, name: str, dim: str) -> bool:
-    """Whether a node puts the steps of a loop together, all of the same type."""
+def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...]) -> bool:
+    """Whether a node puts a start and the steps of a loop together, all of the same type.
+
+    What is there for many steps before, as a prompt, would have to be copied whole.
+    """
     node = graph.nodes[name]
     if not isinstance(node.op, Merge) or not any(_writers(graph, node, dim)):
+        return False
+    if any(e.source not in cycle and dim in graph.nodes[e.source].domain.dims for e in node.inputs):
         return False
     return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
 

@@ -133,7 +133,7 @@ def test_generated(seed: int) -> None:
 
 
 def test_most_generated_programs_have_wavefronts() -> None:
-    programs = map(lattice_program, range(8))
+    programs = map(lattice_program, range(12))
     compiled = (Compilation(load_source(Source("m.rt", p)), Options(level=2)) for p in programs)
     done = [
         any(r.step == "wavefront" and "at once" in r.message for r in c.remarks) for c in compiled

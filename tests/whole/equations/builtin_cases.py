@@ -57,7 +57,10 @@ LONG: dict[str, tuple[int, Callable[[Array, Array], Array]]] = {
     "reshape(s, [-1])": (1, lambda s, u: s.ravel()),
     "take_along(s, argsort(s, axis = 0), 0)": (2, lambda s, u: np.sort(s, 0)),
     "one_hot(argmax(s, axis = 1), 3)": (2, lambda s, u: np.eye(3)[s.argmax(1)]),
-    "put(s, -1, u[0])": (2, lambda s, u: np.concatenate([s[:-1], u[0] + 0 * s[:1]])),
+    "put(s, -1, sum(u))": (
+        2,
+        lambda s, u: np.concatenate([s[:-1], np.full_like(s[:1], u.sum())]),
+    ),
     "s[t][::2, 1:]": (2, lambda s, u: s[::2, 1:]),
     'einsum("nd,md->nm", s, s) @ u': (1, lambda s, u: s @ s.T @ u),
     "softplus(u) * arange(size(u, 0))": (1, lambda s, u: np.logaddexp(u, 0) * np.arange(len(u))),
