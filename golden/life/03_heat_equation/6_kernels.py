@@ -9,117 +9,89 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def updated(array, part, start, when=None):
-    """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
-
-    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read, or
-    if all of it is selected.
-    """
-    both = zip(array.shape, part.shape)
-    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
-    rest = [s for k, s in enumerate(start) if k not in axes]
-    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
-    if when is not None:
-        old = lax.dynamic_slice(array, rest, part.shape, allow_negative_indices=False)
-        part = jnp.where(when, part, old)
-    new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
-    return lax.expand_dims(new, axes)
-
-
-def ring_row(ring, step):
-    """The row of a step in a ring; as no step is negative, XLA need not look for that."""
-    slot = lax.rem(step, jnp.int32(ring.shape[0]))
-    return lax.dynamic_index_in_dim(ring, slot, 0, False, allow_negative_indices=False)
-
-
 def u_1(at, u, *, N):
     """03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1"""
-    t = at[0]
-    def point(u_t, u_prev_t, u_next_t):
-        u_1 = u_t + 0.2 * (u_prev_t - 2.0 * u_t + u_next_t)
+    def point(u_i, u_prev_i, u_next_i):
+        u_1 = u_i + 0.2 * (u_prev_i - 2.0 * u_i + u_next_i)
         return u_1
-    u_1_rows = jax.vmap(point)(ring_row(u, t)[1:N-1], ring_row(u, t)[:N-2], ring_row(u, t)[2:N])
-    u2 = lax.dynamic_update_slice(u, u_1_rows[None, :], (lax.rem(t+1, 2), 1))
+    u2 = lax.dynamic_update_slice(u, jax.vmap(point)(u[1:N-1], u[:N-2], u[2:N]), (1,))
     return (u2,)
 
 
-def u_0(at, start, u):
+def u_0(at, start):
     """03_heat_equation.rt:13: u[0, i] = start[i]"""
-    u2 = updated(u, start[None, :], (0 % 2, 0))
-    return (u2,)
+    return (start,)
 
 
-def u_2(at, u):
+def u_2(at, u_next):
     """03_heat_equation.rt:15: u[t+1, i] = u[t, i]"""
-    t, i = at[0], at[1]
-    u = lax.dynamic_update_slice(u, u[lax.rem(t, 2), i][None, None], (lax.rem(t+1, 2), i))
-    return (u,)
+    i = at[1]
+    u_next = lax.dynamic_update_index_in_dim(u_next, u_next[i], i, 0)
+    return (u_next,)
 
 
 def heat(at, u, heat, *, N):
     """03_heat_equation.rt:17: heat[t] = mean(u[t, 0:N])"""
     t = at[0]
-    heat_t = jnp.sum(u[lax.rem(t, 2)], axis=0) / jnp.float32(N)
-    heat = lax.dynamic_update_index_in_dim(heat, heat_t, t, 0)
+    heat = lax.dynamic_update_index_in_dim(heat, jnp.sum(u, axis=0) / jnp.float32(N), t, 0)
     return (heat,)
 
 
-def loop_t(at, u, heat2, *, steps=None, N):
-    """t from at[0] on, at[1] steps; the loop of u_1, u_2, heat."""
+def loop_t(at, heat2, u, *, steps=None, N):
+    """t from at[0] on, at[1] steps; the loop of heat, u_1, u_2."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (u, heat2) = carry
+        (heat2, u) = carry
         t = at[0] + i
+        (heat2,) = heat((t,), u, heat2, N=N)
         (u,) = u_1((t,), u, N=N)
         (u,) = u_2((t, jnp.int32(0)), u)
         (u,) = u_2((t, jnp.int32(N - 1)), u)
-        (heat2,) = heat((t,), u, heat2, N=N)
-        return (u, heat2)
-    (u, heat2) = lax.fori_loop(0, count, step_t, (u, heat2))
-    return (u, heat2)
+        return (heat2, u)
+    (heat2, u) = lax.fori_loop(0, count, step_t, (heat2, u))
+    return (heat2, u)
 
 
-def loop_t2(at, u, heat2, *, steps=None, N):
-    """t from at[0] on, at[1] steps; the loop of u_2, heat."""
+def loop_t2(at, heat2, u, *, steps=None, N):
+    """t from at[0] on, at[1] steps; the loop of heat, u_2."""
     count = at[1] if steps is None else steps
     def step_t(i2, carry):
-        (u, heat2) = carry
+        (heat2, u) = carry
         t = at[0] + i2
+        (heat2,) = heat((t,), u, heat2, N=N)
         def step_i(i, carry):
             (u,) = carry
             (u,) = u_2((t, i), u)
             return (u,)
         (u,) = lax.fori_loop(0, N, step_i, (u,))
-        (heat2,) = heat((t,), u, heat2, N=N)
-        return (u, heat2)
-    (u, heat2) = lax.fori_loop(0, count, step_t, (u, heat2))
-    return (u, heat2)
+        return (heat2, u)
+    (heat2, u) = lax.fori_loop(0, count, step_t, (heat2, u))
+    return (heat2, u)
 
 
 def block(at, heat2, start, *, N):
-    """What stands between two tasks of the host: u_0, u_1, u_2, ..."""
+    """What stands between two tasks of the host: u_0, heat, u_1, ..."""
     t_end = at[0]
-    u = jnp.zeros((2, N), jnp.float32)
-    (u,) = u_0((), start, u)
+    (u,) = u_0((), start)
     if N >= 3:
         def step_t(t, carry):
-            (u, heat2) = carry
+            (heat2, u) = carry
+            (heat2,) = heat((t,), u, heat2, N=N)
             (u,) = u_1((t,), u, N=N)
             (u,) = u_2((t, jnp.int32(0)), u)
             (u,) = u_2((t, jnp.int32(N - 1)), u)
-            (heat2,) = heat((t,), u, heat2, N=N)
-            return (u, heat2)
-        (u, heat2) = lax.fori_loop(0, t_end, step_t, (u, heat2))
+            return (heat2, u)
+        (heat2, u) = lax.fori_loop(0, t_end, step_t, (heat2, u))
     if N <= 2:
         def step_t2(t, carry):
-            (u, heat2) = carry
+            (heat2, u) = carry
+            (heat2,) = heat((t,), u, heat2, N=N)
             def step_i(i, carry):
                 (u,) = carry
                 (u,) = u_2((t, i), u)
                 return (u,)
             (u,) = lax.fori_loop(0, N, step_i, (u,))
-            (heat2,) = heat((t,), u, heat2, N=N)
-            return (u, heat2)
-        (u, heat2) = lax.fori_loop(0, t_end, step_t2, (u, heat2))
+            return (heat2, u)
+        (heat2, u) = lax.fori_loop(0, t_end, step_t2, (heat2, u))
     (heat2,) = heat((t_end,), u, heat2, N=N)
     return (heat2, u)
