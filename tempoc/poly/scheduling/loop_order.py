@@ -122,26 +122,38 @@ class _Arrangement:
         option = group.options[0]
         remaining = [loop_fusion.inside_loop(self.problem, e, option[0], group.pins) for e in edges]
         pairs = zip(edges, remaining, strict=True)
-        carried = [e for e, inside in pairs if not e.needs.is_subset(inside.needs)]
-        first = [e.flow for e in _of_others(carried) if self.meet(e, option[0], group.pins)]
+        carried = [e.flow for e, inside in pairs if not e.needs.is_subset(inside.needs)]
+        first = [
+            f for f in self.reads(group.members, carried) if self.meet(f, option[0], group.pins)
+        ]
         remaining = [e for e in remaining if not e.needs.is_empty()]
         body = self.level(group.members, remaining, (*done, option[0]), first)
         return body.insert_partial_schedule(self.row(group.members, option, group.pins))
 
-    def meet(self, e: loop_fusion.FlowEdge, dim: str, pins: loop_fusion.Pins) -> bool:
-        """Whether the writer of an edge runs in a step of a loop in which the reader reads."""
-        reader = loop_fusion.coordinate(self.problem, e.flow.reader, dim, pins).as_map()
-        writer = loop_fusion.coordinate(self.problem, e.flow.writer, dim, pins).as_map()
-        points = self.problem.space.set(self.problem.tasks[e.flow.writer])
-        points = points.set_tuple_name(self.problem.labels[e.flow.writer])
-        steps = points.apply(writer)
-        return not e.needs.domain().apply(reader).intersect(steps).is_empty()
+    def reads(self, members: tuple[str, ...], carried: Sequence[Flow]) -> list[Flow]:
+        """The reads, in a loop, of elements that the loop's carried flows overwrite.
 
+        They are those of the flows and equal ones of other readers, such as of the first step, but
+        not those of tasks that write the tensor themselves.
+        """
+        inside = frozenset(members)
+        known = {(f.writer, f.tensor, f.read, f.written) for f in carried}
+        equal = [
+            f
+            for f in self.problem.flows
+            if {f.reader, f.writer} <= inside and (f.writer, f.tensor, f.read, f.written) in known
+        ]
+        writers: dict[tuple[object, ...], set[str]] = {}
+        for f in equal:
+            writers.setdefault((f.reader, f.tensor, f.read), set()).add(f.writer)
+        return [f for f in equal if f.reader not in writers[f.reader, f.tensor, f.read]]
 
-def _of_others(edges: Sequence[loop_fusion.FlowEdge]) -> list[loop_fusion.FlowEdge]:
-    """The edges to tasks that do not themselves write the tensor."""
-    writers: dict[tuple[object, ...], set[str]] = {}
-    for f in (e.flow for e in edges):
-        writers.setdefault((f.reader, f.tensor, f.read), set()).add(f.writer)
-    own = [writers[e.flow.reader, e.flow.tensor, e.flow.read] for e in edges]
-    return [e for e, names in zip(edges, own, strict=True) if e.flow.reader not in names]
+    def meet(self, flow: Flow, dim: str, pins: loop_fusion.Pins) -> bool:
+        """Whether the reader and the writer of a flow run in a same step of a loop."""
+        reader, writer = (
+            self.problem.space.set(self.problem.tasks[task])
+            .set_tuple_name(self.problem.labels[task])
+            .apply(loop_fusion.coordinate(self.problem, task, dim, pins).as_map())
+            for task in (flow.reader, flow.writer)
+        )
+        return not reader.intersect(writer).is_empty()
