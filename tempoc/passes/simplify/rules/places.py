@@ -86,7 +86,9 @@ class _Row:
         return condition
 
     def mask(self, place: Place) -> Edge:
-        """Where another place is in the row."""
+        """Where another place is in the row; of the row's own axis, whether it is this row."""
+        if place.back == self.place.back:
+            return self.v.make(binary.Equal(), self.position, place.idx)
         edge = self.v.make(binary.Equal(), self.v.make(Arange(stop=place.n)), place.idx)
         for _ in range(place.back - (place.back > self.place.back) - 1):
             edge = self.v.make(ExpandDims(axis=self.v.type_of(edge).ndim), edge)
