@@ -18,7 +18,15 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.promotion import common, promote
-from tempoc.ops.definition.shapes import Shape, axis_of, broadcast, require, same_shape, shape_text
+from tempoc.ops.definition.shapes import (
+    Shape,
+    axis_of,
+    broadcast,
+    require,
+    same_shape,
+    shape_text,
+    without,
+)
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.indexing.indexing import checked, placed, require_integers
 from tempoc.symbolic import expr as ix
@@ -49,7 +57,7 @@ class Put(Op):
         x, idx, v = args
         require_integers(idx, self.name)
         axis = axis_of(self.axis, x.ndim)
-        rest = (*x.shape[:axis], *x.shape[axis + 1 :])
+        rest = without(x.shape, (axis,))
         if idx.shape:
             raise OperandError(
                 f"put takes one position, not {shape_text(idx.shape)}",
@@ -79,7 +87,7 @@ class Put(Op):
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
         """All axes but the one that the position is along."""
         own = axis_of(self.axis, args[0].ndim)
-        rest = (*args[0].shape[:own], *args[0].shape[own + 1 :])
+        rest = without(args[0].shape, (own,))
         for axis in range(len(rest)):
             places = broadcast_axes([rest, args[2].shape], rest, axis, same)
             if places is not None:
@@ -92,7 +100,7 @@ class Put(Op):
         axis = axis_of(self.axis, result.ndim)
         goal = pads.padded(result.shape, out)
         x = pads.converted(pads.aligned_to(args[0], goal, out), result.dtype, out)
-        v = pads.aligned_to(args[2], (*goal[:axis], *goal[axis + 1 :]), out)
+        v = pads.aligned_to(args[2], without(goal, (axis,)), out)
         idx = pads.with_own_padding(args[1], out)
         position = placed(idx, result.shape[axis], axis, self.sure, out)
         leading = "".join(":, " for _ in range(axis))
@@ -147,7 +155,7 @@ class PutIntoSum(Op):
         require(args, 4, self.name)
         x, other, idx, v = args
         axis = axis_of(self.axis, x.ndim)
-        rest = (*x.shape[:axis], *x.shape[axis + 1 :])
+        rest = without(x.shape, (axis,))
         require_integers(idx, self.name)
         fits = all(same_shape(part.shape, rest, facts) for part in (other, v))
         if idx.shape or not fits or {other.dtype, v.dtype} != {x.dtype}:
@@ -180,7 +188,7 @@ class PutIntoSum(Op):
         axis = axis_of(self.axis, result.ndim)
         goal = pads.padded(result.shape, out)
         x = pads.aligned_to(args[0], goal, out)
-        row = (*goal[:axis], *goal[axis + 1 :])
+        row = without(goal, (axis,))
         other, v = (pads.aligned_to(part, row, out) for part in (args[1], args[3]))
         idx = pads.with_own_padding(args[2], out)
         position = placed(idx, result.shape[axis], axis, True, out)

@@ -16,10 +16,11 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
-from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.passes.simplify.rules.one_place import (
     Mask,
@@ -66,12 +67,9 @@ class _Row:
         axis = len(shape) - self.place.back
         if axis < 0:
             return edge
-        parts: list[IndexPart] = [(ix.ZERO, n, 1) for n in shape]
         if shape[axis] == ix.ONE != self.place.n:
-            parts[axis] = ix.ZERO
-            return self.v.make(SpatialIndex(entries=tuple(parts)), edge)
-        parts[axis] = "tensor"
-        return self.v.make(SpatialIndex(entries=tuple(parts), sure=True), edge, self.position)
+            return self.v.make(Squeeze(axes=(axis,)), edge)
+        return _taken(self.v, edge, axis, self.position)
 
     def lacks(self, edge: Edge) -> bool:
         """Whether all rows of an operand are the same."""
@@ -93,6 +91,13 @@ class _Row:
         for _ in range(place.back - (place.back > self.place.back) - 1):
             edge = self.v.make(ExpandDims(axis=self.v.type_of(edge).ndim), edge)
         return edge
+
+
+def _taken(v: Match, edge: Edge, axis: int, position: Edge) -> Edge:
+    """What stands at a position of an axis that is known to be there."""
+    parts: list[IndexPart] = [(ix.ZERO, n, 1) for n in v.type_of(edge).shape]
+    parts[axis] = "tensor"
+    return v.make(SpatialIndex(entries=tuple(parts), sure=True), edge, position)
 
 
 def _row(v: Match, places: tuple[Place, ...]) -> _Row | None:
@@ -135,14 +140,12 @@ def _written_or_not(v: Match, _: Select) -> Rewrite | None:
     """State, changed at one place or not at all."""
     c, a, b = v.node.inputs
     put = v.producer(a, Put)
-    if put is None or put.edges[0] != b or v.type_of(c).shape or not _is_state(v, b):
+    if put is None or not put.op.sure or put.edges[0] != b:
+        return None
+    if v.type_of(c).shape or not _is_state(v, b):
         return None
     old, position, value = put.edges
-    whole: list[IndexPart] = [(ix.ZERO, n, 1) for n in v.result.shape]
-    whole[put.op.axis] = "tensor"
-    if not put.op.sure:
-        return None
-    row = v.make(SpatialIndex(entries=tuple(whole), sure=True), old, position)
+    row = _taken(v, old, axis_of(put.op.axis, v.result.ndim), position)
     return Rewrite((old, position, v.make(Select(), c, value, row)), put.op)
 
 
