@@ -219,6 +219,8 @@ class Op(metaclass=_OpMeta):
     """It has no effect on the outside, so that it may be computed at any time, more than once."""
     cheap: ClassVar[bool] = False
     """Computing it again is as cheap as reading it from memory."""
+    light: ClassVar[bool] = False
+    """Elementwise, and one operation for each element costs no more than to store the result."""
     heavy: ClassVar[bool] = False
     """It does more than one elementwise pass over its operands, or a move of them."""
     elementwise: ClassVar[bool] = False

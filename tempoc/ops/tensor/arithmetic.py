@@ -118,20 +118,21 @@ class Add(Arithmetic):
     """``a + b``."""
 
     name, symbol, jax, numpy = "add", "+", "{0} + {1}", "add"
-    commutative = True
+    commutative = light = True
 
 
 class Subtract(Arithmetic):
     """``a - b``."""
 
     name, symbol, jax, numpy = "sub", "-", "{0} - {1}", "subtract"
+    light = True
 
 
 class Multiply(Arithmetic):
     """``a * b``."""
 
     name, symbol, jax, numpy = "mul", "*", "{0} * {1}", "multiply"
-    commutative = multilinear = True
+    commutative = multilinear = light = True
 
 
 class Divide(Arithmetic):

@@ -124,7 +124,7 @@ class Negative(NumberFunction):
     """``-x``."""
 
     name, jax, numpy = "neg", "-{x}", "negative"
-    overflows = True
+    overflows = light = True
     multilinear = True
 
 

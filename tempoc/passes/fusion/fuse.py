@@ -5,9 +5,10 @@
 
 Nodes are joined greedily: along reads at the same point, then along reads that include it, then
 horizontally. A join must leave everything schedulable (``analysis/dependence.py``), must not close
-a cycle within an instance, and must not reverse a loop that could run forward. Cheap nodes
-(constants) are first copied into each group that uses them (``sink.py``). Padding that nobody sees
-is left out at the end (``columns.py``).
+a cycle within an instance, and must not reverse a loop that could run forward. Then light functions
+of what is stored anyway move to their consumers (``delay.py``), and cheap nodes (constants) are
+copied into each group that uses them (``sink.py``). Padding that nobody sees is left out at the end
+(``columns.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tempoc.base.names import COTANGENT
 from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.fusion.columns import without_padding
+from tempoc.passes.fusion.delay import delay
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
 from tempoc.poly.relations.space import Space
@@ -55,7 +57,8 @@ class Fuse(GraphPass):
         partition = Partition.alone(graph, units, dependences(graph, context.space))
         for a, b in self.candidates(partition, enclosing_conds(graph)):
             partition.join(a, b, self.limit)
-        graph, homes = sink(graph, partition.homes)
+        graph, homes = delay(graph, partition.homes, context.space)
+        graph, homes = sink(graph, homes)
         graph, homes, unread = without_padding(graph, homes, context.space)
         for node in unread:
             message = f"`{node.name}` is read by columns, without what it pads"

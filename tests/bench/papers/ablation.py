@@ -37,12 +37,12 @@ OFF = {
     "algebra": without("algebra", "distribute", "reassociate"),
     "growing caches": ("--bucket", "0"),
     "device loops": ("--no-regions",),
+    "library dispatch": ("--no-dispatch",),
     "all passes but fusion": ("-O1",),
     "all passes": ("-O0",),
 }
 NONE = {
     "memory planning": "no option turns reuse of stores and donation off",
-    "library dispatch": "there is no dispatch to libraries: XLA chooses",
     "graph capture": "see the experiment `capture`; `device loops` is the nearest on a CPU",
 }
 """Of Relax's ablation, what has no counterpart, and why."""

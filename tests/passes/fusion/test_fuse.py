@@ -94,6 +94,24 @@ output a = %a[0:T]
 output b = %b[0:T]
 output late = %late[1:T]
 """,
+    "light functions of a stored tensor are computed where they are read": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%zero = full{shape=(4,), value=0.0, dtype=f32} : [] f32[4]
+%one = literal{value=1.0, dtype=f32, weak=true} : [] ~f32
+%h.add = add %h[t-1], %x : [t | t >= 1] f32[4]
+%h.1 = tanh %h.add : [t | t >= 1] f32[4]
+%h = merge{targets=((0,), (t,))} %zero when t == 0, %h.1 when t >= 1 : [t] f32[4]
+%square = mul %h.1, %h.1 : [t | t >= 1] f32[4]
+%slope = sub %one, %square : [t | t >= 1] f32[4]
+%sum = add %h.add, %h.1 : [t | t >= 1] f32[4]
+%g.mul = mul %g[t+1], %slope[t+1] : [t | t+1 < T] f32[4]
+%g.1 = add %g.mul, %sum[t+1] : [t | t+1 < T] f32[4]
+%g = merge{targets=((T-1,), (t,))} %zero when t == T-1, %g.1 when t+1 < T : [t] f32[4]
+output h = %h[0:T]
+output g = %g[0:T]
+""",
     "defaults of params keep to themselves": """
 %two = full{shape=(2,), value=2.0, dtype=f32} : [] f32[2]
 %w.exp = exp %two : [] f32[2]
