@@ -23,7 +23,7 @@ _NONE = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5)
 SPECIAL = {
     "f32": np.array([*_NONE, 3, 3e38, -3e38, 2**31, 1e10, 16777217], np.float32),
     "f64": np.array([*_NONE, 1e308, 2.0**63, -(2.0**63)], np.float64),
-    "bf16": np.array([*_NONE, 3e38, 256, 257], ml_dtypes.bfloat16),
+    "bf16": np.array([*_NONE, 3e38, 256, 257, 60], ml_dtypes.bfloat16),
     "i32": np.array([0, 1, -1, 2, -2, 3, -7, 31, 64, 46341, 2**31 - 1, -(2**31)], np.int32),
     "u32": np.array([0, 1, 2, 3, 5, 31, 32, 33, 64, 65535, 2**31, 2**32 - 1], np.uint32),
     "i64": np.array([0, 1, -1, 2, -3, 2**63 - 1, -(2**63), 2**31, 64], np.int64),

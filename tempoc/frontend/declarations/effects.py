@@ -198,8 +198,10 @@ def _labels(
     names, parts = s.names, ("",) * len(s.refs)
     read = _tensor_part(round, frame, s.item)
     if read is not s.item:
-        at = _places(round, frame, read, dims, len(s.refs)) or at
-        names = (s.base,) * len(s.refs)
+        base = base_name(read)
+        own = tuple(_place(r, _name(r, base), dims) for r in s.refs)
+        at = _places(round, frame, read, dims, len(s.refs)) or own
+        names = (base,) * len(s.refs)
         part = s.item.span.text[len(read.span.text) :]
         parts = tuple(".".join((part, *path)) for path, _ in val.leaves(s.value))
     return zip(names, at, parts, strict=True)

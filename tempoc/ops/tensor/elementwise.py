@@ -181,6 +181,15 @@ class Exp2(RealFunction):
 
     name, jax, numpy = "exp2", "jnp.exp2({x})", "exp2"
 
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """Half precision in single precision: XLA multiplies by ``log(2)``, and rounds before."""
+        dtype = results[0].dtype
+        if not dtype.is_half:
+            return Unary.emit(self, args, results, out)
+        x = out.align(args[0], pads.padded(results[0].shape, out))
+        single = self.jax.format(x=cast(x.text, x.type.dtype, DType.F32))
+        return (cast(single, DType.F32, dtype),)
+
 
 class Log(RealFunction):
     """The natural logarithm; ``-inf`` at 0, NaN below."""

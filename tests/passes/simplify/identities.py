@@ -264,7 +264,11 @@ ROUNDED = {
     "a place in padded products": """%n = mul %x[0:t+1], %r : [t] f32[t+1, 2, 3]
 %n2 = pad{widths=((0, T-t-1), (0, 0), (0, 0))} %n : [t] f32[T, 2, 3]
 %a = getitem{entries=((0, T-t, 1), t, (0, 2, 1), (0, 3, 1))} %n2[t:T] : [t] f32[T-t, 2, 3]
-%b = sum{axes=(0,)} %a : [t] f32[2, 3]""",
+%b = sum{axes=(0,)} %a : [t] f32[2, 3]
+%n3 = expand_dims{axis=1} %r[0:t+1] : [t] f32[t+1, 1, 3]
+%n4 = mul %n3, %x : [t] f32[t+1, 2, 3]
+%n5 = pad{widths=((0, T-t-1), (0, 0), (0, 0))} %n4 : [t] f32[T, 2, 3]
+%d = getitem{entries=((0, T-t, 1), t, (0, 2, 1), (0, 3, 1))} %n5[t:T] : [t] f32[T-t, 2, 3]""",
     "sums by position of sums by position": """%n = mod %k, %bins : [t] i32
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %a = scatter_add{axis=0, n=9} %n2[0:T], %n[0:T] : [] f32[9, 8, 3]

@@ -161,6 +161,7 @@ param net = {a: ones([3]), deep: [zeros([2]), {b: eye(2)}]}
 w[i] = bf16(stack([0.1 * i, 2.0], 0))
 x[i] = {p: sum(f32(w[i])), q: [i, i > 1]}
 big[i] = f64(i) / 3.0
+z[i] = {r: [f32(i), {s: f32(i)}]}
 output big
 print x[i] when i % 2 == 0
 print w[i] when i == 1
@@ -174,6 +175,8 @@ print net.deep[0]
 print net.a[0:2]
 print big[i] when i == 1
 print i when i == 2
+print z[i].r[1].s when i == 1
+print z[I-1].r[1]
 """
 
 

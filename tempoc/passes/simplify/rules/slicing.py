@@ -216,9 +216,10 @@ def _place_in_padded_products(v: Match, op: SpatialIndex) -> Rewrite | None:
         return None
     edges: list[Edge] = []
     for factor, rank, is_padded in zip(product.inputs, ranks, with_axis, strict=True):
-        part = SpatialIndex(entries=(*op.entries[:slices], *op.entries[slices + ndim - rank :]))
         if is_padded:
             factor = _padded_alone(v, pad, factor, pad.op.widths[ndim - rank :])
+        own_part = _of_broadcast(op, v.type_of(factor).shape).entries
+        part = SpatialIndex(entries=(*op.entries[:slices], *own_part))
         source = term_at(v, edge, factor, "", dict.fromkeys(pad.domain.dims, "A"))
         if source is None or len(source[1]) != slices:
             return None
