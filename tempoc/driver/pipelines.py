@@ -31,6 +31,7 @@ from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed
 from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.pipeline.step import PassStep
 from tempoc.sdg.graph.graph import Graph
 
@@ -46,6 +47,7 @@ O2: tuple[Pass, ...] = (
     Canonicalize(),
     ReduceDomain(),
     Unpack(),
+    WholeRows(),
     Predication(),
     Embed(),
     Lockstep(),
@@ -78,6 +80,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
     "unpack": Unpack,
+    "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,
     "lockstep": Lockstep,
