@@ -16,6 +16,7 @@ from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
+from tempoc.passes.lifting.element_reads import ElementReads
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.memory.accumulate import Accumulate
@@ -41,6 +42,7 @@ O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
     Canonicalize(),
+    ElementReads(),
     Algebra(),
     Distribute(),
     Reassociate(),
@@ -80,6 +82,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
     "unpack": Unpack,
+    "elements": ElementReads,
     "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,

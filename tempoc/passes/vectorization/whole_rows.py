@@ -283,7 +283,8 @@ class _Rows:
                 if not self.space.is_empty(overlap):
                     where = self.space.simplify(ix.conjunction(where, part), box)
         rest = self.space.subtract(box, Domain(box.dims, where))
-        builder = NodeBuilder(graph=self._sources(), space=self.space, node=merge)
+        whole = replace(merge, domain=box)
+        builder = NodeBuilder(graph=self._sources(), space=self.space, node=whole)
         regions = [Domain(box.dims, self.space.simplify(ix.conjunction(box.where, where), Domain(box.dims)))]
         regions += [] if self.space.is_empty(rest) else [rest]
         parts = [self._selected(builder, merge, region) for region in regions]
