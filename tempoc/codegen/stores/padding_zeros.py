@@ -140,9 +140,7 @@ def _runs(
                 )  # fmt: skip
             elif isinstance(at, ix.Const):
                 end = ix.add(at, ix.ONE)
-                runs.append(
-                    _Run(order=order, outermost=not loops, loop=None, lower=at, upper=end)
-                )
+                runs.append(_Run(order=order, outermost=not loops, loop=None, lower=at, upper=end))
             else:
                 return None
     return runs

@@ -89,9 +89,7 @@ def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
     entries = [*node.op.entries, *((ix.ZERO, n, 1) for n in shape[len(node.op.entries) :])]
     for entry, extent_ in zip(entries, shape, strict=True):
         if isinstance(entry, tuple) and not (
-            entry[0] == ix.ZERO
-            and entry[2] == 1
-            and space.equal(entry[1], extent_, node.domain)
+            entry[0] == ix.ZERO and entry[2] == 1 and space.equal(entry[1], extent_, node.domain)
         ):
             return None
     ((axis, place),) = points
@@ -211,9 +209,7 @@ class _Elements:
             entry = edge.entries[slices[axis]]
             assert isinstance(entry, ix.Slice)
             point = ix.add(entry.lo, ix.mul(ix.Const(entry.step), ix.Sym(ELEMENT)))
-            entries = tuple(
-                point if k == slices[axis] else e for k, e in enumerate(edge.entries)
-            )
+            entries = tuple(point if k == slices[axis] else e for k, e in enumerate(edge.entries))
             value = self._whole(node, replace(edge, entries=entries), at)
             if value is None or not isinstance(value.read, Edge):
                 return None
@@ -235,7 +231,9 @@ class _Elements:
         shape = self.builder.type_of(whole.read).shape if isinstance(whole.read, Edge) else ()
         taken = axis + whole.lead
         entries_of = [place if k == taken else (ix.ZERO, n, 1) for k, n in enumerate(shape)]
-        element = self.builder.put("getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,))
+        element = self.builder.put(
+            "getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,)
+        )
         return _Value(element, whole.lead, whole.rank - 1)
 
     def _composed(
@@ -321,7 +319,10 @@ class _Elements:
                 return False
         for pick in self.graph.nodes.values():
             if isinstance(pick.op, Pick) and pick.domain == node.domain and pick.op.step == 1:
-                same = (pick.inputs[1].source, pick.inputs[1].entries) == (read.source, read.entries)
+                same = (pick.inputs[1].source, pick.inputs[1].entries) == (
+                    read.source,
+                    read.entries,
+                )
                 if same and pick.op.lo == low and ix.sub(pick.op.hi, low) == op.n:
                     return True
         return False

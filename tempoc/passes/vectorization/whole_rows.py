@@ -32,6 +32,7 @@ from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.tensor.source import IndexValue
+from tempoc.passes.analysis.cost import is_cheap_point, is_thin
 from tempoc.passes.analysis.uncarried_cycles import is_carried_without
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.vectorization.diagonals import with_diagonals
@@ -99,9 +100,10 @@ def _with_whole_rows(graph: Graph, part: Sequence[str], dim: str, space: Space) 
         return None
     rows = _Rows(graph=graph, space=space, part={*part}, dim=dim, fixed={*enclosing_conds(graph)})
     changed = rows.result()
-    if changed is None or not is_carried_without(changed, [n for n in changed.nodes], dim):
+    if changed is None:
         return None
-    return changed
+    names = [n for n in changed.nodes if n in part or n not in graph.nodes]
+    return changed if is_carried_without(changed, names, dim) else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,11 +133,13 @@ class _Rows:
             if not all(self._extend_branch(merge, edge) for edge in merge.inputs):
                 return None
         for node in nodes:
-            if node.name not in self.domains and self._is_oblique(node.domain):
-                if not self._extend(node, self._row(node.domain, node.domain)):
-                    return None
+            is_left = node.name not in self.domains and self._is_oblique(node.domain)
+            if is_left and not self._extend(node, self._row(node.domain, node.domain)):
+                return None
         replacements: dict[str, Sequence[Node]] = {
-            name: (self._extended(name),) for name in self.domains if name not in self._names(merges)
+            name: (self._extended(name),)
+            for name in self.domains
+            if name not in self._names(merges)
         }
         for merge in merges:
             selections = self._selections(merge)
@@ -169,18 +173,28 @@ class _Rows:
         if self.dim not in source.domain.dims:
             return True
         if is_identity(edge, self.graph):
-            at = self.space.project(self.domains[merge.name], source.domain.dims)
-            if self._extend(source, at):
+            ats = self.domains[merge.name], self._recurrent_rows(merge)
+            if any(self._extend(source, self.space.project(at, source.domain.dims)) for at in ats):
                 return True
         if not self._is_oblique(source.domain):
             return True
         return self._extend(source, self._row(source.domain, source.domain))
+
+    def _recurrent_rows(self, merge: Node) -> Domain:
+        """The rows of a merge in which a branch of the recurrence has points."""
+        box = self.domains[merge.name]
+        recurrent = [e for e in merge.inputs if e.source in self.part]
+        where = ix.disjunction(*(self._own(merge, e, box).where for e in recurrent))
+        return self._row(Domain(box.dims, where), merge.domain)
 
     def _extend(self, node: Node, box: Domain) -> bool:
         """Whether a node can be computed in a box, with what it needs, which is then noted."""
         known = self.domains.get(node.name, node.domain)
         if self.space.contains(known, box):
             return True
+        if not self.space.contains(box, known) and self.dim in node.domain.dims:
+            whole = self._row(known, known)
+            box = whole if self.space.contains(whole, box) else box
         before = dict(self.domains), dict(self.ops), dict(self.entries)
         if self.space.contains(box, known) and self._allowed(node, box):
             self.domains[node.name] = box
@@ -206,7 +220,9 @@ class _Rows:
         self.ops[node.name] = op
         if not all(space.implies(box, e) for e in op.within(types)):
             self.ops[node.name] = op = op.kept_inside(types)
-        return all(space.implies(box, e) for e in op.within(types))
+        if not all(space.implies(box, e) for e in op.within(types)):
+            return False
+        return is_cheap_point(node) or not is_thin(node.domain, space)
 
     def _readable(self, node: Node, slot: int, box: Domain) -> bool:
         """Whether an operand can be read at all points of a box; its source is then extended."""
@@ -278,14 +294,22 @@ class _Rows:
             if edge.source in self.part and not self._is_inside(
                 edge.source, box, self._kept_inside(edge, box)
             ):
-                part = self.space.project(own, others).where
+                source = self.domains.get(edge.source)
+                has_rows = source is not None and is_identity(edge, self.graph)
+                has_rows = has_rows and source is not None and {*others} <= {*source.dims}
+                points = source if has_rows and source is not None else own
+                part = self.space.project(points, others).where
                 overlap = Domain(box.dims, ix.conjunction(own.where, where, box.where))
                 if not self.space.is_empty(overlap):
                     where = self.space.simplify(ix.conjunction(where, part), box)
         rest = self.space.subtract(box, Domain(box.dims, where))
         whole = replace(merge, domain=box)
         builder = NodeBuilder(graph=self._sources(), space=self.space, node=whole)
-        regions = [Domain(box.dims, self.space.simplify(ix.conjunction(box.where, where), Domain(box.dims)))]
+        regions = [
+            Domain(
+                box.dims, self.space.simplify(ix.conjunction(box.where, where), Domain(box.dims))
+            )
+        ]
         regions += [] if self.space.is_empty(rest) else [rest]
         parts = [self._selected(builder, merge, region) for region in regions]
         nodes = [node for node in parts if node is not None]
