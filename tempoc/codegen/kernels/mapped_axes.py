@@ -129,8 +129,8 @@ def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointw
     store, at = stages.buffers[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
-    own = _own_axes(store, statement)
-    distances = {a.dim: distance_along(read, a, statement, stages) for a in own}
+    mapped = _own_axes(store, statement)
+    distances = {a.dim: distance_along(read, a, statement, stages) for a in mapped}
     steps = {d: far for d, far in distances.items() if isinstance(far, Moved)}
     if not steps:
         return with_alias(before, read, name, store)

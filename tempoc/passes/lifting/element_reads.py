@@ -124,7 +124,7 @@ def _of_type(builder: NodeBuilder, value: Node, node: Node) -> Node:
     return builder.put("whole", SpatialIndex(entries=entries), (value,))
 
 
-class _Value(NamedTuple):
+class _ReadElement(NamedTuple):
     """A read or node; ``lead``: its first axis is the slice; ``rank``: the number of others."""
 
     read: Edge | Node
@@ -144,7 +144,7 @@ class _Elements:
 
     def of(
         self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
-    ) -> _Value | None:
+    ) -> _ReadElement | None:
         """The element of a node's result, read at some points."""
         op, rank = node.op, node.types[0].ndim if len(node.types) == 1 else -1
         if rank < 1 or not op.computed or not op.pure:
@@ -155,7 +155,7 @@ class _Elements:
             return self._of_sent(node, op, at, axis, place)
         if not op.elementwise or op.heavy or any(True for _ in expressions(op)):
             return None
-        values: list[_Value] = []
+        values: list[_ReadElement] = []
         for edge in node.inputs:
             type_ = operand_type(self.graph, edge)
             own = axis - (rank - type_.ndim)
@@ -170,14 +170,14 @@ class _Elements:
         self.arrays += 1
         return self._put("element", op, values)
 
-    def _put(self, part: str, op: object, values: Sequence[_Value]) -> _Value:
+    def _put(self, part: str, op: object, values: Sequence[_ReadElement]) -> _ReadElement:
         """An elementwise node of values whose ranks are made alike."""
         lead, rank = any(v.lead for v in values), max(v.rank for v in values)
         reads = [self._with_rank(v, rank) for v in values]
         node = self.builder.put(part, op, reads)  # type: ignore[arg-type]
-        return _Value(node, lead, rank)
+        return _ReadElement(node, lead, rank)
 
-    def _with_rank(self, value: _Value, rank: int) -> Edge | Node:
+    def _with_rank(self, value: _ReadElement, rank: int) -> Edge | Node:
         read = value.read
         for _ in range(rank - value.rank if value.lead else 0):
             read = self.builder.put("expand_dims", ExpandDims(axis=1), (read,))
@@ -185,7 +185,7 @@ class _Elements:
 
     # ------------------------------------------------------------ operands
 
-    def _whole(self, node: Node, edge: Edge, at: Mapping[str, ix.Entry]) -> _Value | None:
+    def _whole(self, node: Node, edge: Edge, at: Mapping[str, ix.Entry]) -> _ReadElement | None:
         """An operand as it is."""
         if edge.guard != ix.TRUE:
             return None
@@ -197,11 +197,11 @@ class _Elements:
             return None
         lead = bool(axes) and bool(axes[0])
         type_ = type_of_read(self.graph.nodes[read.source], read)
-        return _Value(replace(read, span=edge.span), lead, type_.ndim - lead)
+        return _ReadElement(replace(read, span=edge.span), lead, type_.ndim - lead)
 
     def _operand(
         self, node: Node, edge: Edge, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
-    ) -> _Value | None:
+    ) -> _ReadElement | None:
         """The element of an operand."""
         source = self.graph.nodes[edge.source]
         slices = [k for k, e in enumerate(edge.entries) if isinstance(e, ix.Slice)]
@@ -234,7 +234,7 @@ class _Elements:
         element = self.builder.put(
             "getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,)
         )
-        return _Value(element, whole.lead, whole.rank - 1)
+        return _ReadElement(element, whole.lead, whole.rank - 1)
 
     def _composed(
         self, node: Node, edge: Edge, at: Mapping[str, ix.Entry]
@@ -253,7 +253,7 @@ class _Elements:
 
     def _of_padded(
         self, node: Node, op: Pad, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
-    ) -> _Value | None:
+    ) -> _ReadElement | None:
         """An element that is none of the padding at any of the points that are read."""
         others = (w for k, pair in enumerate(op.widths) for w in pair if k != axis)
         (edge,) = node.inputs
@@ -285,7 +285,7 @@ class _Elements:
 
     def _of_sent(
         self, node: Node, op: ScatterAdd, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
-    ) -> _Value | None:
+    ) -> _ReadElement | None:
         """What is sent if its position is the place, else zero."""
         values, positions = node.inputs
         scalar = operand_type(self.graph, positions).ndim == 0
@@ -296,9 +296,9 @@ class _Elements:
             return None
         self.arrays += 1
         index = self.builder.put("index", IndexValue(expr=place))
-        own = self._put("own", Equal(), [position, _Value(index, False, 0)])
+        own = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
         zero = self.builder.put("zero", Literal(value=0, dtype=node.types[0].dtype))
-        return self._put("sent", Select(), [own, sent, _Value(zero, False, 0)])
+        return self._put("sent", Select(), [own, sent, _ReadElement(zero, False, 0)])
 
     def _is_promised(self, node: Node, op: ScatterAdd) -> bool:
         """Whether the positions are those of an element that the program takes: they are checked.
@@ -307,7 +307,8 @@ class _Elements:
         """
         if op.sure:
             return True
-        read, low = node.inputs[1], ix.ZERO
+        read: Edge = node.inputs[1]
+        low: ix.Expr = ix.ZERO
         index = self.graph.nodes[read.source]
         if isinstance(index.op, Subtract) and is_identity(read, self.graph):
             offset = self.graph.nodes[index.inputs[1].source].op

@@ -103,8 +103,8 @@ def _renamed(
     graph: Graph, names: Sequence[str], dim: str, other: str, space: Space
 ) -> Graph | None:
     """The graph in which nodes vary with ``other`` in place of ``dim``, both of one length."""
-    ends = (ix.Sym(graph.universe.dim(d).bound) for d in (dim, other))
-    if not space.equal(*ends, Domain(())):
+    size, length = (ix.Sym(graph.universe.dim(d).bound) for d in (dim, other))
+    if not space.equal(size, length, Domain(())):
         return None
     at: dict[str, ix.Expr] = {dim: ix.Sym(other)}
     changes: dict[str, tuple[Node, ...]] = {}

@@ -196,7 +196,8 @@ class _Rows:
             whole = self._row(known, known)
             box = whole if self.space.contains(whole, box) else box
         before = dict(self.domains), dict(self.ops), dict(self.entries)
-        if self.space.contains(box, known) and self._allowed(node, box):
+        is_merge = isinstance(node.op, Merge)
+        if not is_merge and self.space.contains(box, known) and self._allowed(node, box):
             self.domains[node.name] = box
             if all(self._readable(node, slot, box) for slot in range(len(node.inputs))):
                 return True
@@ -206,7 +207,7 @@ class _Rows:
     def _allowed(self, node: Node, box: Domain) -> bool:
         """Whether a node may be computed at points at which nobody needs it."""
         op, space = node.op, self.space
-        if node.name in self.fixed or isinstance(op, Merge | Cond | ExternCall):
+        if node.name in self.fixed or isinstance(op, Cond | ExternCall):
             return False
         if not op.computed or not op.pure or op.checks:
             return False
