@@ -9,7 +9,8 @@ The derivative of a read of many points, ``x[0:t]`` or ``x[t = j in 0:t]``, is a
 point, and what an element of ``x`` gets is the sum of its place in all of these: quadratic storage
 for a number each. An element of a product is a product of elements, that of a padded array is one
 of the array, and that of a sum of what positions send, ``scatter_add``, is what is sent if the
-position is its own. Where nobody else reads the arrays, they are not made.
+position is its own. Where nobody else reads the arrays, they are not made. An array of which
+points read elements in its own step takes no such storage, and stays.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
     (edge,) = node.inputs
     slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
     points = [(k, e) for k, e in enumerate(node.op.entries) if isinstance(e, ix.Expr)]
-    if len(points) != 1 or points[0][0] < slices or slices > 1 or edge.guard != ix.TRUE:
+    if len(points) != 1 or points[0][0] < slices or slices != 1 or edge.guard != ix.TRUE:
         return None
     shape = operand_type(graph, edge).shape
     entries = [*node.op.entries, *((ix.ZERO, n, 1) for n in shape[len(node.op.entries) :])]
