@@ -60,10 +60,10 @@ class WholeRows(GraphPass):
         space = context.space.symbolic
         if graph.universe.lengths:
             return graph
-        for part in components(graph):
-            if not _is_recurrence(graph, part):
-                continue
-            for dim in _oblique_dims(graph, part, space):
+        choices = [(part, _row_dims(graph, part, space)) for part in components(graph)]
+        alone = {d for _, dims in choices if len(dims) == 1 for d in dims}
+        for part, dims in choices:
+            for dim in sorted(dims, key=lambda d: d not in alone):
                 whole = _with_whole_rows(graph, part, dim, space)
                 if whole is not None:
                     tables = [n for n in part if isinstance(graph.nodes[n].op, Merge)]
@@ -73,6 +73,17 @@ class WholeRows(GraphPass):
                     graph = whole
                     break
         return graph
+
+
+def _row_dims(graph: Graph, part: Sequence[str], space: Space) -> list[str]:
+    """The dimensions along which rows of a recurrence may be whole, in order of declaration.
+
+    Where there are several, that of other recurrences is better, which may have one only: both are
+    then in one loop.
+    """
+    dims = _oblique_dims(graph, part, space) if _is_recurrence(graph, part) else []
+    trials = ((d, with_diagonals(graph, part, d, space)) for d in dims)
+    return [d for d, trial in trials if is_carried_without(trial, part, d)]
 
 
 def _is_recurrence(graph: Graph, part: Sequence[str]) -> bool:

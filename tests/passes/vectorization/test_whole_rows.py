@@ -46,6 +46,17 @@ output a = %a[N-1, 0]
 }
 
 
+TWO = """%q.0 = copy %x : [i] f32
+%q.1 = sin %q[i-1, j-1] : [i, j | j >= 1 and j <= i] f32
+%q = merge{targets=((i, 0), (i, j))} %q.0 when j == 0, %q.1 when j >= 1 : [i, j | j <= i] f32
+%a.s = sum %a[i-1, 0:i] : [i | i >= 1] f32
+%a.0 = copy %x[0] : [] f32
+%a.1 = mul %a.s, %q : [i, j | j <= i and i >= 1] f32
+%a = merge{targets=((0, 0), (i, j))} %a.0 when i == 0, %a.1 when i >= 1 : [i, j | j <= i] f32
+output a = %a[N-1, 0:N]
+"""
+
+
 def test_whole_rows(golden: Golden) -> None:
     story = Story()
     for name, text in ROWS.items():
@@ -62,6 +73,17 @@ def test_then_no_node_is_a_loop_over_the_cells_of_a_row(text: str) -> None:
     assert_same(before, after)
     starred = Vectorize().run(after, context).nodes.values()
     assert all(len({*n.domain.dims} - {*n.vector}) < 2 for n in starred if n.op.computed)
+
+
+def test_rows_are_those_of_another_recurrence_that_has_no_choice() -> None:
+    before = graph(HEAD + TWO)
+    context = PassContext(Space(before.universe))
+    after = WholeRows().run(before, context)
+    assert_same(before, after)
+    assert [r.message.split(" are")[0] for r in context.remarks.entries] == [
+        "`q`: all j",
+        "`a`: all j",
+    ]
 
 
 @pytest.mark.parametrize("text", CELLS.values(), ids=CELLS)
