@@ -16,6 +16,7 @@ from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
+from tempoc.passes.lifting.element_reads import ElementReads
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.memory.accumulate import Accumulate
@@ -31,6 +32,7 @@ from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed
 from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.pipeline.step import PassStep
 from tempoc.sdg.graph.graph import Graph
 
@@ -40,12 +42,14 @@ O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
     Canonicalize(),
+    ElementReads(),
     Algebra(),
     Distribute(),
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
     Unpack(),
+    WholeRows(),
     Predication(),
     Embed(),
     Lockstep(),
@@ -78,6 +82,8 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
     "unpack": Unpack,
+    "elements": ElementReads,
+    "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,
     "lockstep": Lockstep,

@@ -27,6 +27,7 @@ from tempoc.schedule.regions import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 
@@ -142,7 +143,17 @@ class _Planner:
     def initial_capacity(self, tensor: Tensor, dim: str, size: ix.Expr) -> int:
         """The first slots of an axis that grows, else 0; at most one axis of a store grows."""
         is_only_dim = self.growing.get(tensor.name, frozenset()) == {dim}
-        return self.least if is_only_dim and size == ix.Sym(self.bound(dim)) else 0
+        is_whole = size == ix.Sym(self.bound(dim)) and not self.is_square(tensor, dim)
+        return self.least if is_only_dim and is_whole else 0
+
+    def is_square(self, tensor: Tensor, dim: str) -> bool:
+        """Whether another axis is as long, so that a store of few columns is a large one as well.
+
+        Its kernels depend on the bound in any case, and columns of fewer than all rows save little.
+        """
+        long = ix.Sym(self.bound(dim))
+        others = (ix.Sym(self.bound(d)) for d in tensor.domain.dims if d != dim)
+        return any(self.space.equal(long, other, Domain(())) for other in others)
 
     # -------------------------------------------------------------- questions
 

@@ -95,19 +95,32 @@ def _at_distances(
     store = stages.buffers.get(tensor)
     reads = [r for r in single.reads if r.tensor == tensor]
     writes = [w for w in single.writes if w.tensor == tensor]
-    own = [v.dim for v in statement.vector]
-    if store is None or any(r.forwarded for r in reads):
+    if store is None or any(r.forwarded for r in reads) or any(a.ring for a in store.axes):
         return []
-    if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all other axes
-        return []
+    own = _own_axes(store, statement)
     accesses: list[Read | Write] = [*reads, *writes]
     distances = {
-        a: [distance_along(access, a, statement, stages) for access in accesses] for a in store.axes
+        a: [distance_along(access, a, statement, stages) for access in accesses] for a in own
     }
     if all(len({*ds}) == 1 and not isinstance(ds[0], Moved) for ds in distances.values()):
         return []
-    near = (r for k, r in enumerate(reads) if all(ds[k] is not None for ds in distances.values()))
-    return list({r.entries: r for r in near}.values()) if store.axes else []
+    near = [r for k, r in enumerate(reads) if all(ds[k] is not None for ds in distances.values())]
+    if len(own) < len(store.axes):  # slices would copy all other axes
+        whole = all(_covers(a, statement) for a in own)
+        places = [k for k, r in enumerate(reads) if r in near and whole]
+        near = [reads[k] for k in places if all(ds[k] == ix.ZERO for ds in distances.values())]
+    return list({r.entries: r for r in near}.values()) if own else []
+
+
+def _own_axes(store: KernelBuffer, statement: Statement) -> list[KernelAxis]:
+    """The axes of a store that the points of a kernel may be mapped over."""
+    return [a for a in store.axes if any(a.dim == v.dim for v in statement.vector)]
+
+
+def _covers(axis: KernelAxis, statement: Statement) -> bool:
+    """Whether the points of a kernel are all of an axis."""
+    ends = (ix.ZERO, axis.size)
+    return any((v.lower, v.upper) == ends for v in statement.vector if v.dim == axis.dim)
 
 
 def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointwise:
@@ -116,7 +129,8 @@ def _with_shifted(before: Pointwise, read: Read, statement: Statement) -> Pointw
     store, at = stages.buffers[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
-    distances = {a.dim: distance_along(read, a, statement, stages) for a in store.axes}
+    mapped = _own_axes(store, statement)
+    distances = {a.dim: distance_along(read, a, statement, stages) for a in mapped}
     steps = {d: far for d, far in distances.items() if isinstance(far, Moved)}
     if not steps:
         return with_alias(before, read, name, store)

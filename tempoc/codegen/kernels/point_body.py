@@ -60,6 +60,8 @@ class Body:
         self.endings: dict[str, str] = {}
         # By tensor, the vectorized dimensions along which all points read the whole tensor.
         self.shared: Mapping[str, Sequence[str]] = {}
+        self.whole = statement, stages
+        self.origins: Mapping[str, str | None] = {}
         self._owners = computing_branches(stages.graph, statement.members)
         self._unordered = order_free_operands(statement, stages)
         self.frame = KernelFrame(
@@ -356,12 +358,19 @@ class Body:
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         own = array.gathered or array.valid
-        finite = not own and has_zero_padding(read, self.statement, self.stages, turned)
+        finite = not own and self._has_zero_padding(read, turned)
         differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = differs and name == self.arguments[self._cell(read)].name
         padding = finite or (shared and name)
         value = EmittedValue(text, type_, array.padded, padding, array.valid)
         return self.out.align(value, self._padded(type_))
+
+    def _has_zero_padding(self, read: Read, turned: bool) -> bool:
+        """Whether the padding is zeros, by what all points of the kernel write, not this one."""
+        origin = self.origins.get(read.tensor, read.tensor)
+        if origin is None:
+            return False
+        return has_zero_padding(replace(read, tensor=origin), *self.whole, turned)
 
     def _overlapping_writes(self, read: Read) -> list[tuple[Write, ix.Expr]]:
         """Earlier writes of this instance that may be of the read's cell, with the conditions."""

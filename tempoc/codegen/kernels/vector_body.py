@@ -57,7 +57,7 @@ class VectorBody:
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         assert statement.single is not None
-        self.statement = statement
+        self.statement, self.whole = statement, stages
         view = pointwise(statement, stages)
         self.window = next(iter(stages.windows), None)
         if self.window is not None:
@@ -94,6 +94,7 @@ class VectorBody:
             t: [d for d in self.vector if d not in home.shifts]
             for t, home in self.mapped_stores.items()
         }
+        body.whole, body.origins = (self.statement, self.whole), self._whole_origins()
         inner: list[KernelResult] = []
 
         def write() -> str:
@@ -113,6 +114,12 @@ class VectorBody:
             stored = self._stored(result, text)
             results[stored.cell] = stored
         return tuple(results.values())
+
+    def _whole_origins(self) -> dict[str, str | None]:
+        """The tensor that an alias is with all its axes; ``None`` if it is a part of it."""
+        changed = {*self.elements, *self.moved, *self.parts}
+        changed.update(t for t, origin in self.origins.items() if self.window is not None)
+        return {t: None if t in changed else origin for t, origin in self.origins.items()}
 
     def failure(self) -> str:
         """The number of the check that failed at the first point where one did, and which point."""

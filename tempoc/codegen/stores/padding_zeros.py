@@ -3,8 +3,8 @@
 A slice of varying length is read at its largest length; the elements beyond its end are
 unspecified, which consumers mask, since zero times NaN is NaN. The padding of ``k[0:t+1]`` is
 zeros if ``k`` is written row by row in rising ``t`` into a block that starts as zeros, so that no
-later row has been written yet. A contraction then masks only the other
-operand (the weights), not the store.
+later row has been written yet; likewise that of ``l[i, 0:j]``, if all of ``l`` is written column
+by column. A contraction then masks only the other operand (the weights), not the store.
 """
 
 from __future__ import annotations
@@ -34,17 +34,20 @@ def has_zero_padding(
     is_given = stages.statements.tensors[read.tensor].is_given
     if is_given or not _starts_empty(store, turned):
         return False
-    dim = store.axes[0].dim
-    for d, entry in stages.entries(read).items():
-        if d == dim:
-            growing = isinstance(entry, ix.Slice) and entry.hi == ix.add(ix.Sym(dim), ix.ONE)
-            if not growing or (isinstance(entry, ix.Slice) and entry.step != 1):
-                return False
-        elif entry != ix.Sym(d):
-            return False
+    entries = stages.entries(read)
+    growing = [d for d, e in entries.items() if _is_growing(e, d)]
+    if len(growing) != 1 or growing[0] not in [a.dim for a in store.axes]:
+        return False
+    (dim,) = growing
+    own = isinstance(e := entries[dim], ix.Slice) and e.hi != ix.Sym(dim)
+    if read.forwarded and not own:
+        return False
     vector = stages.graph.nodes[statement.members[0]].vector
     own_runs = _runs(stages.tree, statement, dim, vector)
     if own_runs is None:
+        return False
+    others = [d for d in entries if d != dim and d not in _columns(store, own_runs)]
+    if any(entries[d] != ix.Sym(d) for d in others):
         return False
     for writer, write in stages.statements.writers(read.tensor):
         mapped = vector if writer == statement else ()
@@ -52,19 +55,33 @@ def has_zero_padding(
         at = stages.entries(write)
         if _is_behind(at[dim], writer, dim, statement, stages.space):
             continue
-        if runs is None or any(at[d] != ix.Sym(d) for d in (dim, *(k.dim for k in store.keys))):
+        if runs is None or any(at[d] != ix.Sym(d) for d in (dim, *others)):
             return False
-        if not all(_is_later(y, x, stages.space) for x in own_runs for y in runs):
+        if not all(_is_later(y, x, own, stages.space) for x in own_runs for y in runs):
             return False
     return True
 
 
+def _is_growing(entry: ix.Entry, dim: str) -> bool:
+    """Whether a slice has all rows before that of the step, or these and its own."""
+    ends = ix.Sym(dim), ix.add(ix.Sym(dim), ix.ONE)
+    return isinstance(entry, ix.Slice) and entry.hi in ends and entry.step == 1
+
+
+def _columns(store: Buffer, runs: Iterable[_Run]) -> set[str]:
+    """The axes of a store of which all points are written in one step, whatever is read of them.
+
+    No loop is around that over the columns, so that at a step no later column has been written.
+    """
+    outermost = all(run.loop is None or run.outermost for run in runs)
+    return {a.dim for a in store.axes} if outermost and len(store.axes) > 1 else set()
+
+
 def _starts_empty(store: Buffer, turned: bool) -> bool:
     """Whether each row of a store is zeros until its first write, with no other row in its slot."""
-    apart = all(k.modulo is None for k in store.keys)
-    if not apart or len(store.axes) != 1:
+    if not store.axes or any(k.modulo is not None for k in store.keys):
         return False
-    return turned or not store.axes[0].ring
+    return (turned and len(store.axes) == 1) or not any(a.ring for a in store.axes)
 
 
 def _is_behind(
@@ -86,10 +103,11 @@ class _Run:
     """One execution of a statement in the tree, with the loop over one of its dimensions.
 
     ``loop`` is ``None`` if it runs at a single index; ``lower`` and ``upper`` delimit the indices,
-    ``order`` is its position in the tree.
+    ``order`` is its position in the tree. ``outermost``: no other loop is around it.
     """
 
     order: int
+    outermost: bool
     loop: TreeLoop | None
     lower: ix.Expr
     upper: ix.Expr
@@ -110,25 +128,34 @@ def _runs(
         if isinstance(execute, Execute) and execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
             loop = next((x for x in loops if at == ix.Sym(x.var) and x.step > 0), None)
+            outer = next(iter(loops), None)
             if not all(isinstance(e, ix.Sym | ix.Const) for e in execute.point):
                 return None
             if loop is not None:
-                runs.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
+                runs.append(
+                    _Run(
+                        order=order, outermost=loop is outer, loop=loop, lower=loop.lower,
+                        upper=loop.upper,
+                    )
+                )  # fmt: skip
             elif isinstance(at, ix.Const):
-                runs.append(_Run(order=order, loop=None, lower=at, upper=ix.add(at, ix.ONE)))
+                end = ix.add(at, ix.ONE)
+                runs.append(_Run(order=order, outermost=not loops, loop=None, lower=at, upper=end))
             else:
                 return None
     return runs
 
 
-def _is_later(run: _Run, other: _Run, space: Space) -> bool:
+def _is_later(run: _Run, other: _Run, own: bool, space: Space) -> bool:
     """Whether ``run`` is after ``other`` in time wherever it is later along the dimension.
 
-    ``run`` writes rows, ``other`` reads all rows up to its own.
+    ``run`` writes rows, ``other`` reads all rows before its own, and that as well if ``own``; else
+    ``run`` must be after it as well where both are at one row.
     """
-    if run.order > other.order or (run.loop is not None and run.loop is other.loop):
+    same_loop = run.loop is not None and run.loop is other.loop
+    if run.order > other.order or (same_loop and (own or run.order == other.order)):
         return True
-    ends = run.upper, ix.add(other.lower, ix.ONE)
+    ends = run.upper, ix.add(other.lower, ix.ONE) if own else other.lower
     known = not any(space.universe.is_dim(n) for e in ends for n in symbols(e))
     return known and space.implies(Domain(()), ix.compare("<=", *ends))
 

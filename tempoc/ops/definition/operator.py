@@ -64,8 +64,8 @@ class EmittedValue:
     extents (over bounds only) of the array. An axis is *ragged* where the two differ: the positions
     outside of its valid ones are padding with undefined values, which ``emit`` must keep out of
     valid results. ``valid`` has the valid positions of axes; those without come first.
-    ``finite``: the padding has no NaN and no infinity, so that zero times it is zero. The name of
-    an array that all points of a kernel read, each its own part: that holds if all of it is finite.
+    ``finite``: the padding is zeros, so that zero times it is zero. The name of an array that all
+    points of a kernel read, each its own part: zero times it is zero if all of it is finite.
     ``constant``: the number that ``text`` spells, if it is one.
     """
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from itertools import combinations
 from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
+from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, topological
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 def size(node: Node) -> int:
@@ -60,3 +64,29 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
 
 def _elements(shape: tuple[ix.Expr, ...]) -> int:
     return prod(e.value if isinstance(e, ix.Const) else MODEL.unknown_bound for e in shape)
+
+
+# ---------------------------------------------------------------- boxes
+
+
+def is_cheap_point(node: Node) -> bool:
+    """Whether a point costs less than the call of a kernel for it."""
+    if node.op.heavy:
+        return False
+    if not all(isinstance(e, ix.Const) for t in node.types for e in t.shape):
+        return False
+    return sum(bytes_of(t, {}) for t in node.types) <= MODEL.point_bytes
+
+
+def is_thin(domain: Domain, space: Space) -> bool:
+    """Whether all points lie within a constant distance of a line or plane."""
+    named = [tuple(d for d in domain.dims if d in symbols(p)) for p in conjuncts(domain.where)]
+    across: dict[ix.Expr, None] = {}
+    for dims in named:
+        across |= {ix.Sym(d): None for d in dims}
+        for a, b in combinations(map(ix.Sym, dims), 2):
+            across |= {ix.sub(a, b): None, ix.add(a, b): None}
+    return any(
+        isinstance(ix.sub(space.upper_bound(e, domain), space.lower_bound(e, domain)), ix.Const)
+        for e in across
+    )

@@ -46,6 +46,14 @@ def uncarried_cycles(graph: Graph) -> set[str]:
     return uncarried
 
 
+def is_carried_without(graph: Graph, names: Sequence[str], dim: str) -> bool:
+    """Whether loops over other dimensions carry the cycles of nodes with this one among some."""
+    nodes = [graph.nodes[name] for name in names]
+    reads = _reads(graph, nodes)
+    stuck = _uncarried(graph, names, reads, (dim,))
+    return not any(dim in graph.nodes[name].domain.dims for name in stuck)
+
+
 def _uncarried(
     graph: Graph, names: Sequence[str], reads: Sequence[_CyclicRead], done: tuple[str, ...]
 ) -> Iterator[str]:

@@ -24,16 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import ClassVar
 
-from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge, Select
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.tensor.source import IndexValue
-from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.passes.analysis.cost import is_cheap_point, is_thin
 from tempoc.passes.analysis.uncarried_cycles import uncarried_cycles
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.box_union import with_boxes
@@ -236,7 +234,7 @@ class _Extension:
             self.ops[node.name] = op = op.kept_inside(types)
             if not all(space.implies(box, e) for e in op.within(types)):
                 return False
-        return _is_cheap(node) or not _is_thin(node.domain, space)
+        return is_cheap_point(node) or not is_thin(node.domain, space)
 
     # ------------------------------------------------------------ the new graph
 
@@ -281,26 +279,3 @@ def _limited(entry: ix.Expr, first: ix.Expr, last: ix.Expr, box: Domain, space: 
     if not space.implies(box, ix.compare("<=", entry, last)):
         entry = ix.minimum(entry, last)
     return entry
-
-
-def _is_cheap(node: Node) -> bool:
-    """Whether a point costs less than the call of a kernel for it."""
-    if node.op.heavy:
-        return False
-    if not all(isinstance(e, ix.Const) for t in node.types for e in t.shape):
-        return False
-    return sum(bytes_of(t, {}) for t in node.types) <= MODEL.point_bytes
-
-
-def _is_thin(domain: Domain, space: Space) -> bool:
-    """Whether all points lie within a constant distance of a line or plane."""
-    named = [tuple(d for d in domain.dims if d in symbols(p)) for p in conjuncts(domain.where)]
-    across: dict[ix.Expr, None] = {}
-    for dims in named:
-        across |= {ix.Sym(d): None for d in dims}
-        for a, b in combinations(map(ix.Sym, dims), 2):
-            across |= {ix.sub(a, b): None, ix.add(a, b): None}
-    return any(
-        isinstance(ix.sub(space.upper_bound(e, domain), space.lower_bound(e, domain)), ix.Const)
-        for e in across
-    )

@@ -1,0 +1,330 @@
+"""Elements of arrays that other points make: only what is read of them is computed.
+
+    %p = pad{widths=((0, N-t),)} (mul %c, %x[0:t])  : [t] f32[N]
+    %e = getitem{entries=((0, N-s-1, 1), s)} %p[s+1:N] : [s] f32[N-s-1]
+    ->
+    %e = mul %c[s+1:N], %x[s]                       : [s] f32[N-s-1]
+
+The derivative of a read of many points, ``x[0:t]`` or ``x[t = j in 0:t]``, is an array at each
+point, and what an element of ``x`` gets is the sum of its place in all of these: quadratic storage
+for a number each. An element of a product is a product of elements, that of a padded array is one
+of the array, and that of a sum of what positions send, ``scatter_add``, is what is sent if the
+position is its own. Where nobody else reads the arrays, they are not made. An array of which
+points read elements in its own step takes no such storage, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple
+
+from tempoc.ops.control.control import Select
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.tensor.arithmetic import Equal, Subtract
+from tempoc.ops.tensor.movement import ExpandDims, Pad
+from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import expressions, operand_type, type_of_read, users
+from tempoc.sdg.graph.rewrite import compose_axes, drop_dead, read_axes, replace_nodes
+from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.sdg.statements.build import is_identity
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import extent, is_affine, substitute, substitute_entry, symbols
+
+ELEMENT = "element@"
+"""Stands for the place of the element while accesses are composed: it is the reader's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementReads(GraphPass):
+    """Computes elements of arrays where they are read."""
+
+    name: ClassVar[str] = "elements"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph without arrays of which only elements at the readers' places are read."""
+        if graph.universe.lengths:
+            return graph
+        space, fixed = context.space.symbolic, {*enclosing_conds(graph)}
+        candidates = [n.name for n in graph.nodes.values() if isinstance(n.op, SpatialIndex)]
+        sources = (graph.nodes[n].inputs[0].source for n in candidates)
+        for source in dict.fromkeys(sources):
+            readers = [graph.nodes[u.reader] for u in users(graph).get(source, ())]
+            if source in fixed or any(o.source == source for o in graph.outputs):
+                continue
+            if any(r.name in fixed or _element(graph, r, space) is None for r in readers):
+                continue
+            parts = {r.name: _computed(graph, r, space) for r in readers}
+            new = {name: part for name, part in parts.items() if part is not None}
+            if readers and len(new) == len(parts):
+                graph = replace_nodes(graph, new)
+                message = f"`{source}` is not made: of each only an element is read"
+                context.remarks.add(self.name, message, readers[0].span)
+        return drop_dead(graph)
+
+
+class _ElementRead(NamedTuple):
+    """Which element a node takes: at ``place`` of spatial axis ``axis``, all of the others."""
+
+    axis: int
+    place: ix.Expr
+
+
+def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
+    """The element that varies with the point that a node takes; ``None`` for other nodes."""
+    if not isinstance(node.op, SpatialIndex) or node.op.gathers:
+        return None
+    (edge,) = node.inputs
+    slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
+    points = [(k, e) for k, e in enumerate(node.op.entries) if isinstance(e, ix.Expr)]
+    if len(points) != 1 or points[0][0] < slices or slices != 1 or edge.guard != ix.TRUE:
+        return None
+    shape = operand_type(graph, edge).shape
+    entries = [*node.op.entries, *((ix.ZERO, n, 1) for n in shape[len(node.op.entries) :])]
+    for entry, extent_ in zip(entries, shape, strict=True):
+        if isinstance(entry, tuple) and not (
+            entry[0] == ix.ZERO and entry[2] == 1 and space.equal(entry[1], extent_, node.domain)
+        ):
+            return None
+    ((axis, place),) = points
+    moves = any(graph.universe.is_dim(s) for s in symbols(place))
+    return _ElementRead(axis - slices, place) if moves else None
+
+
+def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None:
+    """The nodes that compute an element where it is read; ``None`` if that is not possible."""
+    element = _element(graph, node, space)
+    assert element is not None
+    builder = NodeBuilder(graph=graph, space=space, node=node)
+    (edge,) = node.inputs
+    source = graph.nodes[edge.source]
+    made = _Elements(graph=graph, space=space, builder=builder)
+    at = dict(zip(source.domain.dims, edge.entries, strict=True))
+    try:
+        value = made.of(source, at, element.axis, element.place)
+    except OperandError:
+        return None
+    if value is None or not isinstance(value.read, Node) or not made.arrays:
+        return None
+    return builder.finish(_of_type(builder, value.read, node))
+
+
+def _of_type(builder: NodeBuilder, value: Node, node: Node) -> Node:
+    """The value with extents as the node has them, which are equal but written otherwise."""
+    if value.types == node.types:
+        return value
+    assert isinstance(node.op, SpatialIndex)
+    entries = tuple(e for e in node.op.entries if isinstance(e, tuple))
+    return builder.put("whole", SpatialIndex(entries=entries), (value,))
+
+
+class _ReadElement(NamedTuple):
+    """A read or node; ``lead``: its first axis is the slice; ``rank``: the number of others."""
+
+    read: Edge | Node
+    lead: bool
+    rank: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Elements:
+    """Puts nodes that compute elements; ``arrays``: how many need not be made for that."""
+
+    graph: Graph
+    space: Space
+    builder: NodeBuilder
+    arrays: int = 0
+    depth: int = field(default=0)
+
+    def of(
+        self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """The element of a node's result, read at some points."""
+        op, rank = node.op, node.types[0].ndim if len(node.types) == 1 else -1
+        if rank < 1 or not op.computed or not op.pure:
+            return None
+        if isinstance(op, Pad):
+            return self._of_padded(node, op, at, axis, place)
+        if isinstance(op, ScatterAdd):
+            return self._of_sent(node, op, at, axis, place)
+        if not op.elementwise or op.heavy or any(True for _ in expressions(op)):
+            return None
+        values: list[_ReadElement] = []
+        for edge in node.inputs:
+            type_ = operand_type(self.graph, edge)
+            own = axis - (rank - type_.ndim)
+            if own < 0:
+                value = self._whole(node, edge, at)
+            else:
+                alone = type_.shape[own] == ix.ONE != node.types[0].shape[axis]
+                value = self._operand(node, edge, at, own, ix.ZERO if alone else place)
+            if value is None:
+                return None
+            values.append(value)
+        self.arrays += 1
+        return self._put("element", op, values)
+
+    def _put(self, part: str, op: object, values: Sequence[_ReadElement]) -> _ReadElement:
+        """An elementwise node of values whose ranks are made alike."""
+        lead, rank = any(v.lead for v in values), max(v.rank for v in values)
+        reads = [self._with_rank(v, rank) for v in values]
+        node = self.builder.put(part, op, reads)  # type: ignore[arg-type]
+        return _ReadElement(node, lead, rank)
+
+    def _with_rank(self, value: _ReadElement, rank: int) -> Edge | Node:
+        read = value.read
+        for _ in range(rank - value.rank if value.lead else 0):
+            read = self.builder.put("expand_dims", ExpandDims(axis=1), (read,))
+        return read
+
+    # ------------------------------------------------------------ operands
+
+    def _whole(self, node: Node, edge: Edge, at: Mapping[str, ix.Entry]) -> _ReadElement | None:
+        """An operand as it is."""
+        if edge.guard != ix.TRUE:
+            return None
+        composed = read_axes(node, at, edge, self.graph.nodes[edge.source], self.graph.universe)
+        if composed is None:
+            return None
+        read, axes = composed
+        if any(axes[1:]):
+            return None
+        lead = bool(axes) and bool(axes[0])
+        type_ = type_of_read(self.graph.nodes[read.source], read)
+        return _ReadElement(replace(read, span=edge.span), lead, type_.ndim - lead)
+
+    def _operand(
+        self, node: Node, edge: Edge, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """The element of an operand."""
+        source = self.graph.nodes[edge.source]
+        slices = [k for k, e in enumerate(edge.entries) if isinstance(e, ix.Slice)]
+        if axis < len(slices):
+            entry = edge.entries[slices[axis]]
+            assert isinstance(entry, ix.Slice)
+            point = ix.add(entry.lo, ix.mul(ix.Const(entry.step), ix.Sym(ELEMENT)))
+            entries = tuple(point if k == slices[axis] else e for k, e in enumerate(edge.entries))
+            value = self._whole(node, replace(edge, entries=entries), at)
+            if value is None or not isinstance(value.read, Edge):
+                return None
+            entries = tuple(substitute_entry(e, {ELEMENT: place}) for e in value.read.entries)
+            return value._replace(read=replace(value.read, entries=entries))
+        inner = axis - len(slices)
+        if not slices and edge.guard == ix.TRUE:
+            composed = self._composed(node, edge, at)
+            if composed is not None and not any(composed[1][1:]):
+                own = dict(zip(source.domain.dims, composed[0], strict=True))
+                before = dict(self.builder.nodes)
+                value = self.of(source, own, inner, place)
+                if value is not None:
+                    return value
+                self.builder.nodes = before
+        whole = self._whole(node, edge, at)
+        if whole is None:
+            return None
+        shape = self.builder.type_of(whole.read).shape if isinstance(whole.read, Edge) else ()
+        taken = axis + whole.lead
+        entries_of = [place if k == taken else (ix.ZERO, n, 1) for k, n in enumerate(shape)]
+        element = self.builder.put(
+            "getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,)
+        )
+        return _ReadElement(element, whole.lead, whole.rank - 1)
+
+    def _composed(
+        self, node: Node, edge: Edge, at: Mapping[str, ix.Entry]
+    ) -> tuple[tuple[ix.Entry, ...], tuple[str, ...]] | None:
+        """Which points of an operand are read; and the sliced dimension of each slice, or none.
+
+        Sliced dimensions with which the operand does not vary are left out.
+        """
+        named = {n for e in edge.entries for n in symbols(e)}
+        dims = node.domain.dims
+        dims = tuple(d for d in dims if d in named or not isinstance(at[d], ix.Slice))
+        outer = tuple(at[d] for d in dims)
+        return compose_axes(outer, dims, edge.entries, self.graph.universe)
+
+    # ------------------------------------------------------------ arrays
+
+    def _of_padded(
+        self, node: Node, op: Pad, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """An element that is none of the padding at any of the points that are read."""
+        others = (w for k, pair in enumerate(op.widths) for w in pair if k != axis)
+        (edge,) = node.inputs
+        before, length = op.widths[axis][0], operand_type(self.graph, edge).shape[axis]
+        if any(w != ix.ZERO for w in others) or before != ix.ZERO:
+            return None
+        if not is_affine(length) or not self._always_below(place, length, at):
+            return None
+        self.arrays += 1
+        return self._operand(node, edge, at, axis, place)
+
+    def _always_below(self, place: ix.Expr, length: ix.Expr, at: Mapping[str, ix.Entry]) -> bool:
+        """Whether a place is below an extent, an affine expression, at all points that are read."""
+        ends: list[dict[str, ix.Expr]] = [{}]
+        for dim, entry in at.items():
+            values = [entry] if isinstance(entry, ix.Expr) else []
+            if isinstance(entry, ix.Slice):
+                last = ix.add(entry.lo, ix.mul(ix.Const(entry.step), ix.sub(extent(entry), ix.ONE)))
+                values = [entry.lo, last]
+            ends = [{**end, dim: value} for end in ends for value in values]
+        domain = self.builder.node.domain
+        slices = (e for e in at.values() if isinstance(e, ix.Slice))
+        some = ix.conjunction(*(ix.compare(">", extent(e), ix.ZERO) for e in slices))
+        given = self.space.restrict(domain, some)
+        return all(
+            self.space.implies(given, ix.compare("<", place, substitute(length, end)))
+            for end in ends
+        )
+
+    def _of_sent(
+        self, node: Node, op: ScatterAdd, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """What is sent if its position is the place, else zero."""
+        values, positions = node.inputs
+        scalar = operand_type(self.graph, positions).ndim == 0
+        if op.axis % node.types[0].ndim != axis or not scalar or not self._is_promised(node, op):
+            return None
+        sent, position = self._whole(node, values, at), self._whole(node, positions, at)
+        if sent is None or position is None:
+            return None
+        self.arrays += 1
+        index = self.builder.put("index", IndexValue(expr=place))
+        own = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
+        zero = self.builder.put("zero", Literal(value=0, dtype=node.types[0].dtype))
+        return self._put("sent", Select(), [own, sent, _ReadElement(zero, False, 0)])
+
+    def _is_promised(self, node: Node, op: ScatterAdd) -> bool:
+        """Whether the positions are those of an element that the program takes: they are checked.
+
+        Others count from the end where they are negative, and stop the run where they are outside.
+        """
+        if op.sure:
+            return True
+        read: Edge = node.inputs[1]
+        low: ix.Expr = ix.ZERO
+        index = self.graph.nodes[read.source]
+        if isinstance(index.op, Subtract) and is_identity(read, self.graph):
+            offset = self.graph.nodes[index.inputs[1].source].op
+            if isinstance(offset, IndexValue) and is_identity(index.inputs[1], self.graph):
+                read, low = index.inputs[0], offset.expr
+            elif isinstance(offset, Literal) and isinstance(offset.value, int):
+                read, low = index.inputs[0], ix.Const(offset.value)
+            else:
+                return False
+        for pick in self.graph.nodes.values():
+            if isinstance(pick.op, Pick) and pick.domain == node.domain and pick.op.step == 1:
+                same = (pick.inputs[1].source, pick.inputs[1].entries) == (
+                    read.source,
+                    read.entries,
+                )
+                if same and pick.op.lo == low and ix.sub(pick.op.hi, low) == op.n:
+                    return True
+        return False

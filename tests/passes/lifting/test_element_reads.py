@@ -1,0 +1,63 @@
+"""Elements of arrays that other points make: only what is read of them is computed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.passes.context import PassContext
+from tempoc.passes.lifting.element_reads import ElementReads
+from tempoc.poly.relations.space import Space
+from tests.support.generators.graphs import Story, assert_same, graph
+from tests.support.golden import Golden
+
+HEAD = """
+bound N
+dim t < N
+%x = input{dtype=f32} : [t] f32
+%j = input{dtype=i32} : [t] i32
+"""
+MADE = {
+    "products with a range": """%c = sin %x : [t] f32
+%m = mul %c, %x[0:t] : [t] f32[t]
+%p = pad{widths=((0, N-1-t),)} %m : [t] f32[N-1]
+%e = getitem{entries=((0, N-1-t, 1), t)} %p[t+1:N] : [t | t < N-1] f32[N-1-t]
+%s = sum{axes=(0,)} %e : [t | t < N-1] f32
+output s = %s[0:N-1]
+""",
+}
+SENT = """%z = index{expr=t//2} : [t] i32
+%h = pick{lo=0, hi=t} %x[0:t], %z : [t | t >= 1] f32
+%m = scatter_add{axis=0, n=t} %h, %z : [t | t >= 1] f32[t]
+%p = pad{widths=((0, N-1-t),)} %m : [t | t >= 1] f32[N-1]
+%e = getitem{entries=((0, N-1-t, 1), t)} %p[t+1:N] : [t | t < N-1] f32[N-1-t]
+%s = sum{axes=(0,)} %e : [t | t < N-1] f32
+output s = %s[0:N-1]
+output h = %h[1:N]
+"""
+MADE["what positions send that are promised"] = SENT
+KEPT = {
+    "positions that the run has to check": SENT.replace("%h, %z", "%h, %j"),
+    "an array that is a result as well": MADE["products with a range"] + "output p = %p[0]\n",
+}
+
+
+def test_element_reads(golden: Golden) -> None:
+    story = Story()
+    for name, text in MADE.items():
+        outcome = story.tell(name, HEAD + text, ElementReads())
+        assert any(r.step == "elements" for r in outcome.remarks), name
+    golden("passes/elements.txt", story.text)
+
+
+@pytest.mark.parametrize("text", MADE.values(), ids=MADE)
+def test_the_values_are_the_same(text: str) -> None:
+    before = graph(HEAD + text)
+    after = ElementReads().run(before, PassContext(Space(before.universe)))
+    assert_same(before, after)
+    assert "p" not in after.nodes
+
+
+@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
+def test_other_arrays_are_made(text: str) -> None:
+    before = graph(HEAD + text)
+    assert "p" in ElementReads().run(before, PassContext(Space(before.universe))).nodes
