@@ -212,8 +212,8 @@ class Categorical(Draw):
         if isinstance(last, ix.Const) and last.value <= MODEL.inspected_places:
             logits = cast(v.text, v.type.dtype, dtype)
             return (f"random_of_few({args[0].text}, {logits}, {places})",)
-        noise = f"random_gumbel({args[0].text}, {places})"
-        sums = f"{cast(v.text, v.type.dtype, dtype)} + {cast(noise, DType.F32, dtype)} + unknown_zero()"
+        noise = cast(f"random_gumbel({args[0].text}, {places})", DType.F32, dtype)
+        sums = f"{cast(v.text, v.type.dtype, dtype)} + {noise} + unknown_zero()"
         scores = EmittedValue(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)
         masked = out.masked(scores, (v.type.ndim - 1,), "-jnp.inf")
         return (f"jnp.argmax({masked}, axis=-1).astype(jnp.int32)",)
