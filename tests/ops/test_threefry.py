@@ -12,11 +12,12 @@ import pytest
 
 from tempoc.base.names import Names
 from tempoc.ops.definition.operator import EmittedValue
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.random import threefry
-from tempoc.ops.random.draws import KEY, RandomKey
+from tempoc.ops.random.draws import KEY, Categorical, RandomKey
 from tempoc.ops.random.kernel_text import DRAWING
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.expr import Const, Sym
 
 SEEDS = (0, 1, 2**31, 2**40 + 3)
 SHAPES = ((), (7,), (3, 5), (2, 0))
@@ -137,3 +138,28 @@ def test_keys_of_many_points_share_what_they_can(mapped: tuple[str, ...], text: 
     out = KernelEmitter(dims=dims, bound=lambda e: e, names=Names(dims), mapped=mapped)
     op = RandomKey(place=7, at=(Sym("t"), Sym("b")))
     assert op.emit((EmittedValue("seed", KEY, KEY.shape),), (KEY,), out) == (text,)
+
+
+def test_choices_among_numbers_of_the_program_compile() -> None:
+    """XLA compiles for minutes what chooses by draws alone: each of 500 rows, or some of them."""
+    names: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+    exec("\n".join(DRAWING.values()), names)
+    type = TensorType(DType.F32, (Const(500),))
+
+    def chosen(key: jax.Array, some: jax.Array) -> tuple[jax.Array, ...]:
+        names.update(key=key, alike=jnp.zeros(500), some=jnp.where(some, 0.0, -1e30))
+        texts = []
+        for logits in ("alike", "some"):
+            args = (EmittedValue("key", KEY, KEY.shape), EmittedValue(logits, type, type.shape))
+            out = KernelEmitter(dims=(), bound=str, names=Names([*names]))
+            (text,) = Categorical().emit(args, (), out)
+            for line in out.lines:
+                exec(line, names)
+            texts.append(eval(text, names))
+        return tuple(texts)
+
+    key, _ = keys(3)
+    some = np.arange(500) % 7 == 0
+    noise = threefry.gumbel(key, (500,))
+    wanted = [int(np.argmax(noise)), 7 * int(np.argmax(noise[some]))]
+    assert [int(k) for k in jax.jit(chosen)(key, some)] == wanted

@@ -200,7 +200,11 @@ class Categorical(Draw):
         return (np.asarray(np.argmax(scores, axis=-1), np.int32),)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """Padding along the axis is never chosen."""
+        """Padding along the axis is never chosen.
+
+        Logits may be numbers of the program alone, such as zeros for a choice among rows that are
+        all as likely; scores are then nothing but noise, which no argmax should see through.
+        """
         v = pads.with_own_padding(args[1], out)
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
         places = _positions(v.type.shape, out)
@@ -208,8 +212,8 @@ class Categorical(Draw):
         if isinstance(last, ix.Const) and last.value <= MODEL.inspected_places:
             logits = cast(v.text, v.type.dtype, dtype)
             return (f"random_of_few({args[0].text}, {logits}, {places})",)
-        noise = f"random_gumbel({args[0].text}, {places})"
-        sums = f"{cast(v.text, v.type.dtype, dtype)} + {cast(noise, DType.F32, dtype)}"
+        noise = cast(f"random_gumbel({args[0].text}, {places})", DType.F32, dtype)
+        sums = f"{cast(v.text, v.type.dtype, dtype)} + {noise} + unknown_zero()"
         scores = EmittedValue(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)
         masked = out.masked(scores, (v.type.ndim - 1,), "-jnp.inf")
         return (f"jnp.argmax({masked}, axis=-1).astype(jnp.int32)",)

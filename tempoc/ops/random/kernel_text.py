@@ -123,6 +123,18 @@ def random_gumbel(key, positions):
     return noise.astype(jnp.float32) * jnp.float32(2.0**{1 - UNIT})
 '''
 
+_ZERO = '''\
+def unknown_zero():
+    """0.0, but XLA for CPUs does not know it: where draws are added, the sum may be NaN.
+
+    An argmax of draws alone, which it proves not to be NaN, it compiles for minutes.
+    """
+    zero = jnp.float32(0.0)
+    if jax.default_backend() != "cpu":
+        return zero
+    return lax.fori_loop(0, 2, lambda i, zero: -zero, zero)
+'''
+
 _FEW = '''\
 def random_of_few(key, logits, positions):
     """The first place along the last axis where a logit with its noise is greatest, or NaN.
@@ -161,6 +173,7 @@ DRAWING = {
     "random_normal64": _NORMAL64,
     "minus_log": _MINUS_LOG,
     "random_gumbel": _GUMBEL,
+    "unknown_zero": _ZERO,
     "random_of_few": _FEW,
 }
 """The functions by name, each after those that it calls."""

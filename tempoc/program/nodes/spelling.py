@@ -13,7 +13,8 @@ PREAMBLE = (
     *("paired", "put_into_sum", "random_bits", "random_fold", "random_gumbel", "random_key"),
     *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
     *("ring_row", "scanned_rows", "selected_if", "squeezed", "taken_if", "threefry"),
-    *("transposed_matmul", "unpacked", "updated", "with_row", "with_zeros", "wrong_value"),
+    *("transposed_matmul", "unknown_zero", "unpacked", "updated", "with_row", "with_zeros"),
+    *("wrong_value",),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
