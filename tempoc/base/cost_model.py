@@ -271,6 +271,14 @@ class CostModel:
     contraction_speedup: float = 1.1
     """How many times cheaper an order must be to be preferred to that of the program."""
 
+    # ---------------------------------------------------------------- positions
+
+    known_positions: int = 1 << 16
+    """The most elements of a tensor that is computed while the program is compiled, to know what
+    positions it holds."""
+    known_runs: int = 4
+    """The most runs of known positions that become slices."""
+
     # ---------------------------------------------------------------- rematerialization
 
     ignored_fraction: int = 256
