@@ -279,6 +279,14 @@ class CostModel:
     known_runs: int = 4
     """The most runs of known positions that become slices."""
 
+    # ---------------------------------------------------------------- repeated steps
+
+    rolled_steps: int = 4
+    """Steps of a program that are written out stay so, and those of a loop are written out, if they
+    read their neighbours but are not more than this."""
+    rolled_nodes: int = 200
+    """The most operators of such a step that are looked at."""
+
     # ---------------------------------------------------------------- rematerialization
 
     ignored_fraction: int = 256

@@ -18,6 +18,7 @@ from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
+from tempoc.passes.lifting.reroll import Reroll
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
 from tempoc.passes.memory.peel_head import PeelHead
@@ -44,6 +45,7 @@ O2: tuple[Pass, ...] = (
     Distribute(),
     Reassociate(),
     Canonicalize(),
+    Reroll(),
     ReduceDomain(),
     Unpack(),
     Predication(),
@@ -76,6 +78,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "distribute": Distribute,
     "reassociate": Reassociate,
+    "reroll": Reroll,
     "reduce_domain": ReduceDomain,
     "unpack": Unpack,
     "predicate": Predication,

@@ -337,9 +337,7 @@ def _sliced(
     return pads.take_text(text, positions, axis)
 
 
-def _strided(
-    text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, out: Emitter
-) -> str:
+def _strided(text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, out: Emitter) -> str:
     """Every few elements of an axis, which are proved to lie inside, forwards or backwards."""
     start, count, step = part
     before = ix.mul(ix.Const(abs(step)), ix.sub(count, ix.ONE))

@@ -1,6 +1,6 @@
 """Rules for positions of which something is known: slices in place of gathers, and no checks.
 
-    roll = take(x, (arange(n) + 1) % n, 0)  ->  concat([x[1:n], x[0:1]], 0)
+roll = take(x, (arange(n) + 1) % n, 0)  ->  concat([x[1:n], x[0:1]], 0)
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter
 from tempoc.ops.tensor.joining import Concat
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
-from tempoc.passes.simplify.rules.ranges import Ranges, known_value
+from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
 from tempoc.symbolic import expr as ix
 
-Run = tuple[int, int, int]
+PositionRun = tuple[int, int, int]
 """First position, count and step."""
 
 
@@ -69,9 +69,9 @@ def _with(entries: tuple[IndexPart, ...], axis: int, part: IndexPart) -> tuple[I
     return (*entries[:axis], part, *entries[axis + 1 :])
 
 
-def _runs(places: Array) -> list[Run] | None:
+def _runs(places: Array) -> list[PositionRun] | None:
     """Runs with one step each; ``None`` if they are too many, or an element is repeated in one."""
-    runs: list[Run] = []
+    runs: list[PositionRun] = []
     start, count = 0, len(places)
     steps = np.diff(places)
     while start < count:
@@ -102,13 +102,13 @@ def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Re
             n = op.n
         case _:
             n = x[axis_of(op.axis, len(x))]
-    sure = Ranges(v).within(index, n) or _are_inside(v, n)
+    sure = NumberRanges(v).within(index, n) or _are_inside(v, n)
     return Rewrite(v.node.inputs, replace(op, sure=True)) if sure else None
 
 
 @rule("checked positions that are inside", InRange)
 def _checked_inside(v: Match, op: InRange) -> Rewrite | None:
-    inside = Ranges(v).within(v.node.inputs[0], op.n)
+    inside = NumberRanges(v).within(v.node.inputs[0], op.n)
     return v.same(0) if inside else None
 
 

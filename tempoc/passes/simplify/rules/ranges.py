@@ -29,9 +29,9 @@ _LIMIT = 2**31
 
 End = ix.Expr | None
 """An end of a range, over bounds; ``None`` where there is none."""
-Range = tuple[End, End]
+NumberRange = tuple[End, End]
 """The least and the greatest number."""
-_ANY: Range = (None, None)
+_ANY: NumberRange = (None, None)
 
 
 def known_value(v: Match, edge: Edge) -> Array | None:
@@ -39,16 +39,16 @@ def known_value(v: Match, edge: Edge) -> Array | None:
     return _known(v, edge, {})
 
 
-def _known(v: Match, edge: Edge, found: dict[str, tuple[Array, ...] | None]) -> Array | None:
-    if edge.source not in found:
-        found[edge.source] = None
-        found[edge.source] = _known_results(v, v.nodes[edge.source], found)
-    results = found[edge.source]
+def _known(v: Match, edge: Edge, values: dict[str, tuple[Array, ...] | None]) -> Array | None:
+    if edge.source not in values:
+        values[edge.source] = None
+        values[edge.source] = _known_results(v, v.nodes[edge.source], values)
+    results = values[edge.source]
     return None if results is None or edge.entries else results[edge.out]
 
 
 def _known_results(
-    v: Match, node: Node, found: dict[str, tuple[Array, ...] | None]
+    v: Match, node: Node, values: dict[str, tuple[Array, ...] | None]
 ) -> tuple[Array, ...] | None:
     op = node.op
     plain = op.moves or op.elementwise or (op.cheap and not node.inputs)
@@ -56,7 +56,7 @@ def _known_results(
         return None
     known: list[Array] = []
     for edge in node.inputs:
-        value = _known(v, edge, found)
+        value = _known(v, edge, values)
         if value is None:
             return None
         known.append(value)
@@ -73,32 +73,32 @@ def _is_small(type_: TensorType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
-    """Ranges of integers at all points of a tensor; ``found`` has those that were looked at."""
+class NumberRanges:
+    """Ranges of integers at all points of a tensor; ``ranges`` has those that were looked at."""
 
     v: Match
-    found: dict[str, Range] = field(default_factory=dict)
+    ranges: dict[str, NumberRange] = field(default_factory=dict)
 
     def within(self, edge: Edge, n: ix.Expr) -> bool:
         """Whether all of a read are proved to be positions of an axis of extent ``n``."""
         low, high = self.of(edge)
         named = [s for e in (low, high, n) if e is not None for s in symbols(e)]
-        if low is None or high is None or any(s in self.v.graph.universe.dims for s in named):
+        if low is None or high is None or any(map(self.v.graph.universe.is_dim, named)):
             return False
         inside = ix.conjunction(ix.compare(">=", low, ix.ZERO), ix.compare("<", high, n))
         return self.v.facts.holds(inside)
 
-    def of(self, edge: Edge) -> Range:
+    def of(self, edge: Edge) -> NumberRange:
         """The range of what a read gives, at any point."""
         node = self.v.nodes[edge.source]
         if node.types[edge.out].dtype not in (DType.I32, DType.BOOL):
             return _ANY
-        if node.name not in self.found:
-            self.found[node.name] = _ANY  # as long as nothing else is known of a cycle
-            self.found[node.name] = self._of(node)
-        return self.found[node.name]
+        if node.name not in self.ranges:
+            self.ranges[node.name] = _ANY  # as long as nothing else is known of a cycle
+            self.ranges[node.name] = self._of(node)
+        return self.ranges[node.name]
 
-    def _of(self, node: Node) -> Range:
+    def _of(self, node: Node) -> NumberRange:
         op = node.op
         match op:
             case Literal() if isinstance(op.value, int):
@@ -127,11 +127,11 @@ class Ranges:
             return self.of(node.inputs[0])
         return self._computed(op, node)
 
-    def _position(self, searched: Edge, axis: int) -> Range:
+    def _position(self, searched: Edge, axis: int) -> NumberRange:
         shape = self.v.type_of(searched).shape
         return ix.ZERO, ix.sub(shape[axis_of(axis, len(shape))], ix.ONE)
 
-    def _computed(self, op: Op, node: Node) -> Range:
+    def _computed(self, op: Op, node: Node) -> NumberRange:
         if not isinstance(op, binary.Nary):
             return _ANY
         ranges = [self.of(e) for e in node.inputs]
@@ -144,21 +144,20 @@ class Ranges:
                 x, low, high = ranges
                 return _minimum(_maximum(x, low), high)
             case binary.Remainder():
-                low, high = ranges[1]
-                is_positive = isinstance(low, ix.Const) and low.value > 0
-                if not is_positive or high is None:
+                least, greatest = ranges[1]
+                if not isinstance(least, ix.Const) or least.value <= 0 or greatest is None:
                     return _ANY
-                return ix.ZERO, ix.sub(high, ix.ONE)
+                return ix.ZERO, ix.sub(greatest, ix.ONE)
             case binary.Add() | binary.Subtract() | binary.Multiply() | binary.FloorDivide():
                 return _arithmetic(op, ranges)
         return _ANY
 
 
-def _at(e: ix.Expr) -> Range:
+def _at(e: ix.Expr) -> NumberRange:
     return e, e
 
 
-def _joined(ranges: list[Range]) -> Range:
+def _joined(ranges: list[NumberRange]) -> NumberRange:
     lows, highs = [r[0] for r in ranges], [r[1] for r in ranges]
     low = [e for e in lows if e is not None]
     high = [e for e in highs if e is not None]
@@ -166,17 +165,17 @@ def _joined(ranges: list[Range]) -> Range:
     return least, ix.maximum(*high) if high and len(high) == len(highs) else None
 
 
-def _minimum(a: Range, b: Range) -> Range:
+def _minimum(a: NumberRange, b: NumberRange) -> NumberRange:
     high = [e for e in (a[1], b[1]) if e is not None]
     return _joined([a, b])[0], ix.minimum(*high) if high else None
 
 
-def _maximum(a: Range, b: Range) -> Range:
+def _maximum(a: NumberRange, b: NumberRange) -> NumberRange:
     low = [e for e in (a[0], b[0]) if e is not None]
     return ix.maximum(*low) if low else None, _joined([a, b])[1]
 
 
-def _arithmetic(op: Op, ranges: list[Range]) -> Range:
+def _arithmetic(op: Op, ranges: list[NumberRange]) -> NumberRange:
     """Of numbers alone, as these may wrap around."""
     ends = [e for r in ranges for e in r]
     values = [e.value for e in ends if isinstance(e, ix.Const)]
@@ -186,7 +185,7 @@ def _arithmetic(op: Op, ranges: list[Range]) -> Range:
     if divides and values[2] <= 0 <= values[3]:
         return _ANY
     corners = product(values[:2], values[2:])
-    found = [int(op.evaluate((np.array(a), np.array(b)), {})[0]) for a, b in corners]
-    if not all(-_LIMIT <= x < _LIMIT for x in found):
+    corner_values = [int(op.evaluate((np.array(a), np.array(b)), {})[0]) for a, b in corners]
+    if not all(-_LIMIT <= x < _LIMIT for x in corner_values):
         return _ANY
-    return ix.Const(min(found)), ix.Const(max(found))
+    return ix.Const(min(corner_values)), ix.Const(max(corner_values))
