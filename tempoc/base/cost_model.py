@@ -272,6 +272,22 @@ class CostModel:
     contraction_speedup: float = 1.1
     """How many times cheaper an order must be to be preferred to that of the program."""
 
+    # ---------------------------------------------------------------- positions
+
+    known_positions: int = 1 << 16
+    """The most elements of a tensor that is computed while the program is compiled, to know what
+    positions it holds."""
+    known_runs: int = 4
+    """The most runs of known positions that become slices."""
+
+    # ---------------------------------------------------------------- repeated steps
+
+    rolled_steps: int = 4
+    """Steps of a program that are written out stay so, and those of a loop are written out, if they
+    read their neighbours but are not more than this."""
+    rolled_nodes: int = 200
+    """The most operators of such a step that are looked at."""
+
     # ---------------------------------------------------------------- rematerialization
 
     ignored_fraction: int = 256

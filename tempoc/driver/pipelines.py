@@ -19,6 +19,7 @@ from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.element_reads import ElementReads
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
+from tempoc.passes.lifting.reroll import Reroll
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
 from tempoc.passes.memory.peel_head import PeelHead
@@ -47,6 +48,7 @@ O2: tuple[Pass, ...] = (
     Distribute(),
     Reassociate(),
     Canonicalize(),
+    Reroll(),
     ReduceDomain(),
     Unpack(),
     WholeRows(),
@@ -80,6 +82,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "distribute": Distribute,
     "reassociate": Reassociate,
+    "reroll": Reroll,
     "reduce_domain": ReduceDomain,
     "unpack": Unpack,
     "elements": ElementReads,

@@ -59,6 +59,7 @@ from tempoc.schedule.tree import (
 )
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.stencils import reads_neighbours
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
@@ -203,7 +204,15 @@ class _RegionPlaces:
     def steps(self, loop: TreeLoop) -> int | None:
         """The number of steps of a loop, if constant and at most ``unrolled_steps``."""
         steps = step_count(loop, fixed_bounds(self.graph))
-        return None if steps is None or steps > MODEL.unrolled_steps else steps
+        if steps is None or steps > MODEL.unrolled_steps:
+            return None
+        return None if steps > MODEL.rolled_steps and self.shifts(loop) else steps
+
+    def shifts(self, loop: TreeLoop) -> bool:
+        """Whether steps read neighbours within tensors: XLA would compute all steps before again
+        for each of them, if they were written out."""
+        members = [m for e in executed(loop) for m in self.statement(e).members]
+        return reads_neighbours(self.graph, members) and not self.reads_weights(loop)
 
     def size(self, tree: ScheduleTree) -> int:
         """The number of operators in a subtree."""

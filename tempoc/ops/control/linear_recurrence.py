@@ -100,15 +100,21 @@ SCANNED_ROWS = '''\
 def scanned_rows(row, first, elements, count, reverse=False):
     """Rows that `row(*elements, *before)` makes of those before, for many points; `first` ones too.
 
-    `elements` have a row for each step. With `reverse` the last one comes first.
+    `elements` have a row for each step. With `reverse` the last one comes first. First ones are
+    selected: JAX would turn the rows around, point by point, to concatenate them.
     """
     def step(before, given):
         new = row(*given, *before)
         return new, new
 
+    def joined(x, y):
+        widths = [(0, 1, 0) if reverse else (1, 0, 0), *[(0, 0, 0)] * (y.ndim - 1)]
+        y = lax.pad(y, jnp.zeros_like(x, shape=()), widths)
+        at = lax.broadcasted_iota(jnp.int32, y.shape, 0)
+        return jnp.where(at == (count if reverse else 0), x, y)
+
     made = lax.scan(step, first, elements, count, reverse)[1]
-    parts = ((y, x[None]) if reverse else (x[None], y) for x, y in zip(first, made))
-    return tuple(jnp.concatenate(part) for part in parts)
+    return tuple(joined(x, y) for x, y in zip(first, made))
 '''
 """The same for recurrences of mapped points, linear or not."""
 

@@ -47,12 +47,42 @@ def getitem(op: SpatialIndex, c: Calculus, args: Terms, results: Terms, cots: Te
             if step == 1:
                 widths[axis] = (start, ix.sub(ix.sub(n, start), count))
             else:
-                stop = ix.add(start, ix.mul(ix.Const(step), count))
-                places = c.op(Arange(start=start, stop=stop, step=step))
-                g = c.op(ScatterAdd(axis=axis, n=n), g, places)
+                g = _spread(c, g, axis, e, n)
     if any(pair != (ix.ZERO, ix.ZERO) for pair in widths):
         g = c.op(Pad(widths=tuple(widths)), g)
     return (c.fit(g, x), None)[: len(args)]
+
+
+def _spread(
+    c: Calculus, g: Term, axis: int, part: tuple[ix.Expr, ix.Expr, int], n: ix.Expr
+) -> Term:
+    """Elements put at every ``step``-th place of an axis of extent ``n``, with zeros between them.
+
+    Zeros after each element make groups of a step, which are joined: a scatter costs ten times as
+    much. Where extents are known only later, it may be unknown whether the last group is whole.
+    """
+    start, count, step = part
+    rest = ix.sub(n, ix.mul(ix.Const(step), count))
+    if not isinstance(start, ix.Const) or not isinstance(rest, ix.Const) or step < 1:
+        stop = ix.add(start, ix.mul(ix.Const(step), count))
+        places = c.op(Arange(start=start, stop=stop, step=step))
+        return c.op(ScatterAdd(axis=axis, n=n, sure=True), g, places)
+    own = start.value % step
+    nothing, ndim = (ix.ZERO, ix.ZERO), g.type.ndim
+    groups = [nothing] * (ndim + 1)
+    groups[axis + 1] = (ix.Const(own), ix.Const(step - 1 - own))
+    g = c.op(Pad(widths=tuple(groups)), c.expand(g, [axis + 1]))
+    whole = ix.mul(ix.Const(step), count)
+    g = c.op(Reshape(shape=(*g.shape[:axis], whole, *g.shape[axis + 2 :])), g)
+    before = start.value - own
+    missing = rest.value - before
+    if missing < 0:
+        entries = [(ix.ZERO, extent, 1) for extent in g.shape]
+        entries[axis] = (ix.ZERO, ix.add(whole, ix.Const(missing)), 1)
+        g = c.op(SpatialIndex(entries=tuple(entries)), g)
+    widths = [nothing] * ndim
+    widths[axis] = (ix.Const(before), ix.Const(max(missing, 0)))
+    return c.op(Pad(widths=tuple(widths)), g) if widths[axis] != nothing else g
 
 
 def _is_shared(e: ix.Expr) -> bool:
@@ -85,7 +115,8 @@ def take(op: Take, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
     """Added up by position."""
     x, idx = args
     axis = axis_of(op.axis, x.type.ndim)
-    return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], idx), x), None
+    adds = ScatterAdd(axis=axis, n=x.shape[axis], sure=op.sure)
+    return c.fit(c.op(adds, cots[0], idx), x), None
 
 
 @RULES.of(ScatterAdd)
@@ -95,7 +126,7 @@ def scatter_add(
     """Each element gets what stands at its position."""
     x, idx = args
     axis = axis_of(op.axis, results[0].type.ndim)
-    return c.fit(c.op(Take(axis=axis), cots[0], idx), x), None
+    return c.fit(c.op(Take(axis=axis, sure=op.sure), cots[0], idx), x), None
 
 
 @RULES.of(Put)

@@ -324,6 +324,8 @@ def _sliced(
             return f"lax.slice_in_dim({text}, {a}, {b}, axis={axis})"
         a, b = out.index(start), out.static(count)
         return f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})"
+    if step != 1 and size == count:
+        return _strided(text, part, axis, out)
     if (start, step) == (ix.ZERO, 1) and out.fits(size, x.padded[axis]):
         return f"lax.slice_in_dim({text}, 0, {out.static(size)}, axis={axis})"
     scaled = (
@@ -335,15 +337,38 @@ def _sliced(
     return pads.take_text(text, positions, axis)
 
 
+def _strided(text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, out: Emitter) -> str:
+    """Every few elements of an axis, which are proved to lie inside, forwards or backwards."""
+    start, count, step = part
+    before = ix.mul(ix.Const(abs(step)), ix.sub(count, ix.ONE))
+    span = ix.maximum(ix.ZERO, ix.add(before, ix.ONE))
+    # Of no elements the first would be one step after where they start.
+    first = start if step > 0 else ix.minimum(ix.sub(start, before), ix.add(start, ix.ONE))
+    if out.pad(first) != first:
+        a, b = out.index(first), out.static(span)
+        text, first = f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})", ix.ZERO
+    a, b = out.static(first), out.static(ix.add(first, span))
+    text = f"lax.slice_in_dim({text}, {a}, {b}, {abs(step)}, {axis})"
+    return text if step > 0 else f"lax.rev({text}, ({axis},))"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Take(Op):
-    """``take(x, idx, axis)``: the axes of ``idx`` in the place of an axis of ``x``."""
+    """``take(x, idx, axis)``: the axes of ``idx`` in the place of an axis of ``x``.
+
+    Positions that are ``sure`` are known to be there.
+    """
 
     axis: int = 0
+    sure: bool = False
 
     name = "take"
     picks = True
-    checks = True
+
+    @property
+    def checks(self) -> bool:
+        """Whether positions may be outside."""
+        return not self.sure
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As in NumPy."""
@@ -375,7 +400,8 @@ class Take(Op):
         x, idx = (pads.with_own_padding(v, out) for v in args)
         axis = axis_of(self.axis, x.type.ndim)
         x = pads.nonempty(x, (axis,), out)
-        return (pads.take_text(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
+        positions = placed(idx, x.type.shape[axis], axis, self.sure, out)
+        return (pads.take_text(x.text, positions, axis),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,21 +54,68 @@ class Lattice:
 
 
 def nested_cycles(graph: Graph) -> Iterator[tuple[tuple[str, ...], tuple[str, str]]]:
-    """The dependence cycles of nodes of which each is a loop along the same two dimensions."""
+    """The dependence cycles of nodes of which each is a loop along the same two dimensions.
+
+    In a loop that goes on from step to step, as of training, they are the cycles within a step.
+    """
     for part in components(graph):
-        reads = [e for n in part for e in graph.nodes[n].inputs if e.source in part]
-        if not reads:
-            continue
-        lengths = [graph.nodes[n].domain.dims for n in part]
-        along = graph.universe.sorted(tuple(d for dims in lengths for d in dims))
-        moving = [d for d in along if any(_moves(graph, e, d) for e in reads)]
-        moving += [d for d in along if d not in moving and not all(d in dims for dims in lengths)]
-        if len(moving) == 2:
-            first, second = graph.universe.sorted(tuple(moving))
-            tables = [graph.nodes[n] for n in part if isinstance(graph.nodes[n].op, Merge)]
-            whole = all(d in t.domain.dims for t in tables for d in moving)
-            if whole and any(_is_nested(graph.nodes[n], (first, second)) for n in part):
-                yield part, (first, second)
+        yield from _nested_cycles(graph, part, ())
+
+
+def _nested_cycles(
+    graph: Graph, part: tuple[str, ...], outer: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, str]]]:
+    """Those among nodes that need each other at the same points of outer dimensions."""
+    reads = [e for n in part for e in graph.nodes[n].inputs if e.source in part]
+    if not reads:
+        return
+    lengths = [graph.nodes[n].domain.dims for n in part]
+    along = graph.universe.sorted(tuple(d for dims in lengths for d in dims))
+    moving = [d for d in along if any(_moves(graph, e, d) for e in reads)]
+    moving += [d for d in along if d not in moving and not all(d in dims for dims in lengths)]
+    if len(moving) == 2:
+        first, second = graph.universe.sorted(tuple(moving))
+        tables = [graph.nodes[n] for n in part if isinstance(graph.nodes[n].op, Merge)]
+        whole = all(d in t.domain.dims for t in tables for d in moving)
+        if whole and any(_is_nested(graph.nodes[n], (first, second)) for n in part):
+            yield part, (first, second)
+    elif len(moving) > 2 and not outer:
+        step = moving[0]
+        for inner in _within_step(graph, part, step):
+            nodes = [graph.nodes[n] for n in inner]
+            if all(step in loop_dims(n.domain.dims, n.vector) for n in nodes):
+                yield from _nested_cycles(graph, inner, (step,))
+
+
+def _within_step(graph: Graph, part: tuple[str, ...], step: str) -> list[tuple[str, ...]]:
+    """The cycles that are left where nothing is read of earlier points of a dimension.
+
+    None of them reads itself at earlier points.
+    """
+
+    def sources(name: str) -> list[str]:
+        inputs = graph.nodes[name].inputs
+        return [e.source for e in inputs if e.source in part and not _is_earlier(graph, e, step)]
+
+    return [
+        inner
+        for inner in strongly_connected_components(part, sources)
+        if not any(
+            e.source in inner and _moves(graph, e, step)
+            for n in inner
+            for e in graph.nodes[n].inputs
+        )
+    ]
+
+
+def _is_earlier(graph: Graph, edge: Edge, dim: str) -> bool:
+    """Whether a read is always some points before the reader's own, along a dimension."""
+    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+    entry = at.get(dim)
+    if not isinstance(entry, ix.Expr):
+        return False
+    distance = ix.sub(entry, ix.Sym(dim))
+    return isinstance(distance, ix.Const) and distance.value < 0
 
 
 def _is_nested(node: Node, dims: tuple[str, str]) -> bool:

@@ -177,3 +177,34 @@ def test_compiled() -> None:
 
 def test_compiled_with_gradient() -> None:
     agree(WARPED, {"B": 2, "M": 3, "N": 5})
+
+
+LEARNED = """dim k < K
+dim i < I
+dim j < J
+input x[i]: f32
+input y[j]: f32
+w[0] = 0.5
+d[k, i, j] = (x[i] - w * y[j]) ** 2
+r[k, i, j] = d when i == 0 and j == 0
+r[k, i, j] = d + r[k, i-1, j] when j == 0
+r[k, i, j] = d + r[k, i, j-1] when i == 0
+r[k, i, j] = d - logsumexp(stack([-r[k, i-1, j], -r[k, i, j-1], -r[k, i-1, j-1]]))
+loss = r[k, I-1, J-1]
+w[k+1] = w - 0.01 * grad(loss, w)
+output loss, w[K-1] as fit
+"""
+
+
+def test_a_table_in_each_step_of_training() -> None:
+    """The whole step is a cycle along `k`; within it, two tables are left."""
+    source = load_source(Source("m.rt", LEARNED))
+    compiled = Compilation(source, Options(level=2, verify_each=False))
+    done = [r for r in compiled.remarks if r.step == "wavefront" and "at once" in r.message]
+    assert len(done) == 2
+    bounds = {b.name: 3 for b in compiled.graph.universe.bounds} | {"I": 2}
+    inputs = data(compiled.graph, bounds, special=False)
+    wanted = evaluate(compiled.graph, bounds, inputs, {})
+    computed = evaluate(compiled.passes.graph, bounds, inputs, {})
+    for name, value in wanted.items():
+        np.testing.assert_allclose(computed[name], value, rtol=1e-4, err_msg=name)

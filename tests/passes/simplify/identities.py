@@ -200,6 +200,26 @@ EXACT = {
 %a = getitem{entries=("tensor", 1)} %n2, %n : [t] f32
 %n3 = getitem{entries=("tensor", (0, 2, 1))} %n2, %n : [t] f32[2]
 %b = getitem{entries=("tensor",)} %n3, %n : [t] f32""",
+    "elements at known positions": """%n = arange{stop=3} : [] i32[3]
+%n2 = literal{value=2, dtype=i32} : [] i32
+%n3 = add %n, %n2 : [] i32[3]
+%n4 = literal{value=3, dtype=i32} : [] i32
+%n5 = mod %n3, %n4 : [] i32[3]
+%a = take{axis=1} %x, %n5 : [t] f32[2, 3]
+%n6 = literal{value=-1, dtype=i32} : [] i32
+%b = getitem{entries=((0, 2, 1), "tensor")} %x, %n6 : [t] f32[2]""",
+    "positions that are inside": """%n = argsort %r : [t] i32[3]
+%a = take %r, %n : [t] f32[3]
+%n2 = literal{value=0, dtype=i32} : [] i32
+%n3 = literal{value=2, dtype=i32} : [] i32
+%n4 = clip %k, %n2, %n3 : [t] i32
+%n5 = where %c, %n4, %n2 : [t] i32
+%b = getitem{entries=((0, 2, 1), "tensor")} %x, %n5 : [t] f32[2]
+%n6 = add %n4, %n3 : [t] i32
+%d = put{axis=0} %W, %n4, %one : [t] f32[3, 4]
+%e = scatter_add{axis=0, n=5} %one, %n6 : [t] f32[5]""",
+    "checked positions that are inside": """%n = arange{stop=4, start=1} : [] i32[3]
+%a = in_range{n=4} %n : [] i32[3]""",
     "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = arange{stop=70} : [] i32[70]
 %n3 = eq %n2, %k : [t | t < T-1] bool[70]

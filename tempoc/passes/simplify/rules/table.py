@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tempoc.passes.simplify.rules.arithmetic import NUMBERS, ROUNDED
 from tempoc.passes.simplify.rules.contractions import CONTRACTED
+from tempoc.passes.simplify.rules.known_positions import KNOWN_POSITIONS
 from tempoc.passes.simplify.rules.layout import LAYOUT
 from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.places import PLACES
@@ -19,6 +20,6 @@ from tempoc.passes.simplify.rules.reductions import SUMS
 from tempoc.passes.simplify.rules.slicing import PARTS, PARTS_OF_PRODUCTS
 
 ROWS: tuple[RewriteRule, ...] = (
-    *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS, *PLACES, *SUMS,
-    *PRODUCTS, *CONTRACTED,
+    *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS,
+    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED,
 )  # fmt: skip

@@ -1,0 +1,124 @@
+"""Rules for positions of which something is known: slices in place of gathers, and no checks.
+
+roll = take(x, (arange(n) + 1) % n, 0)  ->  concat([x[1:n], x[0:1]], 0)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.base.arrays import np
+from tempoc.base.cost_model import MODEL
+from tempoc.ops.definition.operator import Array
+from tempoc.ops.definition.shapes import axis_of
+from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.put import Put
+from tempoc.ops.indexing.scatter import Scatter
+from tempoc.ops.tensor.joining import Concat
+from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
+from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
+from tempoc.symbolic import expr as ix
+
+PositionRun = tuple[int, int, int]
+"""First position, count and step."""
+
+
+@rule("elements at known positions", Take, SpatialIndex)
+def _known_elements(v: Match, op: Take | SpatialIndex) -> Rewrite | None:
+    """A few runs of elements that follow each other: slices, joined."""
+    entries = _entries(v, op)
+    if entries is None or v.operand(1).ndim > 1:
+        return None
+    axis = entries.index("tensor")
+    extent = v.operand(0).shape[axis]
+    places = known_value(v, v.node.inputs[1])
+    if places is None or not places.size or not isinstance(extent, ix.Const):
+        return None
+    places = np.where(places < 0, places + extent.value, places).astype(np.int64)
+    if places.min() < 0 or places.max() >= extent.value:
+        return None
+    x = v.node.inputs[0]
+    if not places.ndim:
+        return Rewrite((x,), SpatialIndex(entries=_with(entries, axis, ix.Const(int(places)))))
+    runs = _runs(places)
+    if runs is None:
+        return None
+    parts = [
+        SpatialIndex(entries=_with(entries, axis, (ix.Const(first), ix.Const(count), step)))
+        for first, count, step in runs
+    ]
+    if len(parts) == 1:
+        return Rewrite((x,), parts[0])
+    edges = tuple(v.make(part, x) for part in parts)
+    return Rewrite(edges, Concat(axis=sum(isinstance(e, tuple) for e in entries[:axis])))
+
+
+def _entries(v: Match, op: Take | SpatialIndex) -> tuple[IndexPart, ...] | None:
+    """What is taken of each axis, if one is searched, and axes stay where they are."""
+    shape = v.operand(0).shape
+    if isinstance(op, Take):
+        whole: tuple[IndexPart, ...] = tuple((ix.ZERO, n, 1) for n in shape)
+        return _with(whole, axis_of(op.axis, len(shape)), "tensor")
+    if op.entries.count("tensor") != 1:
+        return None
+    before = op.entries[: op.entries.index("tensor")]
+    return op.entries if op.place() == sum(isinstance(e, tuple) for e in before) else None
+
+
+def _with(entries: tuple[IndexPart, ...], axis: int, part: IndexPart) -> tuple[IndexPart, ...]:
+    return (*entries[:axis], part, *entries[axis + 1 :])
+
+
+def _runs(places: Array) -> list[PositionRun] | None:
+    """Runs with one step each; ``None`` if they are too many, or an element is repeated in one."""
+    runs: list[PositionRun] = []
+    start, count = 0, len(places)
+    steps = np.diff(places)
+    while start < count:
+        if len(runs) == MODEL.known_runs:
+            return None
+        step = int(steps[start]) if start < count - 1 else 1
+        if not step:
+            return None
+        others = np.flatnonzero(steps[start:] != step)
+        end = start + int(others[0]) + 1 if len(others) else count
+        if end - start == 2 and step != 1 and end < count:  # a jump, after which a run begins
+            end, step = start + 1, 1
+        runs.append((int(places[start]), end - start, step))
+        start = end
+    return runs
+
+
+@rule("positions that are inside", Take, SpatialIndex, TakeAlong, Put, Scatter)
+def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Rewrite | None:
+    """No check of what is proved, or of numbers."""
+    if not op.checks:
+        return None
+    x, index = v.operand(0).shape, v.node.inputs[1]
+    match op:
+        case SpatialIndex():
+            n = op.joint(x)[op.entries.index("tensor")]
+        case Scatter():
+            n = op.n
+        case _:
+            n = x[axis_of(op.axis, len(x))]
+    sure = NumberRanges(v).within(index, n) or _are_inside(v, n)
+    return Rewrite(v.node.inputs, replace(op, sure=True)) if sure else None
+
+
+@rule("checked positions that are inside", InRange)
+def _checked_inside(v: Match, op: InRange) -> Rewrite | None:
+    inside = NumberRanges(v).within(v.node.inputs[0], op.n)
+    return v.same(0) if inside else None
+
+
+def _are_inside(v: Match, n: ix.Expr) -> bool:
+    if not isinstance(n, ix.Const):
+        return False
+    places = known_value(v, v.node.inputs[1])
+    if places is None:
+        return False
+    return not places.size or (places.min() >= 0 and places.max() < n.value)
+
+
+KNOWN_POSITIONS: tuple[RewriteRule, ...] = (_known_elements, _inside, _checked_inside)

@@ -1,0 +1,37 @@
+"""Which nodes read neighbours: parts of one tensor that overlap, as stencils do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
+from tempoc.sdg.graph.graph import Graph
+from tempoc.symbolic import expr as ix
+
+
+def reads_neighbours(graph: Graph, names: Iterable[str]) -> bool:
+    """Whether some of these nodes take parts of one tensor that overlap and are not the same."""
+    parts: dict[object, set[tuple[IndexPart, ...]]] = {}
+    for name in names:
+        node = graph.nodes[name]
+        if isinstance(node.op, SpatialIndex) and not node.op.gathers:
+            edge = node.inputs[0]
+            taken = parts.setdefault((edge.source, edge.out, edge.entries), set())
+            taken.add(node.op.entries)
+    return any(_overlap(a, b) for taken in parts.values() for a, b in combinations(taken, 2))
+
+
+def _overlap(a: tuple[IndexPart, ...], b: tuple[IndexPart, ...]) -> bool:
+    return all(_overlap_on_axis(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _overlap_on_axis(x: IndexPart, y: IndexPart) -> bool:
+    """Whether two parts of an axis have elements in common; unknown extents count as long."""
+    if not (isinstance(x, tuple) and isinstance(y, tuple) and x[2] == y[2] == 1):
+        return x == y
+    far = ix.sub(y[0], x[0])
+    if not isinstance(far, ix.Const):
+        return False
+    count = x[1] if far.value >= 0 else y[1]
+    return not isinstance(count, ix.Const) or abs(far.value) < count.value
