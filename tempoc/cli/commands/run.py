@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tempoc.base.cost_model import MODEL
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
@@ -16,7 +17,7 @@ from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
 from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.device import available
+from tempoc.runtime.device import available, small_loops
 from tempoc.runtime.execute import execute, open_inputs
 from tempoc.runtime.forecast.budget import most_bytes
 from tempoc.runtime.options import RunOptions, run_options
@@ -61,6 +62,8 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
+    # Before the device is asked for its memory.
+    small_loops.compile_whole(MODEL.whole_loop_bytes)
     request = replace(run_options(program, given, options.refuse), record=verify or bool(checks))
     again = Reevaluation(verify=verify, checks=parse_checks(checks))
     if tune:

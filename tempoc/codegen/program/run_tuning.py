@@ -21,4 +21,5 @@ RUN_TUNING = RunTuning(
     pending_faults=MODEL.pending_faults,
     searched_calls=EFFORT.searched_calls,
     condition_cases=EFFORT.condition_cases,
+    whole_loop_bytes=MODEL.whole_loop_bytes,
 )

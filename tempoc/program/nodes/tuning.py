@@ -17,7 +17,8 @@ class RunTuning:
     allocation counts as ``allocation_bytes`` more than its own, and as ``passed_bytes`` where a
     kernel takes the array from the host. So many arrays are put on the device at once, so many
     faults wait to be evaluated. Largest bounds are searched for with up to ``searched_calls``
-    in a run; a condition of a loop is analyzed if it has up to ``condition_cases``.
+    in a run; a condition of a loop is analyzed if it has up to ``condition_cases``. Loops whose
+    steps touch less than ``whole_loop_bytes`` are one function each on a CPU.
     """
 
     store_sizes: int = 1
@@ -34,6 +35,7 @@ class RunTuning:
     pending_faults: int = 1
     searched_calls: int = 1
     condition_cases: int = 1
+    whole_loop_bytes: int = 1
 
 
 UNTUNED = RunTuning()
