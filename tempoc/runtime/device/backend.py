@@ -293,7 +293,7 @@ def passed_zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> Devic
 
 
 @functools.cache
-def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[RunTuning], DeviceArray]:
+def _zeros(shape: tuple[int, ...], dtype: str) -> _Zeros:
     """The cached allocator for a shape and dtype."""
     return _Zeros(shape, NUMPY[dtype])
 
