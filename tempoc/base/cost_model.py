@@ -224,8 +224,17 @@ class CostModel:
     allocation_bytes: int = 100_000
     """NumPy and the copy to the device take 100 us for a small array of zeros; one byte more takes
     a nanosecond."""
+    passed_bytes: int = 10_000
+    """A small array of zeros that a kernel takes from the host takes 10 us more than one that a
+    compiled function makes. 2026-11-26, CPU time of a call that overwrites 20 floats, on a busy
+    machine: 175 us put on the device first, 32 from the host, 22 by a compiled function."""
     allocated_bytes: int = 20_000_000
     """Compiling an allocator of zeros takes about 20 ms, as long as allocating so many bytes."""
+    whole_loop_bytes: int = 32768
+    """Up to so many bytes a step, loops are one function each on a CPU, by a flag of XLA, whose own
+    limit is 1024. 2026-11-26, CPU time of a step, 1024 and 32768: Dyna with 5 remembered steps,
+    which touch 1.5 KB, 2.8 and 0.8 us; a word of topics, 20 KB, 3.1 and 1.0; tanh of a product with
+    a vector of 64 0.7 and 0.4. Of 12 pairs of the gallery none became slower, up to 65536."""
     put_arrays: int = 256
     """How many arrays are put on the device with one call, all of them in memory twice."""
     pending_faults: int = 500

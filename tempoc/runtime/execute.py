@@ -17,7 +17,7 @@ from tempoc.runtime.data import files
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import backend, small_loops
 from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
@@ -38,6 +38,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     with streams_kept():
         loaded = load(options.directory, options.extern_path)
+    small_loops.compile_whole(loaded.program.tuning.whole_loop_bytes)
     given = open_inputs(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tempoc.base.cost_model import MODEL
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
 from tempoc.cli.options.kernels import kernel_options, with_kernels
+from tempoc.runtime.device import small_loops
 from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
 
@@ -58,6 +60,8 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
+    # Before anything asks for the device.
+    small_loops.compile_whole(MODEL.whole_loop_bytes)
     looked_for = parse_checks(checks)
     request = replace(
         run_options(program, given, options.refuse), record=verify or bool(looked_for)

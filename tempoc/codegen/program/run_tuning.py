@@ -16,8 +16,10 @@ RUN_TUNING = RunTuning(
     call_ms=MODEL.call_ms,
     allocated_bytes=MODEL.allocated_bytes,
     allocation_bytes=MODEL.allocation_bytes,
+    passed_bytes=MODEL.passed_bytes,
     put_arrays=MODEL.put_arrays,
     pending_faults=MODEL.pending_faults,
     searched_calls=EFFORT.searched_calls,
     condition_cases=EFFORT.condition_cases,
+    whole_loop_bytes=MODEL.whole_loop_bytes,
 )

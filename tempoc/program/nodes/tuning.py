@@ -9,14 +9,16 @@ from dataclasses import dataclass
 class RunTuning:
     """How a run divides its work. The least numbers, which are those of no tuning, are correct.
 
-    Growing stores have at most ``store_sizes`` sizes. The last one is rounded up, to no less than
-    ``store_grain`` slots where that takes at most ``rounded_bytes`` or one ``rounded_part`` more of
-    all bytes. The first call of a region runs ``first_steps``, the next ones up to ``step_factor``
-    times as many as the one before, until a call takes ``call_ms``. An allocator of zeros is
-    compiled after ``allocated_bytes``, where each allocation counts as ``allocation_bytes`` more
-    than its own. So many arrays are put on the device at once, so many faults wait to be evaluated.
-    Largest bounds are searched for with up to ``searched_calls`` in a run; a condition of a loop is
-    analyzed if it has up to ``condition_cases``.
+    Growing stores have at most ``store_sizes`` sizes. The last one is rounded up, to no less
+    than ``store_grain`` slots where that takes at most ``rounded_bytes`` or one
+    ``rounded_part`` more of all bytes. The first call of a region runs ``first_steps``, the
+    next ones up to ``step_factor`` times as many as the one before, until a call takes
+    ``call_ms``. An allocator of zeros is compiled after ``allocated_bytes``, where each
+    allocation counts as ``allocation_bytes`` more than its own, and as ``passed_bytes`` where a
+    kernel takes the array from the host. So many arrays are put on the device at once, so many
+    faults wait to be evaluated. Largest bounds are searched for with up to ``searched_calls``
+    in a run; a condition of a loop is analyzed if it has up to ``condition_cases``. Loops whose
+    steps touch less than ``whole_loop_bytes`` are one function each on a CPU.
     """
 
     store_sizes: int = 1
@@ -28,10 +30,12 @@ class RunTuning:
     call_ms: int = 1
     allocated_bytes: int = 1
     allocation_bytes: int = 1
+    passed_bytes: int = 1
     put_arrays: int = 1
     pending_faults: int = 1
     searched_calls: int = 1
     condition_cases: int = 1
+    whole_loop_bytes: int = 1
 
 
 UNTUNED = RunTuning()

@@ -287,8 +287,13 @@ def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:
     return _zeros(shape, dtype)(tuning)
 
 
+def passed_zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray | HostArray:
+    """A new array of zeros to be passed to a kernel at once, which may overwrite it."""
+    return _zeros(shape, dtype).passed(tuning)
+
+
 @functools.cache
-def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[RunTuning], DeviceArray]:
+def _zeros(shape: tuple[int, ...], dtype: str) -> _Zeros:
     """The cached allocator for a shape and dtype."""
     return _Zeros(shape, NUMPY[dtype])
 
@@ -299,7 +304,8 @@ class _Zeros:
 
     The compiled function is ten times as fast, but compiling it takes as long as hundreds of small
     arrays, and a growing store needs each size only once. So it is compiled when the allocations by
-    numpy have taken about as long.
+    numpy have taken about as long. What is passed to a kernel at once need not be on the device
+    before: the call itself copies it, much faster.
     """
 
     shape: tuple[int, ...]
@@ -308,11 +314,25 @@ class _Zeros:
     compiled: Callable[[], DeviceArray] | None = None
 
     def __call__(self, tuning: RunTuning) -> DeviceArray:
+        array = self._by_numpy(tuning.allocation_bytes, tuning)
+        return self._compiled() if array is None else jax.device_put(array)
+
+    def passed(self, tuning: RunTuning) -> DeviceArray | HostArray:
+        """An array for a kernel that is called next."""
+        array = self._by_numpy(tuning.passed_bytes, tuning)
+        return self._compiled() if array is None else array
+
+    def _by_numpy(self, more: int, tuning: RunTuning) -> HostArray | None:
+        """The array on the host, which counts as ``more`` bytes; ``None`` after too many."""
+        if self.compiled is not None or jax.default_backend() != "cpu":
+            return None
+        self.allocated += more + math.prod(self.shape) * self.dtype.itemsize
+        if self.allocated > tuning.allocated_bytes:
+            return None
+        return unaligned(self.shape, self.dtype, np.zeros)
+
+    def _compiled(self) -> DeviceArray:
         if self.compiled is None:
-            nbytes = math.prod(self.shape) * self.dtype.itemsize
-            self.allocated += tuning.allocation_bytes + nbytes
-            if self.allocated <= tuning.allocated_bytes and jax.default_backend() == "cpu":
-                return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
             self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.compiled()
 

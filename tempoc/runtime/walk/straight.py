@@ -84,7 +84,8 @@ def straight_call(
         at=backend.constant(point) if point else (),
         operands=operands,
         zeros={
-            s.name: partial(backend.zeros, s.shaped(slots), s.dtype, program.tuning) for s in made
+            s.name: partial(backend.passed_zeros, s.shaped(slots), s.dtype, program.tuning)
+            for s in made
         },
         results=results,
         straight=direct_inputs(program, single_calls),

@@ -60,6 +60,16 @@ def known_flags() -> Mapping[str, tuple[Any, Any]]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def flags_of_commands() -> Iterator[None]:
+    """Commands that run in this process leave the flags of XLA, which has read them already."""
+    from tempoc.runtime.device import small_loops
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_loops, "compile_whole", lambda most: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def shared_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
     """JAX has its flags now; child processes do not get them. Equal kernels are shared.
 

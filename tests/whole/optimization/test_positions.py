@@ -88,7 +88,9 @@ q[0, b] = zeros([S, 3])
 q[t+1, b] = q + r * expand_dims(one_hot(s, S), 1) * one_hot(i % 3, 3)
 z[0, b] = zeros([3, S])
 z[t+1, b] = z - expand_dims(stack([1.0, 1.0 / ((t + 1) % 3), r]), 1) * one_hot(s, S)
-output q[T-1, 0:B] as q, z[T-1, 0:B] as z
+m[0, b] = zeros([5, 80])
+m[t+1, b] = m + expand_dims(one_hot(i % 5, 5), 1) * (one_hot(i % 7, 80) - one_hot(i % 80, 80))
+output q[T-1, 0:B] as q, z[T-1, 0:B] as z, m[T-1, 0:B] as m
 """
 PUT = """
 dim t < T
@@ -131,3 +133,4 @@ def test_no_table_is_computed() -> None:
 def test_a_sum_looks_whether_what_is_added_is_zero() -> None:
     kernels = emitted(SUMS, None).kernels
     assert "jnp.arange(400" not in kernels and kernels.count("= put_into_sum(") == 2
+    assert "m.at[" in kernels

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
@@ -100,11 +100,15 @@ def _taken(v: Match, edge: Edge, axis: int, position: Edge) -> Edge:
     return v.make(SpatialIndex(entries=tuple(parts), sure=True), edge, position)
 
 
-def _row(v: Match, places: tuple[Place, ...]) -> _Row | None:
-    """The row at one of the places, along the longest axis."""
-    known = [p.n.value if isinstance(p.n, ix.Const) else math.inf for p in places]
-    place = places[known.index(max(known))] if places else None
-    if place is None or place.back > v.result.ndim:
+def _longest_first(places: Iterable[Place]) -> list[Place]:
+    """Places, those along longer axes before others."""
+    known = {p: p.n.value if isinstance(p.n, ix.Const) else math.inf for p in places}
+    return sorted(known, key=known.__getitem__, reverse=True)
+
+
+def _row(v: Match, place: Place) -> _Row | None:
+    """The row at a place."""
+    if place.back > v.result.ndim:
         return None
     is_there = v.result.shape[-place.back] == place.n
     if not is_there or not v.facts.holds(ix.compare(">=", place.n, ix.ONE)):
@@ -126,7 +130,7 @@ def _written(v: Match, _: Select) -> Rewrite | None:
 
 
 def _selected(v: Match, mask: Mask, new: Edge, old: Edge) -> Rewrite | None:
-    row = _row(v, mask.places)
+    row = next((_row(v, place) for place in _longest_first(mask.places)), None)
     if row is None:
         return None
     others = [row.mask(p) for p in mask.places if p != row.place]
@@ -159,9 +163,19 @@ def _changed(v: Match, op: Op) -> Rewrite | None:
     old, change = next((pair for pair in both if _is_state(v, pair[0])), (None, None))
     if old is None or change is None or v.dtype_of(change) is not v.result.dtype:
         return None
-    row = _row(v, tuple(_factors(v, change)))
-    if row is None or (there := _pointwise(row, change, row.inside)) is None:
-        return None
+    for place in _longest_first(_factors(v, change)):
+        row = _row(v, place)
+        there = None if row is None else _pointwise(row, change, row.inside)
+        if row is not None and there is not None:
+            return _changed_row(v, op, (old, change), row, there)
+    return None
+
+
+def _changed_row(
+    v: Match, op: Op, both: tuple[Edge, Edge], row: _Row, there: Edge
+) -> Rewrite | None:
+    """State and its change, which in a row is ``there``."""
+    old, change = both
     before = row.of(old)
     value = v.make(op, before, there)
     if _elsewhere(v, change) == _NEUTRAL[type(op)]:

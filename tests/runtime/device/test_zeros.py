@@ -1,0 +1,19 @@
+"""Zeros that a kernel takes at once are not put on the device before."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from tempoc.program.nodes.tuning import RunTuning
+from tempoc.runtime.device import backend
+
+
+def test_zeros_for_a_kernel_are_of_the_host_until_they_were_many():
+    overwrite = jax.jit(lambda x: x.at[0].set(1.0), donate_argnums=0)
+    tuning = RunTuning(allocated_bytes=100, passed_bytes=20)
+    passed = [backend.passed_zeros((7,), "f32", tuning) for _ in range(3)]
+    assert [type(x) is np.ndarray for x in passed] == [True, True, False]
+    for zeros in passed:
+        assert np.asarray(overwrite(zeros)).tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert not any(x.any() for x in passed[:2])
