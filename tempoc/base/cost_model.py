@@ -170,6 +170,12 @@ class CostModel:
     """Largest number of steps of a loop that is unrolled, or stays on the host."""
     unrolled_ms: float = 2_500
     """The time that XLA may take for unrolled loops."""
+    rolled_calls: int = 2
+    """Fewest calls that a loop has in common with its first step, which stands before it, so that
+    this becomes a step like the others. XLA compiles a call in about 40 ms."""
+    rolled_share: int = 3
+    """Calls of the one that are not calls of the other are made in all steps; these are so many
+    times as many."""
     reported_steps: int = 64
     """How many steps a function runs where it is compiled for a number of them, for a report."""
 

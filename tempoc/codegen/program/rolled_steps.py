@@ -1,0 +1,257 @@
+"""Puts the first step of a device loop that stands before it back into the loop.
+
+::
+
+    m = start(g)                        for i in range(0, N):
+    w = update(m, w)                        g = gradient(w)
+    for i in range(1, N):         ->        m = average(m, g) if i >= 1
+        g = gradient(w)                     m = start(g) if i <= 0
+        m = average(m, g)                   w = update(m, w)
+        w = update(m, w)
+
+(with ``g = gradient(w)`` in front of the left one, too.) The schedule keeps first steps apart so
+that steps have no conditions. XLA then compiles nearly all of the step twice, and the time that
+takes grows with its length. So where nearly all calls of both are the same, calls that differ are
+made in all steps, and their results dropped: where that costs a pass over small arrays at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from tempoc.base.cost_model import MODEL
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.walk import substitute
+
+Items = tuple[prog.ProgramStatement, ...]
+_MOVED = (prog.Call, prog.Free, prog.Guard, prog.Loop, prog.Sequence)
+"""What may stand in a device loop."""
+
+
+def rolled_steps(
+    tree: prog.ProgramStatement, context: ProgramContext, light: Collection[str]
+) -> prog.ProgramStatement:
+    """The tree with first steps in their loops; ``light`` kernels compute each element by itself."""
+    positive = (ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
+    return _StepRoller(context=context, light=light).convert(tree, tuple(positive))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StepRoller:
+    """Converts trees; the fields are the arguments of `rolled_steps`."""
+
+    context: ProgramContext
+    light: Collection[str]
+
+    def convert(
+        self, s: prog.ProgramStatement, known: tuple[ix.Expr, ...]
+    ) -> prog.ProgramStatement:
+        """The tree with longer loops; ``known`` are conditions that hold where it stands."""
+        match s:
+            case prog.Sequence(items=items):
+                rolled: Items = ()
+                for item in items:
+                    new = self.convert(item, known)
+                    found = self.rolled(rolled, new, known) if isinstance(new, prog.Loop) else None
+                    rolled = (*rolled, new) if found is None else found
+                return replace(s, items=rolled)
+            case prog.Guard(condition=condition, body=body):
+                inside = self.convert(body, (*known, *conjuncts(condition)))
+                return replace(s, body=inside)
+            case prog.Loop(body=body):
+                return replace(s, body=self.convert(body, known))
+            case _:
+                return s
+
+    def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
+        """The statements before a loop that are not its first step, and the longer loop.
+
+        ``None`` where the loop has no such step in front of it, or it stays apart.
+        """
+        if loop.place != "device" or abs(loop.step) != 1 or loop.limit is not None:
+            return None
+        first = ix.sub(loop.lower, ix.Const(loop.step))
+        if ix.compare(">=", first, ix.ZERO) != ix.TRUE or not _is_plain(loop):
+            return None
+        start = len(before)
+        while start and isinstance(before[start - 1], _MOVED) and _is_plain(before[start - 1]):
+            start -= 1
+        body = _items(loop.body)
+        there = [_at(item, {loop.var: first}) for item in body]
+        pairs = _common(before[start:], there)
+        if not pairs:
+            return None
+        start += pairs[0][0]
+        pairs = [(m - pairs[0][0], n) for m, n in pairs]
+        if not self.pays([before[start + m] for m, _ in pairs], before[start:], body):
+            return None
+        later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
+        merged: list[prog.ProgramStatement | None] = []
+        m = n = 0
+        for m_next, n_next in [*pairs, (len(before) - start, len(body))]:
+            early = before[start + m : start + m_next]
+            late = [k for k in range(n, n_next) if there[k] is not None]
+            replaced = len(late) == 1 and _replaces(early, body[late[0]])
+            for k in range(n, n_next):
+                kept = k not in late or (replaced and self.conditional(body[k], later) is not None)
+                merged.append(body[k] if kept else self.conditional(body[k], later))
+            merged += [self.conditional(s, ix.negation(later)) for s in early]
+            merged += body[n_next : n_next + 1]
+            m, n = m_next + 1, n_next + 1
+        steps = tuple(s for s in merged if s is not None)
+        if len(steps) < len(merged):
+            return None
+        upper = _not_before(loop, known)
+        longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
+        return (*before[:start], longer)
+
+    def pays(self, same: Items | Sequence[prog.ProgramStatement], *both: Items) -> bool:
+        """Whether enough calls are the same, of those of the step and of the loop."""
+        shared = _size(same)
+        return shared >= MODEL.rolled_calls and all(
+            (_size(items) - shared) * MODEL.rolled_share <= shared for items in both
+        )
+
+    def conditional(
+        self, s: prog.ProgramStatement, condition: ix.Expr
+    ) -> prog.ProgramStatement | None:
+        """A statement under a condition on the step; ``None`` if it costs much where it fails.
+
+        It writes whole arrays, of which each element is computed by itself, so that XLA selects
+        them while it computes them.
+        """
+        if isinstance(s, prog.Guard) and isinstance(s.body, prog.Free):
+            return replace(s, condition=ix.conjunction(condition, s.condition))
+        if isinstance(s, prog.Free):
+            return prog.Guard(condition=condition, body=s)
+        if not isinstance(s, prog.Call) or s.kernel not in self.light or s.endings:
+            return None
+        kernel = self.context.kernels[s.kernel]
+        if kernel.checks or any(c.store not in self.context.registers for c in (*s.args, *s.results)):
+            return None
+        axes = (axis.dim for c in s.results for axis in self.context.stores[c.store].axes)
+        if not {*kernel.dims}.isdisjoint(axes):
+            return None
+        results = (
+            replace(c, when=condition if c.when is None else ix.conjunction(condition, c.when))
+            for c in s.results
+        )
+        return replace(s, results=tuple(results))
+
+
+def _is_plain(s: prog.ProgramStatement) -> bool:
+    """Whether a statement does nothing but what loops on the device do, and ends no length."""
+    parts = [*statements_in(s)]
+    return all(
+        isinstance(p, _MOVED)
+        and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
+        for p in parts
+    ) and not any(call.endings for call in calls(s))
+
+
+def _replaces(early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement) -> bool:
+    """Whether one call writes all that another one does, and reads nothing of that."""
+    made = [s for s in early if not isinstance(s, prog.Free)]
+    if len(made) != 1 or not isinstance(made[0], prog.Call) or not isinstance(s, prog.Call):
+        return False
+    results, args = ({c.store for c in cells} for cells in (made[0].results, made[0].args))
+    always = all(c.when is None for c in made[0].results)
+    return always and {c.store for c in s.results} <= results and results.isdisjoint(args)
+
+
+def _size(items: Sequence[prog.ProgramStatement]) -> int:
+    """The number of calls in statements."""
+    return sum(1 for item in items for _ in calls(item))
+
+
+def _items(s: prog.ProgramStatement) -> Items:
+    return s.items if isinstance(s, prog.Sequence) else (s,)
+
+
+def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:
+    """The end of a loop, but no further down than its beginning.
+
+    The step in front of it is executed in any case.
+    """
+    up = loop.step > 0
+    gap = ix.sub(loop.upper, loop.lower) if up else ix.sub(loop.lower, loop.upper)
+    if any(_implies(c, gap) for c in (ix.TRUE, *known)):
+        return loop.upper
+    return (ix.maximum if up else ix.minimum)(loop.upper, loop.lower)
+
+
+def _implies(condition: ix.Expr, gap: ix.Expr) -> bool:
+    """Whether a number is at least 0, if a condition holds."""
+    if ix.compare(">=", gap, ix.ZERO) == ix.TRUE:
+        return True
+    if not isinstance(condition, ix.Relation):
+        return False
+    difference = ix.sub(condition.left, condition.right)
+    less = {">=": difference, ">": ix.sub(difference, ix.ONE)}
+    less |= {"<=": ix.sub(ix.ZERO, difference), "<": ix.sub(ix.Const(-1), difference)}
+    return condition.op in less and (
+        ix.compare(">=", gap, less[condition.op]) == ix.TRUE
+    )
+
+
+def _common(
+    one: Sequence[prog.ProgramStatement], other: Sequence[prog.ProgramStatement | None]
+) -> list[tuple[int, int]]:
+    """The places of a longest common subsequence, in order."""
+    length = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for m in reversed(range(len(one))):
+        for n in reversed(range(len(other))):
+            longest = max(length[m + 1][n], length[m][n + 1])
+            same = one[m] == other[n]
+            length[m][n] = 1 + length[m + 1][n + 1] if same else longest
+    places: list[tuple[int, int]] = []
+    m = n = 0
+    while m < len(one) and n < len(other):
+        if one[m] == other[n]:
+            places.append((m, n))
+            m, n = m + 1, n + 1
+        elif length[m + 1][n] >= length[m][n + 1]:
+            m += 1
+        else:
+            n += 1
+    return places
+
+
+def _at(s: prog.ProgramStatement, env: Mapping[str, ix.Expr]) -> prog.ProgramStatement | None:
+    """A statement with values of variables; ``None`` where its condition does not hold."""
+    match s:
+        case prog.Guard(condition=condition, body=body):
+            now, inside = substitute(condition, env), _at(body, env)
+            if now == ix.FALSE or inside is None:
+                return None
+            return inside if now == ix.TRUE else prog.Guard(condition=now, body=inside)
+        case prog.Sequence(items=items):
+            parts = (_at(item, env) for item in items)
+            return prog.Sequence(items=tuple(p for p in parts if p is not None))
+        case prog.Loop(body=body):
+            inside = _at(body, env) or prog.Sequence(items=())
+            ends = {"lower": substitute(s.lower, env), "upper": substitute(s.upper, env)}
+            return replace(s, body=inside, **ends)
+        case _:
+            new: prog.ProgramStatement = _substituted(s, env)
+            return new
+
+
+def _substituted(x: Any, env: Mapping[str, ix.Expr]) -> Any:
+    """Data of the program with values of variables; conditions that hold are left out."""
+    if isinstance(x, ix.Expr):
+        return substitute(x, env)
+    if isinstance(x, tuple):
+        return tuple(_substituted(part, env) for part in x)
+    if is_dataclass(x) and not isinstance(x, type):
+        parts = {f.name: _substituted(getattr(x, f.name), env) for f in fields(x)}
+        if isinstance(x, prog.Cell) and parts["when"] == ix.TRUE:
+            parts["when"] = None
+        return replace(x, **parts)
+    return x
