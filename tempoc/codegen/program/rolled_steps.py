@@ -1,28 +1,31 @@
-"""Puts the first step of a device loop that stands before it back into the loop.
+"""Puts the first step of a device loop, which stands before it, into the loop.
 
 ::
 
-    m = start(g)                        for i in range(0, N):
-    w = update(m, w)                        g = gradient(w)
-    for i in range(1, N):         ->        m = average(m, g) if i >= 1
-        g = gradient(w)                     m = start(g) if i <= 0
-        m = average(m, g)                   w = update(m, w)
+    g = gradient(w)                     for i in range(0, N):
+    m = start(g)                            g = gradient(w)
+    w = update(m, w)                        m = average(m, g)
+    for i in range(1, N):         ->        m = start(g) if i < 1
+        g = gradient(w)                     w = update(m, w)
+        m = average(m, g)
         w = update(m, w)
 
-(with ``g = gradient(w)`` in front of the left one, too.) The schedule keeps first steps apart so
-that steps have no conditions. XLA then compiles nearly all of the step twice, and the time that
-takes grows with its length. So where nearly all calls of both are the same, calls that differ are
-made in all steps, and their results dropped: where that costs a pass over small arrays at most.
+The schedule keeps first steps apart so that steps have no conditions. XLA then compiles nearly all
+of a step twice. Where most calls of both are the same, those that differ are made in all steps, and
+results of the wrong ones are dropped, if they are computed element by element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.lengths import length_parameters
+from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
@@ -37,9 +40,36 @@ _MOVED = (prog.Call, prog.Free, prog.Guard, prog.Loop, prog.Sequence)
 def rolled_steps(
     tree: prog.ProgramStatement, context: ProgramContext, light: Collection[str]
 ) -> prog.ProgramStatement:
-    """The tree with first steps in their loops; ``light`` kernels compute each element by itself."""
+    """The tree with first steps in their loops.
+
+    ``light`` are the kernels that compute each element by itself.
+    """
     positive = (ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
-    return _StepRoller(context=context, light=light).convert(tree, tuple(positive))
+    return _StepRoller(context=context, light=light).convert(tree, tuple(positive), ())
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The ``early`` statements of one step, and ``late`` ones, which are for the others.
+
+    Those hold where the condition ``later`` holds, and are compared with the early ones at the
+    values ``at`` of variables.
+    """
+
+    early: Items
+    late: Items
+    at: Mapping[str, ix.Expr]
+    later: ix.Expr
+
+    @cached_property
+    def there(self) -> list[prog.ProgramStatement | None]:
+        """The late statements at the early step."""
+        return [_at(s, self.at) for s in self.late]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The places of statements that are the same, in order."""
+        return _common(self.early, self.there)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,24 +80,50 @@ class _StepRoller:
     light: Collection[str]
 
     def convert(
-        self, s: prog.ProgramStatement, known: tuple[ix.Expr, ...]
+        self,
+        s: prog.ProgramStatement,
+        known: tuple[ix.Expr, ...],
+        outer: tuple[str, ...] | None,
     ) -> prog.ProgramStatement:
-        """The tree with longer loops; ``known`` are conditions that hold where it stands."""
+        """The tree with longer loops; ``known`` are conditions that hold where it stands.
+
+        ``outer`` are the variables of loops around it, ``None`` in a loop on the device.
+        """
         match s:
             case prog.Sequence(items=items):
                 rolled: Items = ()
                 for item in items:
-                    new = self.convert(item, known)
-                    found = self.rolled(rolled, new, known) if isinstance(new, prog.Loop) else None
+                    new = self.convert(item, known, outer)
+                    found = None
+                    if isinstance(new, prog.Loop) and (outer is None or self.stays(new, outer)):
+                        found = self.rolled(rolled, new, known)
                     rolled = (*rolled, new) if found is None else found
                 return replace(s, items=rolled)
             case prog.Guard(condition=condition, body=body):
-                inside = self.convert(body, (*known, *conjuncts(condition)))
+                inside = self.convert(body, (*known, *conjuncts(condition)), outer)
                 return replace(s, body=inside)
+            case prog.Loop(body=body, place="host") if outer is not None:
+                return replace(s, body=self.convert(body, known, (*outer, s.var)))
             case prog.Loop(body=body):
-                return replace(s, body=self.convert(body, known))
+                stays = outer is None or self.stays(s, outer)
+                return replace(s, body=self.convert(body, known, None)) if stays else s
             case _:
                 return s
+
+    def stays(self, loop: prog.Loop, outer: tuple[str, ...]) -> bool:
+        """Whether a loop is on the device, and no reason is known to move it to the host.
+
+        On the host nothing is there before it is made.
+        """
+        if loop.place == "host":
+            return False
+        names = {*self.context.bounds, *outer}
+        try:
+            arrays(loop, self.context.stores, self.context.fixed, names)
+            length_parameters(loop, self.context, names)
+        except SharedArraysUnknown:
+            return False
+        return True
 
     def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The statements before a loop that are not its first step, and the longer loop.
@@ -82,41 +138,38 @@ class _StepRoller:
         start = len(before)
         while start and isinstance(before[start - 1], _MOVED) and _is_plain(before[start - 1]):
             start -= 1
-        body = _items(loop.body)
-        there = [_at(item, {loop.var: first}) for item in body]
-        pairs = _common(before[start:], there)
-        if not pairs:
-            return None
-        start += pairs[0][0]
-        pairs = [(m - pairs[0][0], n) for m, n in pairs]
-        if not self.pays([before[start + m] for m, _ in pairs], before[start:], body):
-            return None
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
-        merged: list[prog.ProgramStatement | None] = []
-        m = n = 0
-        for m_next, n_next in [*pairs, (len(before) - start, len(body))]:
-            early = before[start + m : start + m_next]
-            late = [k for k in range(n, n_next) if there[k] is not None]
-            replaced = len(late) == 1 and _replaces(early, body[late[0]])
-            for k in range(n, n_next):
-                kept = k not in late or (replaced and self.conditional(body[k], later) is not None)
-                merged.append(body[k] if kept else self.conditional(body[k], later))
-            merged += [self.conditional(s, ix.negation(later)) for s in early]
-            merged += body[n_next : n_next + 1]
-            m, n = m_next + 1, n_next + 1
-        steps = tuple(s for s in merged if s is not None)
-        if len(steps) < len(merged):
+        both = _Both(before[start:], _items(loop.body), {loop.var: first}, later)
+        if not both.pairs:
+            return None
+        start += both.pairs[0][0]
+        steps = self.merged(replace(both, early=before[start:]))
+        if steps is None:
             return None
         upper = _not_before(loop, known)
         longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
         return (*before[:start], longer)
 
-    def pays(self, same: Items | Sequence[prog.ProgramStatement], *both: Items) -> bool:
-        """Whether enough calls are the same, of those of the step and of the loop."""
-        shared = _size(same)
-        return shared >= MODEL.rolled_calls and all(
-            (_size(items) - shared) * MODEL.rolled_share <= shared for items in both
-        )
+    def merged(self, both: _Both) -> Items | None:
+        """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
+        early, late, pairs = both.early, both.late, both.pairs
+        same = _size([early[m] for m, _ in pairs])
+        most = max(_size(early), _size(late)) - same
+        if same < MODEL.rolled_calls or most * MODEL.rolled_share > same:
+            return None
+        merged: list[prog.ProgramStatement | None] = []
+        m = n = 0
+        for m_next, n_next in [*pairs, (len(early), len(late))]:
+            own = [k for k in range(n, n_next) if both.there[k] is not None]
+            replaced = len(own) == 1 and _replaces(early[m:m_next], late[own[0]])
+            for k in range(n, n_next):
+                new = self.conditional(late[k], both.later) if k in own else late[k]
+                merged.append(late[k] if replaced and new is not None else new)
+            merged += [self.conditional(s, ix.negation(both.later)) for s in early[m:m_next]]
+            merged += late[n_next : n_next + 1]
+            m, n = m_next + 1, n_next + 1
+        steps = tuple(s for s in merged if s is not None)
+        return steps if len(steps) == len(merged) else None
 
     def conditional(
         self, s: prog.ProgramStatement, condition: ix.Expr
@@ -126,14 +179,17 @@ class _StepRoller:
         It writes whole arrays, of which each element is computed by itself, so that XLA selects
         them while it computes them.
         """
-        if isinstance(s, prog.Guard) and isinstance(s.body, prog.Free):
-            return replace(s, condition=ix.conjunction(condition, s.condition))
+        if isinstance(s, prog.Guard):
+            inside = self.conditional(s.body, condition)
+            return None if inside is None else replace(s, body=inside)
         if isinstance(s, prog.Free):
             return prog.Guard(condition=condition, body=s)
         if not isinstance(s, prog.Call) or s.kernel not in self.light or s.endings:
             return None
         kernel = self.context.kernels[s.kernel]
-        if kernel.checks or any(c.store not in self.context.registers for c in (*s.args, *s.results)):
+        if kernel.checks or any(
+            c.store not in self.context.registers for c in (*s.args, *s.results)
+        ):
             return None
         axes = (axis.dim for c in s.results for axis in self.context.stores[c.store].axes)
         if not {*kernel.dims}.isdisjoint(axes):
@@ -195,9 +251,7 @@ def _implies(condition: ix.Expr, gap: ix.Expr) -> bool:
     difference = ix.sub(condition.left, condition.right)
     less = {">=": difference, ">": ix.sub(difference, ix.ONE)}
     less |= {"<=": ix.sub(ix.ZERO, difference), "<": ix.sub(ix.Const(-1), difference)}
-    return condition.op in less and (
-        ix.compare(">=", gap, less[condition.op]) == ix.TRUE
-    )
+    return condition.op in less and (ix.compare(">=", gap, less[condition.op]) == ix.TRUE)
 
 
 def _common(
@@ -236,8 +290,8 @@ def _at(s: prog.ProgramStatement, env: Mapping[str, ix.Expr]) -> prog.ProgramSta
             return prog.Sequence(items=tuple(p for p in parts if p is not None))
         case prog.Loop(body=body):
             inside = _at(body, env) or prog.Sequence(items=())
-            ends = {"lower": substitute(s.lower, env), "upper": substitute(s.upper, env)}
-            return replace(s, body=inside, **ends)
+            lower, upper = (substitute(e, env) for e in (s.lower, s.upper))
+            return replace(s, body=inside, lower=lower, upper=upper)
         case _:
             new: prog.ProgramStatement = _substituted(s, env)
             return new

@@ -1,4 +1,4 @@
-"""First steps that stand before loops: they become steps of the loops, if nearly all is the same."""
+"""First steps that stand before loops become steps of the loops, if nearly all is the same."""
 
 from __future__ import annotations
 
