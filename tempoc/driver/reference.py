@@ -17,13 +17,10 @@ from tempoc.runtime.host.evaluated import call_copied, evaluated, evaluated_vjp
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.host.replay import ReplayedCalls
-from tempoc.sdg.evaluation.checked_values import FINITE, OVERFLOW, watch, watch_nothing
+from tempoc.sdg.evaluation.checked_values import watch, watch_nothing
 from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, ignore_effect
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
-
-CHECKS = (OVERFLOW, FINITE)
-"""What can be checked of values."""
 
 
 def evaluate_given(
@@ -40,7 +37,7 @@ def evaluate_given(
     """The outputs by name.
 
     ``show`` receives printed and saved tensors, ``paths`` and ``beside`` are the folders of user
-    functions, ``made`` replays the host calls of an earlier run, ``checks`` are some of `CHECKS`.
+    functions, ``made`` replays the host calls of an earlier run, ``checks`` some of `CHECKS`.
     Raises `RunError` for wrong data, `DiagnosticError` for a wrong read and for what a check finds,
     `Diverged` for a host call that the earlier run lacks.
     """

@@ -85,6 +85,16 @@ def test_without_a_command_help_goes_to_standard_error(tempoc: Session) -> None:
     ],
 )
 def test_quick_commands_import_little(tempoc: Session, line: list[str], modules: list[str]) -> None:
+    _imports_none_of(modules, line)
+
+
+def test_a_compiled_program_starts_without_the_compiler(tempoc: Session) -> None:
+    assert tempoc("compile fib.rt -o fib") == 0
+    modules = ["islpy", "lark", "sympy", *(f"tempoc.{room}" for room in ("frontend", "ops", "sdg"))]
+    _imports_none_of(modules, ["run", "fib", "--bounds", "N=3"])
+
+
+def _imports_none_of(modules: list[str], line: list[str]) -> None:
     code = (
         "import sys; from tempoc.cli.main import status; code = status(sys.argv[1:]);"
         f"sys.exit(code or ' '.join(m for m in {modules} if m in sys.modules) or None)"

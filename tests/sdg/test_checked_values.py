@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tempoc.base.checks import FINITE, OVERFLOW
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.sdg.evaluation.checked_values import FINITE, OVERFLOW, watch
+from tempoc.sdg.evaluation.checked_values import watch
 from tempoc.sdg.evaluation.interpret import evaluate
 
 I32, LAST = np.iinfo(np.int32), 2**31 - 1

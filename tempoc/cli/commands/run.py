@@ -1,25 +1,22 @@
 """`tempoc run`: a compiled directory, or a program compiled on the spot."""
 
-import tempfile
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
-from tempoc.cli.options.kernels import compare_kernels, kernel_options, with_kernels
-from tempoc.cli.reports.terminal import echo_notes, waiting
-from tempoc.cli.reports.tuning import check_tuning, tune_run
-from tempoc.cli.reports.verify import compare_with_reference
-from tempoc.driver.compilation import Compilation
-from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.device import available
-from tempoc.runtime.execute import execute, open_inputs
-from tempoc.runtime.forecast.budget import most_bytes
+from tempoc.cli.options.kernels import kernel_options, with_kernels
+from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
+
+if TYPE_CHECKING:
+    from tempoc.driver.compilation import Compilation
 
 
 @click.command("run")
@@ -61,68 +58,53 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    request = replace(run_options(program, given, options.refuse), record=verify or bool(checks))
-    again = Reevaluation(verify=verify, checks=parse_checks(checks))
+    looked_for = parse_checks(checks)
+    request = replace(
+        run_options(program, given, options.refuse), record=verify or bool(looked_for)
+    )
     if tune:
+        from tempoc.cli.reports.tuning import check_tuning
+
         check_tuning(request)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
-        if tune:
-            tune_run(request, is_recorded=True)
-        return _run(request, None, again)
+        return _run(request, None, verify=verify, checks=looked_for, tune=tune)
+    from tempoc.cli.on_the_spot import compiled
+
     chosen = with_constants(defines, config, limits)
     chosen = with_kernels(chosen, dispatch, no_dispatch, device)
-    compilation = Compilation.from_path(program, chosen)
-    echo_notes(compilation.notes, error_format)
-    with waiting(f"compiling {program}", compilation.progress):
-        if request.memory_budget is not None or may_exceed_device(compilation, request):
-            from tempoc.cli.reports.memory import within_budget_of_run
-
-            compilation = within_budget_of_run(compilation, request, request.memory_budget)
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
-        directory = str(Path(folder, "out"))
-        with waiting(f"compiling {program}", compilation.progress):
-            compare_kernels(compilation)
-            compilation.write(directory, durable=False)
-        request = replace(request, directory=directory)
-        if tune:
-            tune_run(request, is_recorded=False)
-        return _run(request, compilation, again)
+    with compiled(request, chosen, error_format) as (request, compilation):
+        return _run(request, compilation, verify=verify, checks=looked_for, tune=tune)
 
 
-def may_exceed_device(compilation: Compilation, request: RunOptions) -> bool:
-    """Whether all stores with temporary buffers may be more than the device has: a quick look."""
-    memory = available.device_memory()
-    if memory is None:
-        return False
-    program = compilation.emitted.program
-    return most_bytes(program, bind(program, open_inputs(request)).bounds) > memory // 2
+def _run(
+    request: RunOptions,
+    compilation: Compilation | None,
+    *,
+    verify: bool,
+    checks: tuple[str, ...],
+    tune: bool,
+) -> int:
+    """Run a compiled program; `compilation` is there if it has just been compiled.
 
+    The compiler is loaded only for what needs it, so that a compiled program starts at once.
+    """
+    if tune:
+        from tempoc.cli.reports.tuning import tune_run
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reevaluation:
-    """What is looked at once more with the reference evaluator, after a run."""
+        tune_run(request, is_recorded=compilation is None)
+    if compilation is None and (verify or checks):
+        from tempoc.driver.compilation import Compilation
 
-    verify: bool
-    checks: tuple[str, ...]
-
-
-def _run(request: RunOptions, compilation: Compilation | None, again: Reevaluation) -> int:
-    evaluated = again.verify or bool(again.checks)
-    if evaluated and compilation is None:
         compilation = Compilation.from_directory(request.directory)
     given, result = execute(request)
     if request.stats:
         from tempoc.cli.reports.slow import echo_dearest
 
         echo_dearest(request, result, compilation)
-    if not evaluated or compilation is None:
+    if compilation is None or not (verify or checks):
         return 0
-    return compare_with_reference(
-        compilation,
-        given,
-        result,
-        request.extern_path,
-        verify=again.verify,
-        checks=again.checks,
-    )
+    from tempoc.cli.reports.verify import compare_with_reference
+
+    paths = request.extern_path
+    return compare_with_reference(compilation, given, result, paths, verify=verify, checks=checks)

@@ -2,8 +2,8 @@
 
 import click
 
+from tempoc.base.checks import CHECKS
 from tempoc.cli.options import options
-from tempoc.driver.reference import CHECKS
 
 check_option = click.option(
     "--check",

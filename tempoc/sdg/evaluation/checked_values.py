@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.base.arrays import np
+from tempoc.base.checks import FINITE, OVERFLOW
 from tempoc.ops.definition.dtype_text import dtype_of
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.types import DType
@@ -17,7 +18,6 @@ from tempoc.sdg.evaluation.source_names import source_tensor
 from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Graph, Node
 
-OVERFLOW, FINITE = "overflow", "finite"
 _SIGNED = (DType.I8, DType.I32, DType.I64)
 _SHOWN = 8
 
