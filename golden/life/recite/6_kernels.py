@@ -111,7 +111,8 @@ def masked_alone(product):
 
     def batched(size, mapped, *arrays):
         if mapped[0]:
-            return masked_alone(jax.vmap(product, [0 if m else None for m in mapped]))(*arrays), True
+            together = jax.vmap(product, [0 if m else None for m in mapped])
+            return masked_alone(together)(*arrays), True
         rows = [x for x, m in zip(arrays, mapped) if m]
 
         def point(given):

@@ -113,9 +113,7 @@ def assemble(
         touched=_touched(functions, hosts, stages),
         step_local=stages.plan.step_local,
     )
-    steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
-    light = {functions[s.name].name for s in computing if _is_light(s, graph)}
-    steps = rolled_steps(steps, context, light)
+    steps = _steps(stages, functions, hosts, context)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
     joined = join_boxes(steps, functions, context, stages, names, separate)
@@ -255,6 +253,19 @@ def _touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
         axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
         parts.append(cell_bytes(replace(store, axes=axes)))
     return ix.add(*parts)
+
+
+def _steps(
+    stages: Stages,
+    functions: Mapping[str, KernelFunction],
+    hosts: Mapping[str, HostCall],
+    context: ProgramContext,
+) -> prog.ProgramStatement:
+    """The tree of calls, without regions; first steps of loops are in these where that pays."""
+    tree = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
+    by_name = stages.statements.by_name
+    light = {f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)}
+    return rolled_steps(tree, context, light)
 
 
 def _is_light(s: Statement, graph: Graph) -> bool:

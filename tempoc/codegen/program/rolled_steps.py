@@ -94,10 +94,10 @@ class _StepRoller:
                 rolled: Items = ()
                 for item in items:
                     new = self.convert(item, known, outer)
-                    found = None
+                    longer = None
                     if isinstance(new, prog.Loop) and (outer is None or self.stays(new, outer)):
-                        found = self.rolled(rolled, new, known)
-                    rolled = (*rolled, new) if found is None else found
+                        longer = self.rolled(rolled, new, known)
+                    rolled = (*rolled, new) if longer is None else longer
                 return replace(s, items=rolled)
             case prog.Guard(condition=condition, body=body):
                 inside = self.convert(body, (*known, *conjuncts(condition)), outer)
