@@ -9,6 +9,34 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def all_finite(x):
+    """Whether all elements are finite. If their sum overflows, they count as if they were not."""
+    return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
+
+
+def masked_alone(product):
+    """The product under jax.vmap: points with one first array in common one after the other.
+
+    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    """
+    call = jax.custom_batching.custom_vmap(product)
+
+    def batched(size, mapped, *arrays):
+        if mapped[0]:
+            together = jax.vmap(product, [0 if m else None for m in mapped])
+            return masked_alone(together)(*arrays), True
+        rows = [x for x, m in zip(arrays, mapped) if m]
+
+        def point(given):
+            given = iter(given)
+            return call(*(next(given) if m else x for x, m in zip(arrays, mapped)))
+
+        return lax.map(point, rows), True
+
+    call.def_vmap(batched)
+    return call
+
+
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
@@ -31,7 +59,7 @@ def surprise(at, Wq, x, k, v, *, T):
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     """
-    v_finite = jnp.all(jnp.isfinite(v))
+    v_finite = all_finite(v)
     def point(t, x):
         q = matvec(Wq, x, T)
         score = matvec(k, q, T) / 2.8284271247461903
@@ -42,11 +70,11 @@ def surprise(at, Wq, x, k, v, *, T):
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
         a = lax.cond(
             v_finite, lambda: jnp.matmul(weight_masked, v),
-            lambda: jax.custom_batching.sequential_vmap(
-                lambda weight_masked, v, valid2: jnp.matmul(
+            lambda: masked_alone(
+                lambda v, weight_masked, valid2: jnp.matmul(
                     weight_masked, jnp.where(valid2, v, 0.0),
                 )
-            )(weight_masked, v, valid2),
+            )(v, weight_masked, valid2),
         )
         surprise = -jnp.log(jnp.max(jnp.where(valid, weight, -jnp.inf), axis=0))
         return (a, surprise)

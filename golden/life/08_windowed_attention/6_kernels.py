@@ -9,6 +9,34 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def all_finite(x):
+    """Whether all elements are finite. If their sum overflows, they count as if they were not."""
+    return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
+
+
+def masked_alone(product):
+    """The product under jax.vmap: points with one first array in common one after the other.
+
+    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    """
+    call = jax.custom_batching.custom_vmap(product)
+
+    def batched(size, mapped, *arrays):
+        if mapped[0]:
+            together = jax.vmap(product, [0 if m else None for m in mapped])
+            return masked_alone(together)(*arrays), True
+        rows = [x for x, m in zip(arrays, mapped) if m]
+
+        def point(given):
+            given = iter(given)
+            return call(*(next(given) if m else x for x, m in zip(arrays, mapped)))
+
+        return lax.map(point, rows), True
+
+    call.def_vmap(batched)
+    return call
+
+
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
@@ -62,7 +90,7 @@ def sparse(at, k, q, v, *, B, T):
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:93: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
-    v_finite = jnp.all(jnp.isfinite(v))
+    v_finite = all_finite(v)
     def point(t, k, q, v):
         k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-3), min(4, T), axis=0)
         near_attention_div = matvec(k_slice, q, B*T) / 2.8284270763397217
@@ -80,11 +108,11 @@ def sparse(at, k, q, v, *, B, T):
         valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
         near = lax.cond(
             v_finite, lambda: jnp.matmul(near_attention_softmax_div_masked, v_slice),
-            lambda: jax.custom_batching.sequential_vmap(
-                lambda near_attention_softmax_div_masked, v_slice, valid2: jnp.matmul(
+            lambda: masked_alone(
+                lambda v_slice, near_attention_softmax_div_masked, valid2: jnp.matmul(
                     near_attention_softmax_div_masked, jnp.where(valid2, v_slice, 0.0),
                 )
-            )(near_attention_softmax_div_masked, v_slice, valid2),
+            )(v_slice, near_attention_softmax_div_masked, valid2),
         )
         k_slice2 = jnp.take(k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
         sparse_attention_div = matvec(k_slice2, q, B*T) / 2.8284270763397217

@@ -9,6 +9,34 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def all_finite(x):
+    """Whether all elements are finite. If their sum overflows, they count as if they were not."""
+    return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
+
+
+def masked_alone(product):
+    """The product under jax.vmap: points with one first array in common one after the other.
+
+    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    """
+    call = jax.custom_batching.custom_vmap(product)
+
+    def batched(size, mapped, *arrays):
+        if mapped[0]:
+            together = jax.vmap(product, [0 if m else None for m in mapped])
+            return masked_alone(together)(*arrays), True
+        rows = [x for x, m in zip(arrays, mapped) if m]
+
+        def point(given):
+            given = iter(given)
+            return call(*(next(given) if m else x for x, m in zip(arrays, mapped)))
+
+        return lax.map(point, rows), True
+
+    call.def_vmap(batched)
+    return call
+
+
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
@@ -211,7 +239,7 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
     nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
     l = at[0]
-    v_finite = jnp.all(jnp.isfinite(v))
+    v_finite = all_finite(v)
     def point(t, a_reshape, rope_concat, v, x):
         rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
         scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, rope_concat_slice) * 0.125
@@ -224,11 +252,11 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
         valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
         grouped_attention_einsum = lax.cond(
             v_finite, lambda: jnp.einsum("kgs,skd->kgd", softmax_div_masked, v_slice),
-            lambda: jax.custom_batching.sequential_vmap(
-                lambda softmax_div_masked, v_slice, valid2: jnp.einsum(
+            lambda: masked_alone(
+                lambda v_slice, softmax_div_masked, valid2: jnp.einsum(
                     "kgs,skd->kgd", softmax_div_masked, jnp.where(valid2, v_slice, 0.0),
                 )
-            )(softmax_div_masked, v_slice, valid2),
+            )(v_slice, softmax_div_masked, valid2),
         )
         z = x + matvec(wo, jnp.reshape(grouped_attention_einsum, (576,)), B*min(S, T))
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)

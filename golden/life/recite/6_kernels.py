@@ -108,6 +108,34 @@ def unknown_zero():
     return lax.fori_loop(0, 2, lambda i, zero: -zero, zero)
 
 
+def all_finite(x):
+    """Whether all elements are finite. If their sum overflows, they count as if they were not."""
+    return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
+
+
+def masked_alone(product):
+    """The product under jax.vmap: points with one first array in common one after the other.
+
+    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    """
+    call = jax.custom_batching.custom_vmap(product)
+
+    def batched(size, mapped, *arrays):
+        if mapped[0]:
+            together = jax.vmap(product, [0 if m else None for m in mapped])
+            return masked_alone(together)(*arrays), True
+        rows = [x for x, m in zip(arrays, mapped) if m]
+
+        def point(given):
+            given = iter(given)
+            return call(*(next(given) if m else x for x, m in zip(arrays, mapped)))
+
+        return lax.map(point, rows), True
+
+    call.def_vmap(batched)
+    return call
+
+
 def wrong_value(value, fine):
     """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
@@ -670,7 +698,7 @@ def drawn_logits_early(
     transformer.rt:25: x = x + attention(seen, block.attention, t, heads, window)
     transformer.rt:26: x = x + nn.mlp(block.mlp, nn.layer_norm(x, block.second.scale, block.second.bias), gelu)
     """
-    attention_v_reshape_near_finite = jnp.all(jnp.isfinite(attention_v_reshape))
+    attention_v_reshape_near_finite = all_finite(attention_v_reshape)
     def point(
         t, q_rope_concat, attention_k_rope_concat_near, attention_v_reshape_near, x_getitem,
         rope_cos, rope_sin, t_from,
@@ -686,12 +714,12 @@ def drawn_logits_early(
         multi_head_attention_einsum = lax.cond(
             attention_v_reshape_near_finite,
             lambda: jnp.einsum("hs,she->he", softmax_div_masked, attention_v_reshape_near),
-            lambda: jax.custom_batching.sequential_vmap(
-                lambda softmax_div_masked, attention_v_reshape_near, valid2: jnp.einsum(
+            lambda: masked_alone(
+                lambda attention_v_reshape_near, softmax_div_masked, valid2: jnp.einsum(
                     "hs,she->he", softmax_div_masked,
                     jnp.where(valid2, attention_v_reshape_near, 0.0),
                 )
-            )(softmax_div_masked, attention_v_reshape_near, valid2),
+            )(attention_v_reshape_near, softmax_div_masked, valid2),
         )
         attention_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
         x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, attention_out)

@@ -205,7 +205,7 @@ class VectorBody:
         point = self.names.fresh("point")
         given = {a.name: self._kernel_argument(a).name for a in arguments}
         for array, name in self.out.ahead.items():
-            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({given.get(array, array)}))")
+            self.out.lines.append(f"{name} = all_finite({given.get(array, array)})")
         starts = [self.window.start] if self.window else []
         parameters = [*map(variable, indices), *(a.name for a in moving), *starts]
         self.out.lines.append(f"def {point}({', '.join(parameters)}):")

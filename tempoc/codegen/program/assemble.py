@@ -23,6 +23,7 @@ from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.module import module
+from tempoc.codegen.program.rolled_steps import rolled_steps
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
@@ -112,7 +113,7 @@ def assemble(
         touched=_touched(functions, hosts, stages),
         step_local=stages.plan.step_local,
     )
-    steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
+    steps = _steps(stages, functions, hosts, context)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
     joined = join_boxes(steps, functions, context, stages, names, separate)
@@ -252,6 +253,25 @@ def _touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
         axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
         parts.append(cell_bytes(replace(store, axes=axes)))
     return ix.add(*parts)
+
+
+def _steps(
+    stages: Stages,
+    functions: Mapping[str, KernelFunction],
+    hosts: Mapping[str, HostCall],
+    context: ProgramContext,
+) -> prog.ProgramStatement:
+    """The tree of calls, without regions; first steps of loops are in these where that pays."""
+    tree = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
+    by_name = stages.statements.by_name
+    light = {f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)}
+    return rolled_steps(tree, context, light)
+
+
+def _is_light(s: Statement, graph: Graph) -> bool:
+    """Whether a statement computes each element by itself."""
+    ops = [graph.nodes[m].op for m in s.members]
+    return all(op.elementwise or op.moves or op.cheap for op in ops)
 
 
 def _has_after(s: Statement, graph: Graph) -> bool:

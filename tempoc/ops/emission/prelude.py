@@ -12,13 +12,20 @@ from tempoc.ops.indexing.search import GREATEST_FIRST
 from tempoc.ops.linear import attention, fourier, long_convolution
 from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
-from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
+from tempoc.ops.tensor.contraction import (
+    ALL_FINITE,
+    MASKED_ALONE,
+    MATVEC,
+    TRANSPOSED_MATMUL,
+)
 
 HELPERS = {
     **DRAWING,
     "linear_rows": LINEAR_ROWS,
     "scanned_rows": SCANNED_ROWS,
     "linear_scanned_rows": LINEAR_SCANNED_ROWS,
+    "all_finite": ALL_FINITE,
+    "masked_alone": MASKED_ALONE,
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
     "in_blocks": IN_BLOCKS,

@@ -145,12 +145,12 @@ def long_convolution(a, b, spec, start, count):
             return jnp.zeros((count, *(sizes[letter] for letter in last)), a.dtype)
         if min(len(a), len(b), count) < PLACES:
             y = convolved_by_matrix(a, b, *about)
-            right = jnp.all(jnp.isfinite(y))
+            right = all_finite(y)
         else:
             y = convolved_by_fourier(a, b, *about)
-            small = jnp.any(y < 1e-7 * jnp.max(y, axis=0))
-            signed = jnp.any(a < 0) | jnp.any(b < 0)
-            right = jnp.all(jnp.isfinite(y)) & (signed | ~small)
+            small = jnp.any(jnp.min(y, axis=0) < 1e-7 * jnp.max(y, axis=0))
+            signed = jnp.minimum(jnp.min(a), jnp.min(b)) < 0  # NaN is found in y.
+            right = all_finite(y) & (signed | ~small)
         y = y.astype(a.dtype)
         return lax.cond(right, lambda: y, lambda: convolved_by_lags(a, b, *about))
 

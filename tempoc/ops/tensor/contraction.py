@@ -3,7 +3,7 @@
 If a contracted axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
 operand whose padding is known to be finite need not be masked if the other one is. An array that
 many points share is tested once: only if it is not all finite, each point masks its own copy, one
-point after the other, so that there is never more than one copy.
+point after the other, so that there is never more than one copy (`masked_alone`).
 """
 
 from __future__ import annotations
@@ -82,10 +82,41 @@ def contracted(
         return spell(clean(v, axes, other, dtype, out).text)
     masked = out.masking(v, axes, scalar(0, dtype))
     masks = [out.valid(v, k) for k in axes if v.is_ragged(k)]
-    used = dict.fromkeys([*given, v.text, *masks])
+    used = dict.fromkeys([v.text, *given, *masks])
     names = ", ".join(text for text in used if text.isidentifier())
-    alone = f"jax.custom_batching.sequential_vmap(lambda {names}: {spell(masked)})({names})"
+    alone = f"masked_alone(lambda {names}: {spell(masked)})({names})"
     return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {alone})"
+
+
+ALL_FINITE = '''\
+def all_finite(x):
+    """Whether all elements are finite. If their sum overflows, they count as if they were not."""
+    return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
+'''
+
+MASKED_ALONE = '''\
+def masked_alone(product):
+    """The product under jax.vmap: points with one first array in common one after the other.
+
+    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    """
+    call = jax.custom_batching.custom_vmap(product)
+
+    def batched(size, mapped, *arrays):
+        if mapped[0]:
+            together = jax.vmap(product, [0 if m else None for m in mapped])
+            return masked_alone(together)(*arrays), True
+        rows = [x for x, m in zip(arrays, mapped) if m]
+
+        def point(given):
+            own = list(given)
+            return call(*(own.pop(0) if m else x for x, m in zip(arrays, mapped)))
+
+        return lax.map(point, rows), True
+
+    call.def_vmap(batched)
+    return call
+'''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,311 @@
+"""Puts the first step of a device loop, which stands before it, into the loop.
+
+::
+
+    g = gradient(w)                     for i in range(0, N):
+    m = start(g)                            g = gradient(w)
+    w = update(m, w)                        m = average(m, g)
+    for i in range(1, N):         ->        m = start(g) if i < 1
+        g = gradient(w)                     w = update(m, w)
+        m = average(m, g)
+        w = update(m, w)
+
+The schedule keeps first steps apart so that steps have no conditions. XLA then compiles nearly all
+of a step twice. Where most calls of both are the same, those that differ are made in all steps, and
+results of the wrong ones are dropped, if they are computed element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from tempoc.base.cost_model import MODEL
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.lengths import length_parameters
+from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
+from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.walk import substitute
+
+Items = tuple[prog.ProgramStatement, ...]
+_MOVED = (prog.Call, prog.Free, prog.Guard, prog.Loop, prog.Sequence)
+"""What may stand in a device loop."""
+
+
+def rolled_steps(
+    tree: prog.ProgramStatement, context: ProgramContext, light: Collection[str]
+) -> prog.ProgramStatement:
+    """The tree with first steps in their loops.
+
+    ``light`` are the kernels that compute each element by itself.
+    """
+    positive = (ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
+    return _StepRoller(context=context, light=light).convert(tree, tuple(positive), ())
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The ``early`` statements of one step, and ``late`` ones, which are for the others.
+
+    Those hold where the condition ``later`` holds, and are compared with the early ones at the
+    values ``at`` of variables.
+    """
+
+    early: Items
+    late: Items
+    at: Mapping[str, ix.Expr]
+    later: ix.Expr
+
+    @cached_property
+    def there(self) -> list[prog.ProgramStatement | None]:
+        """The late statements at the early step."""
+        return [_at(s, self.at) for s in self.late]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The places of statements that are the same, in order."""
+        return _common(self.early, self.there)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StepRoller:
+    """Converts trees; the fields are the arguments of `rolled_steps`."""
+
+    context: ProgramContext
+    light: Collection[str]
+
+    def convert(
+        self,
+        s: prog.ProgramStatement,
+        known: tuple[ix.Expr, ...],
+        outer: tuple[str, ...] | None,
+    ) -> prog.ProgramStatement:
+        """The tree with longer loops; ``known`` are conditions that hold where it stands.
+
+        ``outer`` are the variables of loops around it, ``None`` in a loop on the device.
+        """
+        match s:
+            case prog.Sequence(items=items):
+                rolled: Items = ()
+                for item in items:
+                    new = self.convert(item, known, outer)
+                    longer = None
+                    if isinstance(new, prog.Loop) and (outer is None or self.stays(new, outer)):
+                        longer = self.rolled(rolled, new, known)
+                    rolled = (*rolled, new) if longer is None else longer
+                return replace(s, items=rolled)
+            case prog.Guard(condition=condition, body=body):
+                inside = self.convert(body, (*known, *conjuncts(condition)), outer)
+                return replace(s, body=inside)
+            case prog.Loop(body=body, place="host") if outer is not None:
+                return replace(s, body=self.convert(body, known, (*outer, s.var)))
+            case prog.Loop(body=body):
+                stays = outer is None or self.stays(s, outer)
+                return replace(s, body=self.convert(body, known, None)) if stays else s
+            case _:
+                return s
+
+    def stays(self, loop: prog.Loop, outer: tuple[str, ...]) -> bool:
+        """Whether a loop is on the device, and no reason is known to move it to the host.
+
+        On the host nothing is there before it is made.
+        """
+        if loop.place == "host":
+            return False
+        names = {*self.context.bounds, *outer}
+        try:
+            arrays(loop, self.context.stores, self.context.fixed, names)
+            length_parameters(loop, self.context, names)
+        except SharedArraysUnknown:
+            return False
+        return True
+
+    def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
+        """The statements before a loop that are not its first step, and the longer loop.
+
+        ``None`` where the loop has no such step in front of it, or it stays apart.
+        """
+        if loop.place != "device" or abs(loop.step) != 1 or loop.limit is not None:
+            return None
+        first = ix.sub(loop.lower, ix.Const(loop.step))
+        if ix.compare(">=", first, ix.ZERO) != ix.TRUE or not _is_plain(loop):
+            return None
+        start = len(before)
+        while start and isinstance(before[start - 1], _MOVED) and _is_plain(before[start - 1]):
+            start -= 1
+        later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
+        both = _Both(before[start:], _items(loop.body), {loop.var: first}, later)
+        if not both.pairs:
+            return None
+        start += both.pairs[0][0]
+        steps = self.merged(replace(both, early=before[start:]))
+        if steps is None:
+            return None
+        upper = _not_before(loop, known)
+        longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
+        return (*before[:start], longer)
+
+    def merged(self, both: _Both) -> Items | None:
+        """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
+        early, late, pairs = both.early, both.late, both.pairs
+        same = _size([early[m] for m, _ in pairs])
+        most = max(_size(early), _size(late)) - same
+        if same < MODEL.rolled_calls or most * MODEL.rolled_share > same:
+            return None
+        merged: list[prog.ProgramStatement | None] = []
+        m = n = 0
+        for m_next, n_next in [*pairs, (len(early), len(late))]:
+            own = [k for k in range(n, n_next) if both.there[k] is not None]
+            replaced = len(own) == 1 and _replaces(early[m:m_next], late[own[0]])
+            for k in range(n, n_next):
+                new = self.conditional(late[k], both.later) if k in own else late[k]
+                merged.append(late[k] if replaced and new is not None else new)
+            merged += [self.conditional(s, ix.negation(both.later)) for s in early[m:m_next]]
+            merged += late[n_next : n_next + 1]
+            m, n = m_next + 1, n_next + 1
+        steps = tuple(s for s in merged if s is not None)
+        return steps if len(steps) == len(merged) else None
+
+    def conditional(
+        self, s: prog.ProgramStatement, condition: ix.Expr
+    ) -> prog.ProgramStatement | None:
+        """A statement under a condition on the step; ``None`` if it costs much where it fails.
+
+        It writes whole arrays, of which each element is computed by itself, so that XLA selects
+        them while it computes them.
+        """
+        if isinstance(s, prog.Guard):
+            inside = self.conditional(s.body, condition)
+            return None if inside is None else replace(s, body=inside)
+        if isinstance(s, prog.Free):
+            return prog.Guard(condition=condition, body=s)
+        if not isinstance(s, prog.Call) or s.kernel not in self.light or s.endings:
+            return None
+        kernel = self.context.kernels[s.kernel]
+        if kernel.checks or any(
+            c.store not in self.context.registers for c in (*s.args, *s.results)
+        ):
+            return None
+        axes = (axis.dim for c in s.results for axis in self.context.stores[c.store].axes)
+        if not {*kernel.dims}.isdisjoint(axes):
+            return None
+        results = (
+            replace(c, when=condition if c.when is None else ix.conjunction(condition, c.when))
+            for c in s.results
+        )
+        return replace(s, results=tuple(results))
+
+
+def _is_plain(s: prog.ProgramStatement) -> bool:
+    """Whether a statement does nothing but what loops on the device do, and ends no length."""
+    parts = [*statements_in(s)]
+    return all(
+        isinstance(p, _MOVED)
+        and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
+        for p in parts
+    ) and not any(call.endings for call in calls(s))
+
+
+def _replaces(early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement) -> bool:
+    """Whether one call writes all that another one does, and reads nothing of that."""
+    made = [s for s in early if not isinstance(s, prog.Free)]
+    if len(made) != 1 or not isinstance(made[0], prog.Call) or not isinstance(s, prog.Call):
+        return False
+    results, args = ({c.store for c in cells} for cells in (made[0].results, made[0].args))
+    always = all(c.when is None for c in made[0].results)
+    return always and {c.store for c in s.results} <= results and results.isdisjoint(args)
+
+
+def _size(items: Sequence[prog.ProgramStatement]) -> int:
+    """The number of calls in statements."""
+    return sum(1 for item in items for _ in calls(item))
+
+
+def _items(s: prog.ProgramStatement) -> Items:
+    return s.items if isinstance(s, prog.Sequence) else (s,)
+
+
+def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:
+    """The end of a loop, but no further down than its beginning.
+
+    The step in front of it is executed in any case.
+    """
+    up = loop.step > 0
+    gap = ix.sub(loop.upper, loop.lower) if up else ix.sub(loop.lower, loop.upper)
+    if any(_implies(c, gap) for c in (ix.TRUE, *known)):
+        return loop.upper
+    return (ix.maximum if up else ix.minimum)(loop.upper, loop.lower)
+
+
+def _implies(condition: ix.Expr, gap: ix.Expr) -> bool:
+    """Whether a number is at least 0, if a condition holds."""
+    if ix.compare(">=", gap, ix.ZERO) == ix.TRUE:
+        return True
+    if not isinstance(condition, ix.Relation):
+        return False
+    difference = ix.sub(condition.left, condition.right)
+    less = {">=": difference, ">": ix.sub(difference, ix.ONE)}
+    less |= {"<=": ix.sub(ix.ZERO, difference), "<": ix.sub(ix.Const(-1), difference)}
+    return condition.op in less and (ix.compare(">=", gap, less[condition.op]) == ix.TRUE)
+
+
+def _common(
+    one: Sequence[prog.ProgramStatement], other: Sequence[prog.ProgramStatement | None]
+) -> list[tuple[int, int]]:
+    """The places of a longest common subsequence, in order."""
+    length = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for m in reversed(range(len(one))):
+        for n in reversed(range(len(other))):
+            longest = max(length[m + 1][n], length[m][n + 1])
+            same = one[m] == other[n]
+            length[m][n] = 1 + length[m + 1][n + 1] if same else longest
+    places: list[tuple[int, int]] = []
+    m = n = 0
+    while m < len(one) and n < len(other):
+        if one[m] == other[n]:
+            places.append((m, n))
+            m, n = m + 1, n + 1
+        elif length[m + 1][n] >= length[m][n + 1]:
+            m += 1
+        else:
+            n += 1
+    return places
+
+
+def _at(s: prog.ProgramStatement, env: Mapping[str, ix.Expr]) -> prog.ProgramStatement | None:
+    """A statement with values of variables; ``None`` where its condition does not hold."""
+    match s:
+        case prog.Guard(condition=condition, body=body):
+            now, inside = substitute(condition, env), _at(body, env)
+            if now == ix.FALSE or inside is None:
+                return None
+            return inside if now == ix.TRUE else prog.Guard(condition=now, body=inside)
+        case prog.Sequence(items=items):
+            parts = (_at(item, env) for item in items)
+            return prog.Sequence(items=tuple(p for p in parts if p is not None))
+        case prog.Loop(body=body):
+            inside = _at(body, env) or prog.Sequence(items=())
+            lower, upper = (substitute(e, env) for e in (s.lower, s.upper))
+            return replace(s, body=inside, lower=lower, upper=upper)
+        case _:
+            new: prog.ProgramStatement = _substituted(s, env)
+            return new
+
+
+def _substituted(x: Any, env: Mapping[str, ix.Expr]) -> Any:
+    """Data of the program with values of variables; conditions that hold are left out."""
+    if isinstance(x, ix.Expr):
+        return substitute(x, env)
+    if isinstance(x, tuple):
+        return tuple(_substituted(part, env) for part in x)
+    if is_dataclass(x) and not isinstance(x, type):
+        parts = {f.name: _substituted(getattr(x, f.name), env) for f in fields(x)}
+        if isinstance(x, prog.Cell) and parts["when"] == ix.TRUE:
+            parts["when"] = None
+        return replace(x, **parts)
+    return x
