@@ -31,9 +31,9 @@ FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
 LANGUAGES = {"", "sh", "console", "python", "rt"}
 OF_OTHERS = {
     "--help", "--version", "--bless", "--long", "--quick", "--full",
-    "--tokens", "--out", "--chat", "--home", "--slots", "--port",
+    "--tokens", "--out", "--chat", "--home", "--slots", "--port", "--xla",
 }  # fmt: skip
-"""Options of pytest, of benchmarks and of scripts in `examples/`."""
+"""Options of pytest, of benchmarks and of scripts in `examples/`; flags of XLA."""
 COLUMNS = 125
 
 each_file = pytest.mark.parametrize("name", FILES)
