@@ -103,9 +103,9 @@ output x[K//2] as middle, K as steps
 
 def test_lengths_that_mostly_end_early(tmp_path, runs):
     """The loop may take long, and is one call until it has taken longer than such a call may."""
-    step = ready(compiled(tmp_path, HALVES), {"K": 10**5})
+    step = ready(compiled(tmp_path, HALVES), {"K": 10**6})
     for a, count in ((9.0, 1), (1000.0, 1), (3.0, 1), (np.inf, 2), (9.0, 3)):
-        steps = 10**5 if a == np.inf else 1 + int(np.log2(a) + 1)
+        steps = 10**6 if a == np.inf else 1 + int(np.log2(a) + 1)
         found = step({"a": np.float32(a)})
         middle = a if a == np.inf else a * 0.5 ** (steps // 2)
         assert found["steps"] == steps and found["middle"] == middle

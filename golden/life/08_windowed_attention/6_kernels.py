@@ -28,8 +28,8 @@ def masked_alone(product):
         rows = [x for x, m in zip(arrays, mapped) if m]
 
         def point(given):
-            given = iter(given)
-            return call(*(next(given) if m else x for x, m in zip(arrays, mapped)))
+            own = list(given)
+            return call(*(own.pop(0) if m else x for x, m in zip(arrays, mapped)))
 
         return lax.map(point, rows), True
 
