@@ -16,7 +16,6 @@ from tempoc.passes.domain.retime import Retime
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
-from tempoc.passes.lifting.element_reads import ElementReads
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.lifting.reroll import Reroll
@@ -28,6 +27,7 @@ from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.simplify.element_reads import ElementReads
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed

@@ -25,12 +25,15 @@ _HELP = {
 }
 
 
-def triangular_findings(graph: Graph, words: Words, names: Iterable[str]) -> Iterator[Finding]:
+def triangular_findings(
+    graphs: Iterable[Graph], words: Words, names: Iterable[str]
+) -> Iterator[Finding]:
     """What to write in place of such recurrences, or of what gradients have of them.
 
+    ``graphs``: the program as it is written, and optimized: products may be recognized in one only.
     ``names`` are the nodes that take the time.
     """
-    solved = [(n, m) for n in graph.nodes.values() if (m := _matrix(graph, n)) is not None]
+    solved = [(n, m) for g in graphs for n in g.nodes.values() if (m := _matrix(g, n)) is not None]
     factors = {words.name(n.name): words.name(n.name) == words.name(m) for n, m in solved}
     places = {words.name(n.name): words.line(n) for n, _ in solved}
     telling = {words.name(name): None for name in names}

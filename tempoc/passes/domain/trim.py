@@ -6,7 +6,8 @@
 Nodes of one kernel have one domain. A node that others read at the same point should therefore be
 computed exactly where they are. Nodes that could be trimmed are taken in connected components, and
 a component is trimmed unless that leaves fewer aligned reads (at one point, between nodes of equal
-domains) than before.
+domains) than before. Work that only one step of a loop needs, as the value of the last state, is
+trimmed in any case.
 """
 
 from __future__ import annotations
@@ -32,7 +33,13 @@ def trim_domains(graph: Graph, space: Space) -> tuple[Graph, Domains]:
     while True:
         shorter = _trimmed_domains(graph, space, full)
         parts = connected_components(shorter, lambda name: graph.nodes[name].sources)
-        separating = [n for p in parts if _loses_alignment(graph, p, shorter, space) for n in p]
+        separating = [
+            n
+            for p in parts
+            if _loses_alignment(graph, p, shorter, space)
+            and not _is_work_of_one_step(graph, p, shorter, space)
+            for n in p
+        ]
         if not separating:
             break
         full |= dict.fromkeys(separating)
@@ -69,6 +76,18 @@ def _loses_alignment(graph: Graph, names: tuple[str, ...], shorter: Domains, spa
             source_domain, reader_domain = (shorter.get(n.name, n.domain) for n in (source, reader))
             gain += alike(source_domain, reader_domain) - alike(source.domain, reader.domain)
     return gain < 0
+
+
+def _is_work_of_one_step(
+    graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space
+) -> bool:
+    """Whether each node needs a single step along some dimension, and one of them does work."""
+
+    def is_one_step(name: str) -> bool:
+        old, new = graph.nodes[name].domain, shorter[name]
+        return any(space.is_fixed_by(new, d) and not space.is_fixed_by(old, d) for d in new.dims)
+
+    return any(graph.nodes[n].op.heavy for n in names) and all(map(is_one_step, names))
 
 
 def _aligned_reads(graph: Graph) -> Iterator[tuple[Node, Node]]:

@@ -40,18 +40,18 @@ def delay(graph: Graph, groups: Mapping[str, str], space: Space) -> tuple[Graph,
     """
     homes = dict(groups)
     conditions = branch_conditions(graph)
-    kept = {o.source for o in graph.outputs} | {n for n, needed in conditions.items() if needed}
+    fixed = {o.source for o in graph.outputs} | {n for n, needed in conditions.items() if needed}
     for name in reversed(topological(graph)):
-        if name not in kept and name in homes and graph.nodes[name].op.light:
-            move = _Move.of(graph, homes, name, space)
-            if move is not None and kept.isdisjoint((move.reader.name, *move.chain)):
+        if name not in fixed and name in homes and graph.nodes[name].op.light:
+            move = _Delayed.of(graph, homes, name, space)
+            if move is not None and fixed.isdisjoint((move.reader.name, *move.chain)):
                 graph = replace(graph, nodes={**graph.nodes, **dict(move.nodes(graph))})
                 homes.update(dict.fromkeys(move.chain, homes[move.reader.name]))
     return graph, homes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Move:
+class _Delayed:
     """``chain``: a node, which ``reader`` and others of its group read at ``entries``, and before
     it all that only it needs. ``stored`` is the read of the tensor that it is a function of."""
 
@@ -61,7 +61,7 @@ class _Move:
     reader: Node
 
     @classmethod
-    def of(cls, graph: Graph, homes: Mapping[str, str], name: str, space: Space) -> _Move | None:
+    def of(cls, graph: Graph, homes: Mapping[str, str], name: str, space: Space) -> _Delayed | None:
         """The move of a node that a loop stores for one other group; None if there is none."""
         node, uses = graph.nodes[name], users(graph)
         if not loop_dims(node.domain.dims, node.vector) or not uses[name]:

@@ -289,7 +289,7 @@ def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:
 
 def passed_zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray | HostArray:
     """A new array of zeros to be passed to a kernel at once, which may overwrite it."""
-    return _zeros(shape, dtype).passed(tuning)
+    return _zeros(shape, dtype)(tuning, is_passed=True)
 
 
 @functools.cache
@@ -313,26 +313,13 @@ class _Zeros:
     allocated: int = 0
     compiled: Callable[[], DeviceArray] | None = None
 
-    def __call__(self, tuning: RunTuning) -> DeviceArray:
-        array = self._by_numpy(tuning.allocation_bytes, tuning)
-        return self._compiled() if array is None else jax.device_put(array)
-
-    def passed(self, tuning: RunTuning) -> DeviceArray | HostArray:
-        """An array for a kernel that is called next."""
-        array = self._by_numpy(tuning.passed_bytes, tuning)
-        return self._compiled() if array is None else array
-
-    def _by_numpy(self, more: int, tuning: RunTuning) -> HostArray | None:
-        """The array on the host, which counts as ``more`` bytes; ``None`` after too many."""
-        if self.compiled is not None or jax.default_backend() != "cpu":
-            return None
-        self.allocated += more + math.prod(self.shape) * self.dtype.itemsize
-        if self.allocated > tuning.allocated_bytes:
-            return None
-        return unaligned(self.shape, self.dtype, np.zeros)
-
-    def _compiled(self) -> DeviceArray:
+    def __call__(self, tuning: RunTuning, is_passed: bool = False) -> Any:
         if self.compiled is None:
+            more = tuning.passed_bytes if is_passed else tuning.allocation_bytes
+            self.allocated += more + math.prod(self.shape) * self.dtype.itemsize
+            if self.allocated <= tuning.allocated_bytes and jax.default_backend() == "cpu":
+                array = unaligned(self.shape, self.dtype, np.zeros)
+                return array if is_passed else jax.device_put(array)
             self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.compiled()
 

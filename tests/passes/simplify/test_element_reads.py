@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.element_reads import ElementReads
+from tempoc.passes.simplify.element_reads import ElementReads
 from tempoc.poly.relations.space import Space
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.golden import Golden
