@@ -32,6 +32,9 @@ from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, substitute_entry
 
+OperandUses = Mapping[str, tuple[OperandUse, ...]]
+"""The consumers of each node."""
+
 
 def delay(graph: Graph, groups: Mapping[str, str], space: Space) -> tuple[Graph, dict[str, str]]:
     """The graph with such nodes moved to their consumers, and the new groups.
@@ -41,11 +44,13 @@ def delay(graph: Graph, groups: Mapping[str, str], space: Space) -> tuple[Graph,
     homes = dict(groups)
     conditions = branch_conditions(graph)
     fixed = {o.source for o in graph.outputs} | {n for n, needed in conditions.items() if needed}
+    uses = users(graph)
     for name in reversed(topological(graph)):
         if name not in fixed and name in homes and graph.nodes[name].op.light:
-            move = _Delayed.of(graph, homes, name, space)
+            move = _Delayed.of(graph, uses, homes, name, space)
             if move is not None and fixed.isdisjoint((move.reader.name, *move.chain)):
-                graph = replace(graph, nodes={**graph.nodes, **dict(move.nodes(graph))})
+                graph = replace(graph, nodes={**graph.nodes, **dict(move.nodes(graph, uses))})
+                uses = users(graph)
                 homes.update(dict.fromkeys(move.chain, homes[move.reader.name]))
     return graph, homes
 
@@ -61,9 +66,11 @@ class _Delayed:
     reader: Node
 
     @classmethod
-    def of(cls, graph: Graph, homes: Mapping[str, str], name: str, space: Space) -> _Delayed | None:
+    def of(
+        cls, graph: Graph, uses: OperandUses, homes: Mapping[str, str], name: str, space: Space
+    ) -> _Delayed | None:
         """The move of a node that a loop stores for one other group; None if there is none."""
-        node, uses = graph.nodes[name], users(graph)
+        node = graph.nodes[name]
         if not loop_dims(node.domain.dims, node.vector) or not uses[name]:
             return None
         reads = {graph.nodes[use.reader].inputs[use.slot].entries for use in uses[name]}
@@ -83,7 +90,7 @@ class _Delayed:
         reader = graph.nodes[uses[name][0].reader]
         return cls(chain=chain, stored=stored, entries=points, reader=reader)
 
-    def nodes(self, graph: Graph) -> Iterator[tuple[str, Node]]:
+    def nodes(self, graph: Graph, uses: OperandUses) -> Iterator[tuple[str, Node]]:
         """The nodes of the chain, at the points of the reader, and its consumers, by name."""
         moved = {*self.chain}
         dims = graph.nodes[self.chain[0]].domain.dims
@@ -111,7 +118,7 @@ class _Delayed:
                 ),
             )
         first = self.chain[0]
-        for use in users(graph)[first]:
+        for use in uses[first]:
             if use.reader not in moved:
                 node = graph.nodes[use.reader]
                 edges = (replace(e, entries=here) if e.source == first else e for e in node.inputs)
@@ -122,9 +129,7 @@ def _at(edge: Edge, at: Mapping[str, ix.Expr]) -> Edge:
     return replace(edge, entries=tuple(substitute_entry(e, at) for e in edge.entries))
 
 
-def _stored(
-    graph: Graph, uses: Mapping[str, tuple[OperandUse, ...]], name: str, space: Space
-) -> Edge | None:
+def _stored(graph: Graph, uses: OperandUses, name: str, space: Space) -> Edge | None:
     """A read of a node at its own point, or of the tensor that it is one of the equations of, which
     is stored anyway; None if that may have another value there."""
     source = graph.nodes[name]
@@ -140,9 +145,7 @@ def _stored(
     return Edge(source=name, entries=identity(source.domain))
 
 
-def _chain(
-    graph: Graph, uses: Mapping[str, tuple[OperandUse, ...]], name: str
-) -> tuple[str, ...] | None:
+def _chain(graph: Graph, uses: OperandUses, name: str) -> tuple[str, ...] | None:
     """A light node, and the light nodes at the same points that only the chain needs."""
     chain, domain = [name], graph.nodes[name].domain
     for member in chain:  # grows meanwhile
