@@ -1,4 +1,4 @@
-"""Costs of nodes: sizes of results and operation counts."""
+"""Costs of nodes: sizes of results, operation counts; whether more points may be computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from itertools import combinations
 from math import prod
 
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
+from tempoc.ops.control.externs import ExternCall
+from tempoc.ops.definition.operator import Op
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
@@ -69,7 +72,35 @@ def _elements(shape: tuple[ix.Expr, ...]) -> int:
 # ---------------------------------------------------------------- boxes
 
 
-def is_cheap_point(node: Node) -> bool:
+def op_in_box(graph: Graph, node: Node, box: Domain, space: Space) -> Op | None:
+    """The operator that computes a node at all points of a box, also where nobody needs it.
+
+    ``None`` if it may not be computed there, or if that costs too much.
+    """
+    op = node.op
+    if isinstance(op, Cond | ExternCall) or not op.computed or not op.pure or op.checks:
+        return None
+    extents = [ix.compare(">=", e, ix.ZERO) for t in node.types for e in t.shape]
+    if not all(space.implies(box, e) for e in extents):
+        return None
+    types = operand_types(graph, node)
+    if not all(space.implies(box, e) for e in op.within(types)):
+        op = op.kept_inside(types)
+        if not all(space.implies(box, e) for e in op.within(types)):
+            return None
+    return op if _is_cheap_point(node) or not _is_thin(node.domain, space) else None
+
+
+def limited(entry: ix.Expr, first: ix.Expr, last: ix.Expr, box: Domain, space: Space) -> ix.Expr:
+    """The entry, from ``first`` to ``last`` at all points of a box."""
+    if not space.implies(box, ix.compare(">=", entry, first)):
+        entry = ix.maximum(entry, first)
+    if not space.implies(box, ix.compare("<=", entry, last)):
+        entry = ix.minimum(entry, last)
+    return entry
+
+
+def _is_cheap_point(node: Node) -> bool:
     """Whether a point costs less than the call of a kernel for it."""
     if node.op.heavy:
         return False
@@ -78,7 +109,7 @@ def is_cheap_point(node: Node) -> bool:
     return sum(bytes_of(t, {}) for t in node.types) <= MODEL.point_bytes
 
 
-def is_thin(domain: Domain, space: Space) -> bool:
+def _is_thin(domain: Domain, space: Space) -> bool:
     """Whether all points lie within a constant distance of a line or plane."""
     named = [tuple(d for d in domain.dims if d in symbols(p)) for p in conjuncts(domain.where)]
     across: dict[ix.Expr, None] = {}

@@ -26,19 +26,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge, Select
-from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.tensor.source import IndexValue
-from tempoc.passes.analysis.cost import is_cheap_point, is_thin
+from tempoc.passes.analysis.cost import limited, op_in_box
 from tempoc.passes.analysis.uncarried_cycles import uncarried_cycles
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.box_union import with_boxes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, components, operand_types, users
+from tempoc.sdg.graph.query import OperandUse, components, users
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
@@ -203,7 +201,7 @@ class _Extension:
                 first, last = (
                     bound(ix.Sym(dim), domain) for bound in (space.lower_bound, space.upper_bound)
                 )
-                entry = _limited(entry, first, last, box, space)
+                entry = limited(entry, first, last, box, space)
             entries.append(entry)
         if space.outside(box, tuple(entries), domain) is not None:
             return False
@@ -217,24 +215,16 @@ class _Extension:
 
     def _allowed(self, node: Node, box: Domain) -> bool:
         """Whether a node may be computed at points at which nobody needs it."""
-        op, graph, space = node.op, self.graph, self.space
-        if node.name in self.fixed or isinstance(op, Cond | ExternCall):
+        graph = self.graph
+        if node.name in self.fixed:
             return False
-        if isinstance(op, Merge):
-            same = all(at == identity(node.domain) for at in op.targets)
+        if isinstance(node.op, Merge):
+            same = all(at == identity(node.domain) for at in node.op.targets)
             return same and all(is_identity(e, graph) for e in node.inputs)
-        if not op.computed or not op.pure or op.checks:
-            return False
-        types = operand_types(graph, node)
-        extents = [ix.compare(">=", e, ix.ZERO) for t in node.types for e in t.shape]
-        if not all(space.implies(box, e) for e in extents):
-            return False
-        self.ops[node.name] = op
-        if not all(space.implies(box, e) for e in op.within(types)):
-            self.ops[node.name] = op = op.kept_inside(types)
-            if not all(space.implies(box, e) for e in op.within(types)):
-                return False
-        return is_cheap_point(node) or not is_thin(node.domain, space)
+        op = op_in_box(graph, node, box, self.space)
+        if op is not None:
+            self.ops[node.name] = op
+        return op is not None
 
     # ------------------------------------------------------------ the new graph
 
@@ -270,12 +260,3 @@ class _Extension:
             except OperandError:
                 return None
         return builder.finish(value) if isinstance(value, Node) else None
-
-
-def _limited(entry: ix.Expr, first: ix.Expr, last: ix.Expr, box: Domain, space: Space) -> ix.Expr:
-    """The entry, from `first` to `last` at all points of a box."""
-    if not space.implies(box, ix.compare(">=", entry, first)):
-        entry = ix.maximum(entry, first)
-    if not space.implies(box, ix.compare("<=", entry, last)):
-        entry = ix.minimum(entry, last)
-    return entry

@@ -26,20 +26,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge, Select
-from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.tensor.source import IndexValue
-from tempoc.passes.analysis.cost import is_cheap_point, is_thin
+from tempoc.passes.analysis.cost import limited, op_in_box
 from tempoc.passes.analysis.uncarried_cycles import is_carried_without
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.vectorization.diagonals import with_diagonals
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, components, operand_types
+from tempoc.sdg.graph.query import OperandUse, components
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed, is_identity
@@ -217,24 +215,14 @@ class _Rows:
 
     def _allowed(self, node: Node, box: Domain) -> bool:
         """Whether a node may be computed at points at which nobody needs it."""
-        op, space = node.op, self.space
-        if node.name in self.fixed or isinstance(op, Cond | ExternCall):
-            return False
-        if not op.computed or not op.pure or op.checks:
+        if node.name in self.fixed:
             return False
         if any(self.dim in symbols(e) for t in node.types for e in t.shape):
             return False
-        if not all(
-            space.implies(box, ix.compare(">=", e, ix.ZERO)) for t in node.types for e in t.shape
-        ):
-            return False
-        types = operand_types(self.graph, node)
-        self.ops[node.name] = op
-        if not all(space.implies(box, e) for e in op.within(types)):
-            self.ops[node.name] = op = op.kept_inside(types)
-        if not all(space.implies(box, e) for e in op.within(types)):
-            return False
-        return is_cheap_point(node) or not is_thin(node.domain, space)
+        op = op_in_box(self.graph, node, box, self.space)
+        if op is not None:
+            self.ops[node.name] = op
+        return op is not None
 
     def _readable(self, node: Node, slot: int, box: Domain) -> bool:
         """Whether an operand can be read at all points of a box; its source is then extended."""
@@ -277,10 +265,7 @@ class _Rows:
             if isinstance(entry, ix.Expr) and self.dim in symbols(entry):
                 first = self.space.lower_bound(ix.Sym(dim), domain)
                 last = self.space.upper_bound(ix.Sym(dim), domain)
-                if not self.space.implies(box, ix.compare(">=", entry, first)):
-                    entry = ix.maximum(entry, first)
-                if not self.space.implies(box, ix.compare("<=", entry, last)):
-                    entry = ix.minimum(entry, last)
+                entry = limited(entry, first, last, box, self.space)
             entries.append(entry)
         return tuple(entries)
 
