@@ -11,6 +11,9 @@ for a number each. An element of a product is a product of elements, that of a p
 of the array, and that of a sum of what positions send, ``scatter_add``, is what is sent if the
 position is its own. Where nobody else reads the arrays, they are not made. An array of which
 points read elements in its own step takes no such storage, and stays.
+
+The place of the element may differ among the arrays that are read, as it does where ranges begin
+after their point, ``x[t+1:N]``: positions that are an arithmetic progression, ``take_along``.
 """
 
 from __future__ import annotations
@@ -21,12 +24,12 @@ from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import OperandError
-from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.indexing.indexing import SpatialIndex, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.arithmetic import Equal, Subtract
 from tempoc.ops.tensor.movement import ExpandDims, Pad
-from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.ops.tensor.source import Arange, IndexValue, Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
@@ -38,8 +41,9 @@ from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, is_affine, substitute, substitute_entry, symbols
 
-ELEMENT = "element@"
-"""Stands for the place of the element while accesses are composed: it is the reader's."""
+READER = "@reader"
+"""Ends what stands for a dimension of the reader in the place of an element, whose other symbols
+are dimensions of the array."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,8 @@ class ElementReads(GraphPass):
         if graph.universe.lengths:
             return graph
         space, fixed = context.space.symbolic, {*enclosing_conds(graph)}
-        candidates = [n.name for n in graph.nodes.values() if isinstance(n.op, SpatialIndex)]
+        kinds = SpatialIndex, TakeAlong
+        candidates = [n.name for n in graph.nodes.values() if isinstance(n.op, kinds)]
         sources = (graph.nodes[n].inputs[0].source for n in candidates)
         for source in dict.fromkeys(sources):
             readers = [graph.nodes[u.reader] for u in users(graph).get(source, ())]
@@ -71,14 +76,20 @@ class ElementReads(GraphPass):
 
 
 class _ElementRead(NamedTuple):
-    """Which element a node takes: at ``place`` of spatial axis ``axis``, all of the others."""
+    """Which element a node takes: at ``place`` of spatial axis ``axis``, all of the others.
+
+    ``kept``: the node keeps the axis, with this one element.
+    """
 
     axis: int
     place: ix.Expr
+    kept: bool = False
 
 
 def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
     """The element that varies with the point that a node takes; ``None`` for other nodes."""
+    if isinstance(node.op, TakeAlong):
+        return _progression(graph, node, node.op)
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
     (edge,) = node.inputs
@@ -95,7 +106,33 @@ def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
             return None
     ((axis, place),) = points
     moves = any(graph.universe.is_dim(s) for s in symbols(place))
-    return _ElementRead(axis - slices, place) if moves else None
+    own = {d: ix.Sym(d + READER) for d in node.domain.dims}
+    return _ElementRead(axis - slices, substitute(place, own)) if moves else None
+
+
+def _progression(graph: Graph, node: Node, op: TakeAlong) -> _ElementRead | None:
+    """The element at places that are an arithmetic progression, one for each array of a slice."""
+    read, positions = node.inputs
+    slices = [e for e in read.entries if isinstance(e, ix.Slice)]
+    if not op.sure or read.guard != ix.TRUE or len(slices) != 1 or slices[0].step != 1:
+        return None
+    index = graph.nodes[positions.source]
+    while isinstance(index.op, ExpandDims) and is_identity(positions, graph):
+        (positions,) = index.inputs
+        index = graph.nodes[positions.source]
+    if not isinstance(index.op, Arange) or not is_identity(positions, graph):
+        return None
+    type_ = operand_type(graph, node.inputs[1])
+    lead = [k for k, n in enumerate(type_.shape) if n != ix.ONE]
+    axis = op.axis % type_.ndim
+    if lead != [0] or axis == 0:
+        return None
+    own = {d: ix.Sym(d + READER) for d in node.domain.dims}
+    source = graph.nodes[read.source]
+    (array,) = (d for d, e in zip(source.domain.dims, read.entries, strict=True) if e == slices[0])
+    nth = ix.sub(ix.Sym(array), substitute(slices[0].lo, own))
+    step = ix.mul(ix.Const(index.op.step), nth)
+    return _ElementRead(axis - 1, ix.add(substitute(index.op.start, own), step), kept=True)
 
 
 def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None:
@@ -103,7 +140,7 @@ def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None
     element = _element(graph, node, space)
     assert element is not None
     builder = NodeBuilder(graph=graph, space=space, node=node)
-    (edge,) = node.inputs
+    edge = node.inputs[0]
     source = graph.nodes[edge.source]
     made = _Elements(graph=graph, space=space, builder=builder)
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
@@ -111,8 +148,11 @@ def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None
         value = made.of(source, at, element.axis, element.place)
     except OperandError:
         return None
-    if value is None or not isinstance(value.read, Node) or not made.arrays:
+    if value is None or not isinstance(value.read, Node) or not made.arrays or not value.lead:
         return None
+    if element.kept:
+        kept = builder.put("kept", ExpandDims(axis=1 + element.axis), (value.read,))
+        return builder.finish(kept) if kept.types == node.types else None
     return builder.finish(_of_type(builder, value.read, node))
 
 
@@ -135,13 +175,21 @@ class _ReadElement(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class _Elements:
-    """Puts nodes that compute elements; ``arrays``: how many need not be made for that."""
+    """Puts nodes that compute elements; ``arrays``: how many need not be made for that.
+
+    Places of elements are expressions over the array's dimensions, and the reader's (``READER``).
+    """
 
     graph: Graph
     space: Space
     builder: NodeBuilder
     arrays: int = 0
     depth: int = field(default=0)
+
+    @property
+    def _reader(self) -> dict[str, ix.Expr]:
+        """The dimensions of the reader for what stands for them in places."""
+        return {d + READER: ix.Sym(d) for d in self.builder.node.domain.dims}
 
     def of(
         self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
@@ -209,14 +257,18 @@ class _Elements:
         if axis < len(slices):
             entry = edge.entries[slices[axis]]
             assert isinstance(entry, ix.Slice)
-            point = ix.add(entry.lo, ix.mul(ix.Const(entry.step), ix.Sym(ELEMENT)))
+            point = ix.add(entry.lo, ix.mul(ix.Const(entry.step), place))
             entries = tuple(point if k == slices[axis] else e for k, e in enumerate(edge.entries))
             value = self._whole(node, replace(edge, entries=entries), at)
             if value is None or not isinstance(value.read, Edge):
                 return None
-            entries = tuple(substitute_entry(e, {ELEMENT: place}) for e in value.read.entries)
+            entries = tuple(substitute_entry(e, self._reader) for e in value.read.entries)
             return value._replace(read=replace(value.read, entries=entries))
         inner = axis - len(slices)
+        moving = [d for d in node.domain.dims if d in symbols(place)]
+        own_point = dict(zip(source.domain.dims, edge.entries, strict=True))
+        if any(own_point.get(d) != ix.Sym(d) for d in moving):
+            return None
         if not slices and edge.guard == ix.TRUE:
             composed = self._composed(node, edge, at)
             if composed is not None and not any(composed[1][1:]):
@@ -227,8 +279,9 @@ class _Elements:
                     return value
                 self.builder.nodes = before
         whole = self._whole(node, edge, at)
-        if whole is None:
+        if whole is None or moving:
             return None
+        place = substitute(place, self._reader)
         shape = self.builder.type_of(whole.read).shape if isinstance(whole.read, Edge) else ()
         taken = axis + whole.lead
         entries_of = [place if k == taken else (ix.ZERO, n, 1) for k, n in enumerate(shape)]
@@ -279,9 +332,10 @@ class _Elements:
         slices = (e for e in at.values() if isinstance(e, ix.Slice))
         some = ix.conjunction(*(ix.compare(">", extent(e), ix.ZERO) for e in slices))
         given = self.space.restrict(domain, some)
-        return all(
-            self.space.implies(given, ix.compare("<", place, substitute(length, end)))
-            for end in ends
+        places = [substitute(substitute(place, end), self._reader) for end in ends]
+        return is_affine(place) and all(
+            self.space.implies(given, ix.compare("<", at_end, substitute(length, end)))
+            for at_end, end in zip(places, ends, strict=True)
         )
 
     def _of_sent(
@@ -292,11 +346,13 @@ class _Elements:
         scalar = operand_type(self.graph, positions).ndim == 0
         if op.axis % node.types[0].ndim != axis or not scalar or not self._is_promised(node, op):
             return None
+        if any(d in symbols(place) for d in node.domain.dims):
+            return None
         sent, position = self._whole(node, values, at), self._whole(node, positions, at)
         if sent is None or position is None:
             return None
         self.arrays += 1
-        index = self.builder.put("index", IndexValue(expr=place))
+        index = self.builder.put("index", IndexValue(expr=substitute(place, self._reader)))
         own = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
         zero = self.builder.put("zero", Literal(value=0, dtype=node.types[0].dtype))
         return self._put("sent", Select(), [own, sent, _ReadElement(zero, False, 0)])

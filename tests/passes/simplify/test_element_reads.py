@@ -25,6 +25,16 @@ MADE = {
 output s = %s[0:N-1]
 """,
 }
+MADE["products with a range that begins after the point"] = """%c = sin %x : [t] f32
+%m = mul %c, %x[t+1:N] : [t] f32[N-1-t]
+%p = pad{widths=((0, t),)} %m : [t] f32[N-1]
+%r = arange{stop=-1, start=t-1, step=-1} : [t | t >= 1] i32[t]
+%i = expand_dims{axis=1} %r : [t | t >= 1] i32[t, 1]
+%e = take_along{axis=1, sure=true} %p[0:t], %i : [t | t >= 1] f32[t, 1]
+%q = squeeze{axes=(1,)} %e : [t | t >= 1] f32[t]
+%s = sum{axes=(0,)} %q : [t | t >= 1] f32
+output s = %s[1:N]
+"""
 SENT = """%z = index{expr=t//2} : [t] i32
 %h = pick{lo=0, hi=t} %x[0:t], %z : [t | t >= 1] f32
 %m = scatter_add{axis=0, n=t} %h, %z : [t | t >= 1] f32[t]
@@ -37,6 +47,9 @@ output h = %h[1:N]
 MADE["what positions send that are promised"] = SENT
 KEPT = {
     "positions that the run has to check": SENT.replace("%h, %z", "%h, %j"),
+    "a range whose step is not that of the places": MADE[
+        "products with a range that begins after the point"
+    ].replace("%x[t+1:N]", "%x[0:N-1-t]"),
     "an array that is a result as well": MADE["products with a range"] + "output p = %p[0]\n",
 }
 
