@@ -343,6 +343,10 @@ class _Elements:
     ) -> _ReadElement | None:
         """What is sent if its position is the place, else zero."""
         values, positions = node.inputs
+        reads = {n for e in at.values() for n in symbols(e)}
+        own = {n.removesuffix(READER) for n in symbols(place)}
+        if not own & reads:
+            return None  # one sum serves all places
         scalar = operand_type(self.graph, positions).ndim == 0
         if op.axis % node.types[0].ndim != axis or not scalar or not self._is_promised(node, op):
             return None
@@ -376,7 +380,12 @@ class _Elements:
             else:
                 return False
         for pick in self.graph.nodes.values():
-            if isinstance(pick.op, Pick) and pick.domain == node.domain and pick.op.step == 1:
+            if (
+                isinstance(pick.op, Pick)
+                and pick.op.step == 1
+                and pick.domain.dims == node.domain.dims
+                and self.space.contains(pick.domain, node.domain)
+            ):
                 same = (pick.inputs[1].source, pick.inputs[1].entries) == (
                     read.source,
                     read.entries,

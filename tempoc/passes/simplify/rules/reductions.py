@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, has_fewer_elements
+from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
@@ -164,7 +165,26 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
     return Rewrite((rows, positions[0]), replace(scatter, axis=axis))
 
 
+@rule("a sum of what is sent to one position", Sum, of=(SpatialIndex,), own=True, exact=False)
+def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrite | None:
+    """A part of each of many scatter-adds, summed over steps: the part of their sum, made once."""
+    (edge,) = inner.edges
+    node = v.nodes[edge.source]
+    if op.keepdims or not isinstance(node.op, ScatterAdd) or v.uses[node.name] != 1:
+        return None
+    leading = tuple(range(sum(isinstance(e, ix.Slice) for e in edge.entries)))
+    varies = {n for e in edge.entries for n in symbols(e)}
+    parts = inner.op.entries[len(leading) :]
+    moves = any(n not in varies for e in parts if isinstance(e, ix.Expr) for n in symbols(e))
+    if not leading or not moves or axes_of(op.axes, v.operand(0).ndim) != leading:
+        return None
+    whole = [(ix.ZERO, n, 1) for n in v.type_of(edge).shape[: len(leading)]]
+    if inner.op.gathers or [*inner.op.entries[: len(leading)]] != whole:
+        return None
+    return Rewrite((v.make(op, edge),), SpatialIndex(entries=parts))
+
+
 SUMS: tuple[RewriteRule, ...] = (
-    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _summed_twice, _sum_of_broadcast,
+    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice, _sum_of_broadcast,
     _sum_of_singletons, _sum_of_scaled,
 )  # fmt: skip
