@@ -171,18 +171,25 @@ class StepOrder:
         yield from (x for x in candidates if x in reached and x not in same and x not in unclear)
 
     def used_at_once(self, gradient: str, tensor: str, uses: Readers) -> bool:
-        """Whether a tensor is made of its gradient in the step to which the gradient belongs."""
+        """Whether a tensor is made of its gradient in the step to which the gradient belongs.
+
+        The next step of the tensor may be written there, ``w[i+1] = w - g``, or look back, ``w[i] =
+        w[i-1] - g[i-1]``: one passage of the way leads to a later step, no matter which.
+        """
         if not (self.has_steps(gradient) and self.has_steps(tensor)):
             return False
-        reached = {gradient: None}
-        worklist = [gradient]
-        for name in worklist:
+        reached = {(gradient, False): None}
+        worklist = [*reached]
+        for name, is_later in worklist:  # grows meanwhile
             for reader, when in self.onward(name, uses):
-                if reader == tensor and not when.before:
+                if when.before or (is_later and not when.at_once):
+                    continue
+                if reader == tensor:
                     return True
-                if when.at_once and not when.before and reader not in reached:
-                    reached[reader] = None
-                    worklist.append(reader)
+                place = reader, is_later or not when.at_once
+                if place not in reached:
+                    reached[place] = None
+                    worklist.append(place)
         return False
 
     def has_steps(self, name: str) -> bool:

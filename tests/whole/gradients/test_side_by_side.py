@@ -38,6 +38,7 @@ MOVES = (
 NEXT = {
     "plain": "{x}[0] = {x}0\n{x}[i+1] = {new}\n",
     "named": "{x}[0] = {x}0\n{x}2 = {new}\n{x}[i+1] = {x}2\n",
+    "back": "{x}[i] = {x}0 when i == 0\n{x}[i] = {new}\n",
     "rarely": "{x}[0] = {x}0\n{x}[i+1] = {new} when i % 3 == 1\n{x}[i+1] = {x}\n",
     "epochs": "{x}[0, 0] = {x}0\n{x}2 = {new}\n{x}[e, i+1] = {x}2\n{x}[e+1, 0] = {x}2[e, I-1]\n",
 }
@@ -57,9 +58,10 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
     learned = draw(st.sets(st.sampled_from(NAMES), min_size=2).map(sorted))
     error = draw(st.sampled_from(ERRORS))
     epochs = draw(st.booleans())
-    form = "epochs" if epochs else draw(st.sampled_from(("plain", "named", "rarely")))
+    form = "epochs" if epochs else draw(st.sampled_from(("plain", "named", "back", "rarely")))
     step = "e * I + i" if epochs else "i"
-    moves = {x: draw(st.sampled_from(MOVES)) for x in learned}
+    back = form == "back"
+    moves = {x: draw(st.sampled_from(MOVES[:1] if back else MOVES)) for x in learned}
     whole = draw(st.booleans())
     loss = f"loss = mean((({error}) ** 2)[b = 0:B])\n"
     fixed = {x: f"{x}0" for x in NAMES if x not in learned}
@@ -74,9 +76,11 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
         together += f"size = 1.0 + {' + '.join(f'sum(slope.{x} * slope.{x})' for x in learned)}\n"
     for x, move in moves.items():
         own = f"g{x} / size" if whole else f"grad(loss, {x})"
-        apart += NEXT[form].format(x=x, new=move.format(x=x, g=own, t=step))
         joined = f"slope.{x} / size" if whole else f"slope.{x}"
-        together += NEXT[form].format(x=x, new=move.format(x=x, g=joined, t=step))
+        before = f"{x}[i-1]" if back else x
+        own, joined = (f"({g})[i = i-1]" if back else g for g in (own, joined))
+        apart += NEXT[form].format(x=x, new=move.format(x=before, g=own, t=step))
+        together += NEXT[form].format(x=x, new=move.format(x=before, g=joined, t=step))
     if form != "epochs":
         apart, together = (re.sub(r"dim e < E\n", "", text) for text in (apart, together))
     outputs = f"output loss, {', '.join(learned)}\n"
