@@ -291,15 +291,18 @@ def too_many_indices(span: Span, given: int, ndim: int) -> Diagnostic:
 
 
 def spatial_range(
-    span: Span, shown: str, index: int, extent: int, formula: str, when: str
+    span: Span, shown: str, index: int, extent: int, formula: str, when: str, temporal: str
 ) -> Diagnostic:
-    """A spatial index may leave its axis."""
+    """A spatial index may leave its axis; ``temporal`` is the entry that may have been meant."""
     axis = formula if formula == str(extent) else f"{formula} = {extent}"
+    help = "restrict the equation with `when`, or `assume` what the bounds satisfy"
+    if temporal:
+        help = f"this bracket is spatial: `[{temporal}]` reads another point of the dimension"
     return error(
         "RT087",
         f"`{shown}` reads position {index} of an axis of extent {axis}{when}",
         span,
-        "restrict the equation with `when`, or `assume` what the bounds satisfy" if when else None,
+        help if when else None,
     )
 
 

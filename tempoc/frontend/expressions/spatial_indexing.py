@@ -17,7 +17,7 @@ from tempoc.ops.definition.operator import OperandError
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.text import show
-from tempoc.symbolic.walk import evaluate, is_affine, is_condition
+from tempoc.symbolic.walk import evaluate, is_affine, is_condition, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def select(
             gathers.append(tensor(round, frame, item.value, item.span))
             written.append("tensor")
             continue
-        _prove(round, frame, e, x.type.shape[axis], item.span, span)
+        _prove(round, frame, e, x, axis, (item.span, span))
         written.append(e)
     if len(gathers) > 1:
         raise Failure(type_errors.index_gather_twice(span))
@@ -120,9 +120,18 @@ def _range(universe: Universe, item: EvaluatedSlice) -> slicing.SliceRange:
 
 
 def _prove(
-    round: Round, frame: Frame, e: ix.Expr, extent: ix.Expr, place: Span, span: Span
+    round: Round,
+    frame: Frame,
+    e: ix.Expr,
+    x: val.Ref,
+    axis: int,
+    places: tuple[Span, Span],
 ) -> None:
-    """Prove that an index is in bounds; a negative constant counts from the end."""
+    """Prove that an index is in bounds; a negative constant counts from the end.
+
+    ``places``: that of the index, and that of the whole access.
+    """
+    extent = x.type.shape[axis]
     position = ix.add(extent, e) if isinstance(e, ix.Const) and e.value < 0 else e
     inside = ix.conjunction(ix.compare(">=", position, ix.ZERO), ix.compare("<", position, extent))
     if not is_affine(inside):
@@ -132,8 +141,11 @@ def _prove(
     if point is None:
         return
     when = shown_point(round.universe, domain.dims, (e, extent), point)
+    own = [d for d in val.dims_of(x, round.universe) if d in symbols(e)]
+    temporal = f"{own[0]} = {show(e)}" if len(own) == 1 and e != ix.Sym(own[0]) else ""
+    index, length = evaluate(e, point), evaluate(extent, point)
     raise Failure(
         type_errors.spatial_range(
-            place, span.text, evaluate(e, point), evaluate(extent, point), show(extent), when
+            places[0], places[1].text, index, length, show(extent), when, temporal
         )
     )

@@ -209,7 +209,9 @@ class ExpressionActions:
         part = self.part(c)
         named = [entry for entry in part.items if entry.name is not None]
         if 0 < len(named) < len(part.items):
-            self.errors.add(syntax_errors.mixed_entries(Span(self.source, part.start, part.end)))
+            place = Span(self.source, part.start, part.end)
+            texts = ", ".join(entry.span.text for entry in named)
+            self.errors.add(syntax_errors.mixed_entries(place, texts))
         self.distinct("dimension", ((e.name.name, e.name.span) for e in named))
         return part
 

@@ -166,7 +166,12 @@ misplaced_return = ErrorRow("RT009", "`return` can only be the last statement of
 # RT010, RT011: entries, arguments, targets
 
 
-mixed_entries = ErrorRow("RT010", "the entries of a bracket are all positional or all keyword")
+mixed_entries = ErrorRow(
+    "RT010",
+    "the entries of a bracket are all positional or all keyword",
+    "with `[{named}]` all other dimensions are the identity; name those that are not, as in "
+    "`[t = t-1]`",
+)
 positional_after_keyword = ErrorRow(
     "RT010", "a positional argument cannot follow a keyword argument"
 )
