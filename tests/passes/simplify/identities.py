@@ -432,6 +432,10 @@ SILENT = {
 %a = add %n, %n2 : [t] f32[2, 3]""",
     "a sum of what may be nothing": """%n = broadcast_to{shape=(t, 3)} %r : [t] f32[t, 3]
 %a = sum{axes=(0,)} %n : [t] f32[3]""",
+    "a sum of what is read at positions": """%n = cast{dtype=i32} %c : [t] i32
+%n2 = broadcast_to{shape=(5,)} %n : [t] i32[5]
+%n3 = getitem{entries=("tensor", (0, 3, 1)), sure=true} %x, %n2 : [t] f32[5, 3]
+%a = sum{axes=(0,)} %n3 : [t] f32[3]""",
     "a transposed and a plain operand": """%n = transpose %x : [t] f32[3, 2]
 %n2 = reshape{shape=(3, 2)} %y : [t] f32[3, 2]
 %a = add %n, %n2 : [t] f32[3, 2]""",
