@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import jax
@@ -15,6 +16,7 @@ from tempoc.ops.definition.operator import EmittedValue, Interval
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
+from tempoc.ops.tensor.contraction import Einsum
 from tempoc.runtime.device.faults import message
 from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
@@ -174,3 +176,33 @@ def test_64_bit_mode_changes_no_type(case: Case) -> None:
         found, failure = jax.eval_shape(call, jax.ShapeDtypeStruct((), np.int32), *args)
     assert [y.dtype for y in found] == [numpy_dtype(t.dtype) for t in case.types]
     assert failure.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("spec", "leads"),
+    [
+        ("ijk,k->ij", True),
+        ("ijk,k->ji", True),
+        ("k,ijk->ij", True),
+        ("k,ijk->ji", True),
+        ("ijkl,kl->ji", True),
+        ("kij,k->ij", False),
+        ("kij,k->ji", False),
+        ("k,kij->ij", False),
+        ("k,kij->ji", False),
+    ],
+)
+def test_products_with_a_vector_read_the_array_as_it_lies(spec: str, leads: bool) -> None:
+    """XLA for CPUs would copy it at each step, did it stand on the other side of the product."""
+    operands = spec.split("->")[0].split(",")
+    arrays = [
+        np.arange(1.0, 3.0 ** len(o) + 1, dtype=np.float32).reshape((3,) * len(o)) for o in operands
+    ]
+    kernel = emitted(Case(Einsum(spec=spec), tuple(Arg(F, a.shape) for a in arrays)))
+    call = partial(kernel.call, np.int32(0), T=2)
+    (product,) = re.findall(
+        r"dot_general\[.*?\] (\w) (\w)", str(jax.make_jaxpr(call)(*arrays)), re.S
+    )
+    array = "ab"[max((0, 1), key=lambda k: arrays[k].ndim)]
+    assert (product[0] == array) == leads
+    np.testing.assert_allclose(call(*arrays)[0][0], np.einsum(spec, *arrays))

@@ -345,7 +345,8 @@ class Einsum(Op):
             for letter, extent in zip(term, v.type.shape, strict=True):
                 if sizes.get(letter, ix.ONE) == ix.ONE:
                     sizes[letter] = out.pad(extent)
-        spec = f"{','.join(terms)}->{result}"
+        turn = _turned(terms, result) if out.points == ix.ONE else (*range(len(args)),)
+        spec = f"{','.join(terms[k] for k in turn)}->{result}"
         precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
         masked: set[str] = set()
         texts = [""] * len(args)
@@ -357,7 +358,7 @@ class Einsum(Op):
             given = [last if k == order[-1] else text for k, text in enumerate(texts)]
             if columns:
                 return f"transposed_matmul({', '.join(given[c] for c in columns)})"
-            return f"jnp.einsum({literal(spec)}, {', '.join(given)}{precise})"
+            return f"jnp.einsum({literal(spec)}, {', '.join(given[k] for k in turn)}{precise})"
 
         for k in order:
             term, v = terms[k], args[k]
@@ -372,6 +373,28 @@ class Einsum(Op):
             texts[k] = clean(v, summed, other, dtype, out).text
             masked |= {term[a] for a in summed}
         raise AssertionError("no operands")
+
+
+def _turned(terms: list[str], result: str) -> tuple[int, ...]:
+    """The order in which operands are written: of an array of several axes and a vector, such that
+    XLA for CPUs reads the array as it lies.
+
+    A copy of it would take ten times as long as the product. None is made if the axes that are
+    summed come last and the array is the first operand of the product, or come first and it is the
+    second; `jnp.einsum` exchanges its two operands unless axes come out as they are wanted.
+    """
+    order = (*range(len(terms)),)
+    if len(terms) != 2 or any(len({*term}) < len(term) for term in terms):
+        return order
+    vector, array = sorted(order, key=lambda k: len(terms[k]))
+    summed = terms[vector]
+    kept = "".join(c for c in terms[array] if c not in summed)
+    if len(terms[array]) < 3 or len(kept) < 2 or {*terms[array]} - {*summed} != {*result}:
+        return order
+    if not summed or not {*summed} <= {*terms[array]}:
+        return order
+    leads = {*terms[array][-len(summed) :]} == {*summed}
+    return (array, vector) if leads == (kept == result) else (vector, array)
 
 
 TRANSPOSED_MATMUL = f'''\
