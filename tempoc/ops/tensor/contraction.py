@@ -389,9 +389,7 @@ def _turned(terms: list[str], result: str) -> tuple[int, ...]:
     vector, array = sorted(order, key=lambda k: len(terms[k]))
     summed = terms[vector]
     kept = "".join(c for c in terms[array] if c not in summed)
-    if len(terms[array]) < 3 or len(kept) < 2 or {*terms[array]} - {*summed} != {*result}:
-        return order
-    if not summed or not {*summed} <= {*terms[array]}:
+    if len(kept) < 2 or {*kept} != {*result} or not summed or not {*summed} <= {*terms[array]}:
         return order
     leads = {*terms[array][-len(summed) :]} == {*summed}
     return (array, vector) if leads == (kept == result) else (vector, array)
