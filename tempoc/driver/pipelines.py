@@ -67,7 +67,6 @@ O2: tuple[Pass, ...] = (
     Vectorize(),
     Lift(),
     Unslice(),
-    Canonicalize(),
     Microbatch(),
     Tile(),
     Accumulate(),
