@@ -143,7 +143,9 @@ class _RunningSumBuilder(NodeBuilder):
             part = Domain(domain.dims, ix.conjunction(domain.where, where))
             reads.append(replace(read_of(self.put("total", op, inputs, part)), guard=where))
         merge = Merge(targets=(identity(domain),) * 2)
-        self.add(replace(self.node, op=merge, inputs=tuple(reads), vector=()))
+        name = self.fresh_name("all")
+        either = replace(self.node, name=name, op=merge, inputs=tuple(reads), vector=())
+        self.add(replace(self.node, op=Copy(), inputs=(read_of(self.add(either)),)))
 
     def bound(self, dim: str) -> ix.Expr:
         """The number of points of a dimension."""
