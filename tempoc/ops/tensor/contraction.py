@@ -388,11 +388,11 @@ def _turned(terms: list[str], result: str) -> tuple[int, ...]:
         return order
     vector, array = sorted(order, key=lambda k: len(terms[k]))
     summed = terms[vector]
-    kept = "".join(c for c in terms[array] if c not in summed)
-    if len(kept) < 2 or {*kept} != {*result} or not summed or not {*summed} <= {*terms[array]}:
+    free = "".join(c for c in terms[array] if c not in summed)
+    if len(free) < 2 or {*free} != {*result} or not summed or not {*summed} <= {*terms[array]}:
         return order
-    leads = {*terms[array][-len(summed) :]} == {*summed}
-    return (array, vector) if leads == (kept == result) else (vector, array)
+    at_end = {*terms[array][-len(summed) :]} == {*summed}
+    return (array, vector) if at_end == (free == result) else (vector, array)
 
 
 TRANSPOSED_MATMUL = f'''\

@@ -187,6 +187,6 @@ def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrit
 
 
 SUMS: tuple[RewriteRule, ...] = (
-    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice, _sum_of_broadcast,
-    _sum_of_singletons, _sum_of_scaled,
+    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice,
+    _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
 )  # fmt: skip
