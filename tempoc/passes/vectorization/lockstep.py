@@ -241,7 +241,7 @@ class _LockstepRewrite:
         own, before = read_of(source, out), ix.Sym(dim) - 1
         types = (source.types[out],)
         if types[0].dtype is not DType.KEY and dim not in symbols(whole.where):
-            return self._kept(source, own, name, whole, dim)
+            return self._held_from_zeros(source, own, name, whole, dim)
         first = self._put(
             source, f"{name}.0", Copy(), rest, [_read_at(own, {dim: ix.ZERO})], types=types
         )
@@ -253,7 +253,7 @@ class _LockstepRewrite:
         later = self._put(source, f"{name}.1", Select(), _from(whole, dim, 1), reads, types=types)
         return self._merged(source, name, whole, dim, first, later)
 
-    def _kept(self, source: Node, own: Edge, name: str, whole: Domain, dim: str) -> Node:
+    def _held_from_zeros(self, source: Node, own: Edge, name: str, whole: Domain, dim: str) -> Node:
         """The same, begun by zeros that nobody sees: then all steps are one statement."""
         (type_,) = types = (source.types[own.out],)
         zero = Full(

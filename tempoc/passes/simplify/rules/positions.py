@@ -191,9 +191,9 @@ def _reached(v: Match, op: ArgMax) -> Rewrite | None:
     n = v.type_of(search.ascending).shape[0]
     last, none = (v.make(IndexValue(expr=e)) for e in (ix.sub(n, ix.ONE), ix.ZERO))
     place = v.make(binary.Minimum(), search.count, last)
-    found = v.make(SpatialIndex(entries=("tensor",), sure=True), search.ascending, place)
+    reached = v.make(SpatialIndex(entries=("tensor",), sure=True), search.ascending, place)
     at, _ = _REACHED[type(search.compared.op)]
-    pair = (search.x, found) if at else (found, search.x)
+    pair = (search.x, reached) if at else (reached, search.x)
     return Rewrite((v.make(search.compared.op, *pair), place, none), Select())
 
 
