@@ -9,7 +9,7 @@ of loops only save the steps beyond the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,7 +18,15 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import length
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.schedule.clean import bind
-from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
+from tempoc.schedule.tree import (
+    Execute,
+    ScheduleTree,
+    TreeGuard,
+    TreeLoop,
+    TreeSequence,
+    executed,
+    loops,
+)
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe, conjuncts
@@ -111,13 +119,17 @@ def with_points(effect: prog.Effect, universe: Universe, dims: tuple[str, ...]) 
 
 
 def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> ix.Expr | None:
-    """The value of the loop variable from which on no statement in the loop has points."""
+    """The value of the loop variable from which on no statement in the loop has points.
+
+    A statement that runs at one step alone, such as the first, does so before the limit of others;
+    a length is at least 1.
+    """
     if not universe.lengths or abs(loop.step) != 1:
         return None
     inner = [x.var for x in loops(loop)]
     domains = {s.name: s.domain for s in statements.statements}
     limits: dict[ix.Expr, None] = {}
-    for execute in executed(loop.body):
+    for execute, only in _with_step(loop.body, loop.var):
         dims = domains[execute.statement].dims
         at = dict(zip(dims, execute.point, strict=True))
         ends = [
@@ -126,12 +138,32 @@ def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> ix
             if universe.dim(d).bound in universe.lengths
         ]
         loop_ends = [e for e in ends if e is not None]
-        if not loop_ends:
+        if not loop_ends and only is None:
             return None
-        limits[loop_ends[0]] = None
-    if not limits:
-        return None
-    return ix.maximum(*limits)
+        if loop_ends:
+            limits[loop_ends[0]] = None
+        elif only:
+            limits[ix.Const(only + 1)] = None
+    return ix.maximum(*limits) if any(symbols(e) for e in limits) else None
+
+
+def _with_step(
+    tree: ScheduleTree, var: str, only: int | None = None
+) -> Iterator[tuple[Execute, int | None]]:
+    """What a tree executes, with the step of a loop outside at which alone it does so, from 0."""
+    match tree:
+        case TreeSequence(items=items):
+            for item in items:
+                yield from _with_step(item, var, only)
+        case TreeLoop(body=body):
+            yield from _with_step(body, var, only)
+        case TreeGuard(condition=condition, body=body):
+            for part in conjuncts(condition):
+                if isinstance(part, ix.Relation) and (part.op, part.left) == ("==", ix.Sym(var)):
+                    only = part.right.value if isinstance(part.right, ix.Const) else only
+            yield from _with_step(body, var, only)
+        case Execute():
+            yield tree, only
 
 
 def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:

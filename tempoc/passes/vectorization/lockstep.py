@@ -38,7 +38,7 @@ from tempoc.ops.tensor.arithmetic import Or
 from tempoc.ops.tensor.monoids import SUM
 from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import All
-from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.ops.tensor.source import Full, IndexValue, Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.vectorization.common_length import CommonLength, KeepsItsLoop
 from tempoc.poly.relations.space import Space
@@ -240,6 +240,8 @@ class _LockstepRewrite:
         name = self._fresh(f"{source.name}.held")
         own, before = read_of(source, out), ix.Sym(dim) - 1
         types = (source.types[out],)
+        if types[0].dtype is not DType.KEY and dim not in symbols(whole.where):
+            return self._held_from_zeros(source, own, name, whole, dim)
         first = self._put(
             source, f"{name}.0", Copy(), rest, [_read_at(own, {dim: ix.ZERO})], types=types
         )
@@ -250,6 +252,26 @@ class _LockstepRewrite:
         ]
         later = self._put(source, f"{name}.1", Select(), _from(whole, dim, 1), reads, types=types)
         return self._merged(source, name, whole, dim, first, later)
+
+    def _held_from_zeros(self, source: Node, own: Edge, name: str, whole: Domain, dim: str) -> Node:
+        """The same, begun by zeros that nobody sees: then all steps are one statement."""
+        (type_,) = types = (source.types[own.out],)
+        zero = Full(
+            shape=type_.shape, value=False if type_.dtype is DType.BOOL else 0, dtype=type_.dtype
+        )
+        rest = Domain(tuple(d for d in whole.dims if d != dim), whole.where)
+        none = self._put(source, f"{name}.none", zero, rest, [])
+        at, past = ix.Sym(dim), self._fresh(f"{name}.past")
+        reads = [self._gone_at(dim), Edge(source=past, entries=identity(whole)), own]
+        held = self._put(source, name, Select(), whole, reads, types=types)
+        before = entries_at(whole.dims, {dim: at - 1})
+        inputs = (
+            replace(read_of(none), guard=ix.compare("==", at, ix.ZERO)),
+            Edge(source=held.name, entries=before, guard=ix.compare(">=", at, ix.ONE)),
+        )
+        merge = Merge(targets=tuple(entries_at(whole.dims, {dim: e}) for e in (ix.ZERO, at + 1)))
+        self.nodes[past] = replace(held, name=past, op=merge, inputs=inputs)
+        return held
 
     def _done_at(self, dim: str) -> Edge:
         """A read of whether the end was reached by the own step of a dimension of steps."""
@@ -298,18 +320,44 @@ class _LockstepRewrite:
         type_ = type_of_read(self.nodes[edge.source], edge)
         skipped = self.common.skipped(type_.shape[axis])
         assert skipped is not None
+        monoid = SUM if node.op.multilinear else node.op.monoid or SUM
+        value = monoid.identity(type_.dtype)
+        number = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
         step, bound = self.common.step, ix.Sym(self.common.bound.name)
         steps = ix.Slice(ix.Const(skipped), bound)
+        each = self._masked_each(node, edge, axis, steps, number)
+        if each is not None:
+            return each
         mask = Edge(source=self.gone.name, entries=entries_at(self.gone.domain.dims, {step: steps}))
         for _ in range(type_.ndim - axis - 1):
             op = ExpandDims(axis=1)
             mask = read_of(self._put(node, f"{node.name}.mask", op, node.domain, [mask]))
-        monoid = SUM if node.op.multilinear else node.op.monoid or SUM
-        value = monoid.identity(type_.dtype)
-        number = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
         neutral = self._put(node, f"{node.name}.neutral", number, node.domain, [])
         reads = [mask, read_of(neutral), edge]
         return read_of(self._put(node, f"{node.name}.masked", Select(), node.domain, reads))
+
+    def _masked_each(
+        self, node: Node, edge: Edge, axis: int, steps: ix.Slice, number: Literal
+    ) -> Edge | None:
+        """The operand with neutral elements in late steps, where the axis is a read of all steps.
+
+        So the sum is still one over points, which the loop itself can add up.
+        """
+        source = self.nodes[edge.source]
+        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        slices = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)]
+        outer = [d for d in self.common.until.domain.dims if d != self.common.step]
+        if axis >= len(slices) or any(at.get(d, ix.Sym(d)) != ix.Sym(d) for d in outer):
+            return None
+        dim, entry = slices[axis]
+        if dim not in self.common.step_dims or entry != steps:
+            return None
+        dims = self.space.universe.ordered((*source.domain.dims, *outer))
+        domain = Domain(dims, source.domain.where)
+        neutral = self._put(node, f"{node.name}.neutral", number, domain, [])
+        reads = [self._gone_at(dim), read_of(neutral), read_of(source, edge.out)]
+        masked = self._put(node, f"{node.name}.masked", Select(), domain, reads)
+        return Edge(source=masked.name, entries=entries_at(dims, at))
 
     # ------------------------------------------------------------ new nodes
 

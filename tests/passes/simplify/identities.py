@@ -14,6 +14,7 @@ dim j < T
 %z = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
 %r = input{dtype=f32, shape=(3,)} : [t] f32[3]
 %s = input{dtype=f32} : [t] f32
+%big = input{dtype=f32, shape=(130,)} : [t] f32[130]
 %u = input{dtype=f32} : [t] f32
 %k = input{dtype=i32} : [t] i32
 %c = input{dtype=bool} : [t] bool
@@ -299,6 +300,19 @@ ROUNDED = {
 %n2 = broadcast_to{shape=(2, 3)} %k : [t] i32[2, 3]
 %n3 = one_hot{n=4, dtype=i32} %n2 : [t] i32[2, 3, 4]
 %b = sum{axes=(0, 1, 2)} %n3[t:T] : [t] i32[4]""",
+    "how many running sums are less": """%n = softplus %big : [t] f32[130]
+%n2 = cumsum %n : [t] f32[130]
+%n3 = expand_dims{axis=1} %n2 : [t] f32[130, 1]
+%n4 = gt %big, %n3 : [t] bool[130, 130]
+%a = sum{axes=(0,)} %n4 : [t] i32[130]
+%n5 = le %n2[0], %s : [t] bool[130]
+%n6 = cast{dtype=f32} %n5 : [t] f32[130]
+%b = sum %n6 : [t] f32""",
+    "the first running sum that is not less": """%n = softplus %big : [t] f32[130]
+%n2 = cumsum %n : [t] f32[130]
+%n3 = expand_dims{axis=1} %big : [t] f32[130, 1]
+%n4 = lt %n3, %n2 : [t] bool[130, 130]
+%a = argmax{axis=1} %n4 : [t] i32[130]""",
     "state changed at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = one_hot{n=70} %k : [t] f32[70]
 %n3 = sub %two, %n2 : [t] f32[70]

@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tempoc.program.analysis.traversal import statements_in
+from tempoc.program.nodes import nodes as prog
+from tests.support import agreement
 from tests.support.agree import compilation
 from tests.whole.until.until_runs import Agreeing
 
@@ -68,3 +71,23 @@ def test_computed_in_each_step(name: str, tmp_path: Path) -> None:
 def test_a_check_is_made_in_each_step() -> None:
     graph = compilation(START + STAYS["a check"], 2).optimized
     assert "k" in graph.nodes["w"].domain.dims
+
+
+FIRST = """dim k < K until stop
+input a: f32
+x[0] = a
+x[k+1] = 0.5 * x
+y[0] = exp(x[0]) * 2.0
+y[k] = y[k-1] * sin(x) + 0.1
+stop = y < 0.2
+output y[K-1] as last
+"""
+
+
+@pytest.mark.parametrize("bounds", [{"K": 1}, {"K": 2}, {"K": 30}], ids=str)
+def test_a_first_step_apart_lets_the_loop_end(bounds: dict[str, int]) -> None:
+    """Steps beyond the end are not tried: the loop's limit is the length."""
+    _, loaded = agreement.compile_text(FIRST, 2)
+    (loop,) = (s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop))
+    assert loop.limit is not None
+    agreement.agree(FIRST, bounds)

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+import typing
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.control import Copy, Merge, Select
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, InRange, OneHot, SpatialIndex
 from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.search import ArgMax, SearchSorted
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
-from tempoc.ops.tensor.reduction import Sum
+from tempoc.ops.tensor.movement import ExpandDims, Squeeze
+from tempoc.ops.tensor.reduction import Max, Mean, Min, Prod, Sum
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.ops.tensor.source import IndexValue
+from tempoc.ops.tensor.scan import CumSum
+from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.passes.simplify.rules.contractions import read_at
-from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
-from tempoc.sdg.graph.graph import Edge
+from tempoc.passes.simplify.rules.pattern import Kind, Match, Producer, Rewrite, RewriteRule, rule
+from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
 
+Side: TypeAlias = typing.Literal["left", "right"]
 _POSITIONS = 2**31
 """How many positions `i32` has."""
+_SIGNLESS: tuple[Kind, ...] = (
+    unary.Exp, unary.Exp2, unary.Abs, unary.Sigmoid, unary.Softplus, OneHot,
+)  # fmt: skip
+"""What has no sign (it is not below 0, nor -0.0) whatever its operands."""
+_KEEPING: tuple[Kind, ...] = (
+    binary.Add, binary.Multiply, binary.Divide, binary.Maximum, binary.Minimum,
+    Sum, Mean, Max, Min, Prod, CumSum, Copy, Merge,
+)  # fmt: skip
+"""What has no sign if none of its operands has one."""
+_LESS: dict[Kind, tuple[int, Side]] = {
+    binary.Less: (0, "left"),
+    binary.LessEqual: (0, "right"),
+    binary.Greater: (1, "left"),
+    binary.GreaterEqual: (1, "right"),
+}
+"""Which operand ascends where so many are less than the other one, and the side of that."""
+_REACHED: dict[Kind, tuple[int, Side]] = {
+    binary.GreaterEqual: (0, "left"),
+    binary.Greater: (0, "right"),
+    binary.LessEqual: (1, "left"),
+    binary.Less: (1, "right"),
+}
+"""Which operand ascends until it is the other one or more."""
 
 
 def _position(v: Match, op: SpatialIndex | ScatterAdd, n: ix.Expr, axis: int, idx: Edge) -> Edge:
@@ -118,8 +152,129 @@ def _counted(v: Match, op: Sum) -> Rewrite | None:
     return Rewrite((one, place), ScatterAdd(axis=0, n=n, sure=True))
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Numbers that are compared with all of an ascending vector, and where they would stand."""
+
+    compared: Producer[Op]
+    ascending: Edge
+    x: Edge
+    count: Edge
+
+
+@rule("how many running sums are less", Sum, exact=False)
+def _less(v: Match, op: Sum) -> Rewrite | None:
+    """Running sums of what has no sign ascend: how many are less is found by halving.
+
+    `sum(cumsum(w) < u[:, None], axis = 1)` for all elements of `u`, as where particles are drawn.
+    """
+    axes = axes_of(op.axes, v.operand(0).ndim)
+    search = None if op.keepdims or len(axes) != 1 else _search(v, axes[0], _LESS)
+    if search is None:
+        return None
+    count = search.count
+    if v.dtype_of(search.x).is_float:
+        none = v.make(Literal(value=0, dtype=DType.I32))
+        count = v.make(Select(), v.make(unary.IsNan(), search.x), none, count)
+    return Rewrite((count,), unary.Cast(dtype=v.result.dtype))
+
+
+@rule("the first running sum that is not less", ArgMax, exact=False)
+def _reached(v: Match, op: ArgMax) -> Rewrite | None:
+    """`argmax(cumsum(w) >= u[:, None], axis = 1)`, which is 0 where there is none."""
+    ndim = v.operand(0).ndim
+    if op.keepdims or (op.axis is None and ndim != 1):
+        return None
+    search = _search(v, axis_of(op.axis or 0, ndim), _REACHED)
+    if search is None:
+        return None
+    n = v.type_of(search.ascending).shape[0]
+    last, none = (v.make(IndexValue(expr=e)) for e in (ix.sub(n, ix.ONE), ix.ZERO))
+    place = v.make(binary.Minimum(), search.count, last)
+    reached = v.make(SpatialIndex(entries=("tensor",), sure=True), search.ascending, place)
+    at, _ = _REACHED[type(search.compared.op)]
+    pair = (search.x, reached) if at else (reached, search.x)
+    return Rewrite((v.make(search.compared.op, *pair), place, none), Select())
+
+
+def _search(v: Match, axis: int, sides: dict[Kind, tuple[int, Side]]) -> _Search | None:
+    """The search that answers a question about comparisons along an axis of the operand."""
+    edge, back, n = v.node.inputs[0], v.operand(0).ndim - axis, v.operand(0).shape[axis]
+    if cast := v.producer(edge, unary.Cast):
+        edge = cast.edges[0]
+    compared = v.producer(edge, *sides)
+    if compared is None:
+        return None
+    at, side = sides[type(compared.op)]
+    sums, x = compared.edges[at], compared.edges[1 - at]
+    ascending, shape = _running_sums(v, sums, back), v.type_of(x).shape
+    if ascending is None or not _are_many(v, n, sums, x):
+        return None
+    if len(shape) >= back:
+        if shape[-back] != ix.ONE:
+            return None
+        x = v.make(Squeeze(axes=(len(shape) - back,)), x)
+    count = v.make(SearchSorted(side=side), ascending, x)
+    return _Search(compared, ascending, x, count)
+
+
+def _running_sums(v: Match, edge: Edge, back: int) -> Edge | None:
+    """The vector of running sums of what has no sign along an axis; `None`: it is none."""
+    shape = v.type_of(edge).shape
+    if len(shape) < back or any(n != ix.ONE for k, n in enumerate(shape) if len(shape) - k != back):
+        return None
+    while v.type_of(edge).ndim > 1:
+        wider = v.producer(edge, ExpandDims)
+        if wider is None:
+            return None
+        (edge,) = wider.edges
+    sums = v.producer(edge, CumSum)
+    if sums is None or sums.op.reverse or not v.dtype_of(edge).is_float:
+        return None
+    return edge if _has_no_sign(v, sums.edges[0]) else None
+
+
+def _has_no_sign(v: Match, edge: Edge) -> bool:
+    """Whether no element is below 0, or -0.0; a recurrence has no sign if no step gives one."""
+    worklist, known = [edge.source], {edge.source}
+    while worklist:
+        node = v.nodes[worklist.pop()]
+        op, reads = node.op, list(node.inputs)
+        number = v.number(Edge(source=node.name, entries=()))
+        if number is not None:
+            if math.copysign(1.0, number) < 0:
+                return False
+        elif isinstance(op, _SIGNLESS) or _is_square(node):
+            continue
+        elif isinstance(op, Select):
+            reads = reads[1:]
+        elif isinstance(op, SpatialIndex):
+            reads = reads[:1]
+        elif isinstance(op, unary.Cast) and v.dtype_of(reads[0]) is DType.BOOL:
+            continue
+        elif not (isinstance(op, (*_KEEPING, unary.Cast)) or op.moves):
+            return False
+        new = {e.source for e in reads} - known
+        known |= new
+        worklist += sorted(new)
+    return True
+
+
+def _is_square(node: Node) -> bool:
+    return isinstance(node.op, binary.Multiply) and node.inputs[0] == node.inputs[1]
+
+
+def _are_many(v: Match, n: ix.Expr, sums: Edge, x: Edge) -> bool:
+    """Whether comparing all pairs takes longer than searching; dimensions are taken to be long."""
+    own = {name for e in x.entries for name in symbols(e)}
+    if own - {name for e in sums.entries for name in symbols(e)}:
+        return True
+    count = ix.product((n, *v.result.shape))
+    return not isinstance(count, ix.Const) or count.value >= MODEL.searched_pairs
+
+
 def _integer(v: Match, e: ix.Expr, dtype: DType) -> Edge:
     return v.make(unary.Cast(dtype=dtype), v.make(IndexValue(expr=e)))
 
 
-POSITIONS: tuple[RewriteRule, ...] = (_element_of_row, _scattered_twice, _counted)
+POSITIONS: tuple[RewriteRule, ...] = (_element_of_row, _scattered_twice, _counted, _less, _reached)
