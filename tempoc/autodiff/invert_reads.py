@@ -22,7 +22,7 @@ from tempoc.ops.gradients.calculus import Term
 from tempoc.poly.relations.inverse import Inverse, covering, readers
 from tempoc.poly.relations.run_lengths import loses_lengths
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, entries_at
+from tempoc.symbolic.domain import Domain, conjuncts, entries_at
 from tempoc.symbolic.walk import symbols
 
 
@@ -64,6 +64,7 @@ def _exact_contributions(
     operand = _at_fixed_lengths(builder, operand, source, prefix)
     inverses = _readers(builder, operand.sink, operand.entries, source)
     if inverses is not None:
+        operand, inverses = _across_gaps(builder, operand, source, prefix, inverses)
         return [Contribution(where=p.where, operand=operand, inverse=p) for p in inverses]
     for middle, inner, on in _intermediate_tensors(builder, operand, source):
         first = _readers(builder, inner.sink, inner.entries, middle)
@@ -93,6 +94,35 @@ def _at_fixed_lengths(
         return operand
     build = PointBuild(builder=builder, domain=operand.sink, prefix=prefix, spans=operand.spans)
     return replace(operand, sink=box, term=build.zero_extended(operand.term))
+
+
+def _across_gaps(
+    builder: GraphBuilder,
+    operand: OperandCotangent,
+    source: Domain,
+    prefix: str,
+    inverses: tuple[Inverse, ...],
+) -> tuple[OperandCotangent, tuple[Inverse, ...]]:
+    """The read extended by 0 to where two dimensions are equal, if readers are fewer slices then.
+
+    All pairs but those of a point with itself are read on both sides of a diagonal. Two sums over
+    parts of each row take longer than one over the row, in which the diagonal counts as 0.
+    """
+    sink = operand.sink
+    parts = conjuncts(sink.where)
+    gaps = [p for p in parts if isinstance(p, ix.Relation) and p.op == "!="]
+    gaps = [p for p in gaps if len({*symbols(p)} & {*sink.dims}) > 1]
+    varies = any(n in sink.dims for e in operand.term.shape for n in symbols(e))
+    slices = any(isinstance(e, ix.Slice) for e in operand.entries)
+    if not gaps or varies or slices or len(inverses) < 2:
+        return operand, inverses
+    closed = Domain(sink.dims, ix.conjunction(*(p for p in parts if p not in gaps)))
+    fewer = _readers(builder, closed, operand.entries, source)
+    if fewer is None or len(fewer) >= len(inverses):
+        return operand, inverses
+    build = PointBuild(builder=builder, domain=sink, prefix=prefix, spans=operand.spans)
+    term = build.zero_extended(operand.term, closed.where)
+    return replace(operand, sink=closed, term=term), fewer
 
 
 def _readers(

@@ -105,13 +105,14 @@ class PointBuild:
             return Term(x.type, edge, x.number)
         return self.node(Copy(), (edge,), self.domain, (x.type,))[0]
 
-    def zero_extended(self, x: Term) -> Term:
-        """The term extended by 0 to all points of the dimensions."""
+    def zero_extended(self, x: Term, within: ix.Expr = ix.TRUE) -> Term:
+        """The term extended by 0 to all points of the dimensions, or those of `within`."""
         x = self.at_all_points(x)
-        where = self.domain.where
-        if where == ix.TRUE:
+        where, dims = self.domain.where, self.domain.dims
+        if where == within:
             return x
-        box, complement = Domain(self.domain.dims), Domain(self.domain.dims, ix.negation(where))
+        box = Domain(dims, within)
+        complement = Domain(dims, ix.conjunction(within, ix.negation(where)))
         outside = replace(self, domain=complement)
         zero = outside.at_all_points(outside.calculus.number(0.0, x.type.dtype, x.shape))
         own_point = identity(box)

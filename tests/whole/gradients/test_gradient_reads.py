@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.symbolic import expr as ix
 from tests.support.agree import agreed, compilation
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check, data
@@ -45,6 +46,8 @@ PROGRAMS: dict[str, str] = {
     f"y[i, j] = 0.0\n{EQUAL}",
     "areas": f"{NN}input x[i, j]: f32\n"
     f"y[i, j] = sum(x[min(i, j):i+1, (i+j)//2:N]) * (i + 2*j + 1)\n{EQUAL}",
+    "pairs": f"{NN}input x[i]: f32\ny[i, j] = 0.0 when i == j\n"
+    f"y[i, j] = (i + 2*j + 1) / (x[i] - x[j])\n{EQUAL}",
     "recurrence": f"{T}h[0] = x[0]\nh[t] = h[t//2] * 0.5 + sin(h[t-1]) + x when t >= 1\n"
     "loss = sum(h[0:T] ** 2)",
     "automaton": f"{NM}input x[i, j]: f32\nh[i, j] = x when i == 0\n"
@@ -60,7 +63,7 @@ PROGRAMS: dict[str, str] = {
     + "loss = sum((y2 * y3 * y4 * y5)[t = 0:T])",
 }
 TWICE = ("spans",)
-COMPILED = ("window", "holes")
+COMPILED = ("window", "holes", "pairs")
 
 
 def sizes(text: str) -> list[dict[str, int]]:
@@ -97,6 +100,14 @@ def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -
     bounds = sizes(text)[1]
     arrays = {k: v.astype(np.float32) for k, v in data(graph_of(text), bounds).items()}
     agreed(text, tmp_path, bounds, arrays, rtol=1e-3, atol=1e-3)
+
+
+def test_all_pairs_but_the_diagonal_are_one_sum_over_each_row() -> None:
+    """Not one below the diagonal and one above, each of which takes as long."""
+    graph = graph_of(f"{PROGRAMS['pairs']}\ng = grad(loss, x)\noutput g\n")
+    sums = [n for n in graph.nodes.values() if n.name.startswith("loss.d.x.sum")]
+    slices = [e for n in sums for e in n.inputs[0].entries if isinstance(e, ix.Slice)]
+    assert [(e.lo, e.hi) for e in slices] == [(ix.ZERO, ix.Sym("N"))] * 2
 
 
 def test_points_that_are_not_there() -> None:
