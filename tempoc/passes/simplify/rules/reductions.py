@@ -168,6 +168,8 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
 @rule("a sum of what is sent to one position", Sum, of=(SpatialIndex,), own=True, exact=False)
 def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrite | None:
     """A part of each of many scatter-adds, summed over steps: the part of their sum, made once."""
+    if inner.op.gathers:
+        return None
     (edge,) = inner.edges
     node = v.nodes[edge.source]
     if op.keepdims or not isinstance(node.op, ScatterAdd) or v.uses[node.name] != 1:
@@ -179,12 +181,12 @@ def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrit
     if not leading or not moves or axes_of(op.axes, v.operand(0).ndim) != leading:
         return None
     whole = [(ix.ZERO, n, 1) for n in v.type_of(edge).shape[: len(leading)]]
-    if inner.op.gathers or [*inner.op.entries[: len(leading)]] != whole:
+    if [*inner.op.entries[: len(leading)]] != whole:
         return None
     return Rewrite((v.make(op, edge),), SpatialIndex(entries=parts))
 
 
 SUMS: tuple[RewriteRule, ...] = (
-    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice, _sum_of_broadcast,
-    _sum_of_singletons, _sum_of_scaled,
+    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice,
+    _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
 )  # fmt: skip
