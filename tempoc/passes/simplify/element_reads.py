@@ -357,9 +357,9 @@ class _Elements:
             return None
         self.arrays += 1
         index = self.builder.put("index", IndexValue(expr=substitute(place, self._reader)))
-        own = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
+        is_own = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
         zero = self.builder.put("zero", Literal(value=0, dtype=node.types[0].dtype))
-        return self._put("sent", Select(), [own, sent, _ReadElement(zero, False, 0)])
+        return self._put("sent", Select(), [is_own, sent, _ReadElement(zero, False, 0)])
 
     def _is_promised(self, node: Node, op: ScatterAdd) -> bool:
         """Whether the positions are those of an element that the program takes: they are checked.
