@@ -19,7 +19,8 @@ _INSTEAD = {
     "concatenate": "write `concat([a, b], axis = 0)`",
     "cross_entropy": "write `import loss` at the top, and `loss.cross_entropy(logits, label)` here",
     "detach": "write `stop_gradient(x)`",
-    "diag": 'write `einsum("ii->i", a)` for the diagonal of a matrix, `eye(n) * x` for a matrix of one',
+    "diag": 'write `einsum("ii->i", a)` for the diagonal of a matrix, '
+    "`eye(n) * x` for a matrix of one",
     "diagonal": 'write `einsum("ii->i", a)`',
     "dot": "write `a @ b`",
     "dropout": "write `import nn` at the top, and `nn.dropout(x, rate)` here",

@@ -23,7 +23,7 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.expansion import expanding_nodes
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, substitute, symbols
 
