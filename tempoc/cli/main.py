@@ -7,7 +7,6 @@ Exit status: 0 fine, 1 the program or its data is wrong, 2 wrong command line, 3
 import gc
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.files.interrupts import end_when_asked
 from tempoc.runtime.messages.failures import out_of_memory
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The console script: run, report errors, exit."""
     prepare_streams()
     # Who is asked to stop leaves no temporary files either.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    end_when_asked()
     sys.exit(status(sys.argv[1:] if argv is None else argv))
 
 

@@ -1,6 +1,5 @@
 """A program that is compiled for one run."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from tempoc.cli.reports.memory import within_budget_of_run
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.files.interrupts import temporary_folder
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.device import available
 from tempoc.runtime.execute import open_inputs
@@ -32,7 +32,7 @@ def compiled(
     with waiting(f"compiling {program}", compilation.progress):
         if request.memory_budget is not None or _may_exceed_device(compilation, request):
             compilation = within_budget_of_run(compilation, request, request.memory_budget)
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+    with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         with waiting(f"compiling {program}", compilation.progress):
             compare_kernels(compilation)

@@ -184,6 +184,8 @@ def start() -> int:
         package.__path__, package.__file__ = [], str(HERE)
         sys.modules[PACKAGE] = package
         sys.meta_path.insert(0, finder)
+        interrupts = importlib.import_module(f"{PACKAGE}.files.interrupts")
+        interrupts.end_when_asked()
         runner = importlib.import_module(f"{PACKAGE}.runtime.main")
     except (DamagedRunner, OSError) as error:
         return _failed("RT503", f"{HERE}/{error} is not the file that the compiler wrote", CHANGED)

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tempoc.diagnostics.diagnostic import Collector, RunError
+from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import checkpoint_options
 from tempoc.runtime.data import files
-from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.bindings import Given, left_to_defaults
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend, small_loops
@@ -26,7 +27,7 @@ from tempoc.runtime.options import RunOptions
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
-from tempoc.runtime.report.streams import streams_kept, write_output
+from tempoc.runtime.report.streams import streams_kept, write_notice, write_output
 from tempoc.runtime.report.table import lengths_text, outputs_table, table
 from tempoc.runtime.run import RunResult, Settings, run_given
 
@@ -41,6 +42,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     small_loops.compile_whole(loaded.program.tuning.whole_loop_bytes)
     given = open_inputs(options)
     check_targets(options, saves(loaded.program.tree))
+    report_defaults(loaded.program, given)
     trace = Trace() if options.profile else None
     curve = MemoryCurve() if options.memory_plot else None
     settings = Settings(
@@ -106,6 +108,12 @@ def open_inputs(options: RunOptions) -> Given:
         cast_params=options.cast_params,
         seed=options.seed,
     )
+
+
+def report_defaults(program: Program, given: Given) -> None:
+    """Say which params the program computes although there are files for params."""
+    if absent := left_to_defaults(program, given):
+        write_notice(errors.defaults_used(absent, given.params_origin))
 
 
 def check_targets(options: RunOptions, saving: bool) -> None:

@@ -95,8 +95,8 @@ MENDED = {
         "y = (A)[A[t = 0] > 0.]", "`filter`", "y[t] = sum(filter(A, A[t][:, 0] > 0., 3))"
     ),
     "RT022": (
-        "y = random.randint(3)", "`i32(floor(n * random.uniform([...])))`",
-        "y = i32(floor(3 * random.uniform([2])))",
+        "y = random.randint(3)", "`random.integers([...], low, high)`",
+        "y = random.integers([2], 0, 3)",
     ),
     "RT021 in capitals": ("y = Sum(A)", "did you mean `sum`?", "y = sum(A)"),
     "RT123 a string": ('w[t] = {a: A}\ny = w["a"]', "`w.a`", "w[t] = {a: A}\ny = w.a"),

@@ -170,6 +170,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     },
     "exit statuses": {
         "cli/reports/diagnostics.py": {2, 3, 70, 130},
+        "files/interrupts.py": {130},
         "files/standalone.py": {130},
         "runtime/main.py": {70, 130},
     },
@@ -177,6 +178,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "files/durable.py": {8},
         "files/locks.py": {0.005, 10.0},
         "files/snapshot.py": {20},
+        "files/interrupts.py": {2.0},
         "files/standalone.py": {0.01, 20},
     },
     "how much of a file is read at a time": {

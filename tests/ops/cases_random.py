@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tempoc.ops.definition.types import DType
-from tempoc.ops.random.draws import Bernoulli, Categorical, Normal, Permutation, RandomKey, Uniform
+from tempoc.ops.random.draws import (
+    Bernoulli,
+    Categorical,
+    Integers,
+    Normal,
+    Permutation,
+    RandomKey,
+    Uniform,
+)
 from tempoc.symbolic.parse import parse
 from tests.ops.harness import Arg, Case, shape
 
@@ -26,5 +34,8 @@ RANDOM = [
     Case(Categorical(), (KEY, Arg(F, (4,), values=[-INF, 0, -INF, -INF]))),
     Case(Categorical(), (KEY, Arg(F, ("t + 1",), values=-INF))),
     Case(Categorical(), (KEY, Arg(F, (4,), values=[0, NAN, INF, NAN]))),
+    *(Case(Integers(shape=shape(*s), low=parse(a), high=parse(b)), (KEY,), rtol=0, atol=0)
+      for s, a, b in (((3, "t + 1"), "0", "100000"), ((), "-t - 3", "T"),
+                      ((7,), "-2147483648", "2147483647"))),
     *(Case(Permutation(n=parse(n)), (KEY,)) for n in ("6", "t + 1", "t", "0")),
 ]  # fmt: skip

@@ -47,14 +47,16 @@ s[b, t+1] = s[b, t] + random.normal([2])
 w[b, t] = walk(t, x) + s[b, t][0]
 k[t]: key = random.key()
 c[b, t] = random.categorical(x)
+ints[b, t] = random.integers([2], -t, 5)
+picked[t] = sum(x[t][random.integers([4], 3)])
 flips[t] = random.bernoulli(sigmoid(x))
 once = random.normal([2])
 half[t] = random.uniform([3], dtype = bf16)
 double[t] = random.uniform([3], dtype = f64)
 bell = random.normal([50], dtype = f64)
-output y, total, first, s, w, k, c, flips, once, W, net, half, double, bell
+output y, total, first, s, w, k, c, flips, once, W, net, half, double, bell, ints, picked
 """
-EXACT = ("k", "c", "flips", "first", "half", "double", "net.0.w", "net.1.w")
+EXACT = ("k", "c", "flips", "ints", "first", "half", "double", "net.0.w", "net.1.w")
 
 
 def graph(text: str) -> Any:

@@ -9,9 +9,16 @@ from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import with_constants
 from tempoc.cli.reports.terminal import echo_notes
 from tempoc.cli.reports.verify import failing_checks, report_passed
+from tempoc.codegen.program.signature import signature
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given, saves
-from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
+from tempoc.runtime.execute import (
+    check_targets,
+    deliver,
+    effect_sink,
+    open_inputs,
+    report_defaults,
+)
 from tempoc.runtime.options import run_options
 from tempoc.runtime.report.streams import streams_kept
 
@@ -43,6 +50,7 @@ def command(
     graph = compilation.graph
     data = open_inputs(request)
     check_targets(request, saves(graph))
+    report_defaults(signature(graph), data)
     paths = request.extern_path, compilation.loaded.beside
     show = effect_sink(request)
     with streams_kept(), failing_checks():

@@ -3,7 +3,6 @@
 Imports what a run needs: the command imports this file late.
 """
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.capture.capture import SHOWN, capture_bounds, capture_report, capture_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.copies import audit, copies_text
+from tempoc.files.interrupts import temporary_folder
 from tempoc.footprint.compiled import launched
 from tempoc.footprint.launches import Launches
 from tempoc.runtime.device import backend
@@ -27,7 +27,7 @@ def echo_copies(compilation: Compilation, given: tuple[str, ...], apart: bool) -
     bounds = parse_bounds(given, refuse)
     backend.check_device()
     show("\n" * apart)
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+    with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
         show(copies_text(audit(directory, bounds)))
@@ -58,7 +58,7 @@ def compiled_launches(
     compilation: Compilation, values: Mapping[str, int] | None
 ) -> dict[str, dict[str, Launches]]:
     """What XLA launches for each function that a run with these bounds calls, by mode."""
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+    with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
         loaded = load(directory)

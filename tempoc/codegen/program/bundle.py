@@ -34,7 +34,12 @@ from tempoc.program.codec import dump
 
 SOURCE, DIGEST = "source.", "digest."
 """Entries of the provenance that name sources, and their hashes by name."""
-RUNNERS = ("tempoc.runtime.main", "tempoc.runtime.run", "tempoc.runtime.ready")
+RUNNERS = (
+    "tempoc.runtime.main",
+    "tempoc.runtime.run",
+    "tempoc.runtime.ready",
+    "tempoc.files.interrupts",
+)
 """The modules that a compiled directory offers."""
 _IMPORT = re.compile(r"^\s*from (tempoc[\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)
 _NAME = re.compile(r"(?<!\bas )\b\w+")

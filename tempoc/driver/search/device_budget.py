@@ -7,7 +7,6 @@ stores. Tiles make both smaller, so the search is repeated with what is left.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.search.budget import BudgetFit, FilledStores, fit_budget
+from tempoc.files.interrupts import temporary_folder
 from tempoc.footprint.compiled import compiled
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.load.load import load
@@ -57,7 +57,7 @@ def fit_device(
 
 def temporaries(compilation: Compilation, bounds: Mapping[str, int], filled: FilledStores) -> int:
     """The most bytes of temporary buffers that a kernel needs, as XLA compiles it."""
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+    with temporary_folder() as folder:
         directory = Path(folder, "out")
         compilation.write(str(directory), durable=False)
         loaded = load(directory)

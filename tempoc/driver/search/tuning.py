@@ -13,7 +13,6 @@ refused, since these may have side effects.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from tempoc.driver.search.candidates import (
     device_row,
     most_candidates,
 )
+from tempoc.files.interrupts import temporary_folder
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
@@ -96,7 +96,7 @@ def tune(
     ``tell`` is called with a line about each candidate.
     """
     silent = replace(settings, show=_silent)
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+    with temporary_folder() as folder:
         tuner = _Tuner(
             loaded, _read_all(arguments), silent, tell, clock or interleaved, Path(folder)
         )

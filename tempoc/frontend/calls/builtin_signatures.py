@@ -87,6 +87,7 @@ SIGNATURES: dict[str, str] = {
     "random.key": "",
     "random.uniform": "shape dtype=",
     "random.normal": "shape dtype=",
+    "random.integers": "shape low high=",
     "random.bernoulli": "p",
     "random.categorical": "logits",
     "random.permutation": "n",

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Draft
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import Ref, Several, Value, dims_of, leaves
+from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
+from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.stable_places import place_hash
@@ -38,6 +41,12 @@ def draw(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
         shape = bound.shape()
         indices.check_extents(round, frame, shape, bound.places["shape"])
         op = apply.operator(kind, shape=shape, dtype=bound.dtype(DType.F32))
+    elif kind == "integers":
+        shape = bound.shape()
+        indices.check_extents(round, frame, shape, bound.places["shape"])
+        ends = [_end(bound, n) for n in ("low", "high") if bound.has(n)]
+        low, high = (ix.ZERO, *ends)[-2:]
+        op = apply.operator(kind, shape=shape, low=low, high=high)
     elif kind == "permutation":
         n = bound.extent("n")
         indices.check_extents(round, frame, (n,), bound.places["n"])
@@ -49,6 +58,16 @@ def draw(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
         op = apply.operator(kind, dtype=wide) if kind == "bernoulli" else apply.operator(kind)
         operands = (x,)
     return apply.make(round, frame, op, (key, *operands), bound.span)[0]
+
+
+def _end(bound: BoundArguments, name: str) -> ix.Expr:
+    """An end of a range. Raises `Failure` unless it is an index expression within `i32`."""
+    expr = as_expr(bound[name])
+    if expr is None:
+        raise Failure(type_errors.needs_index(bound.span, f"`{name}`", bound[name]))
+    if isinstance(expr, ix.Const):
+        apply.check_number(expr.value, DType.I32, bound.span)
+    return expr
 
 
 def _key(round: Round, frame: Frame, span: Span) -> Ref:

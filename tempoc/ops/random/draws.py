@@ -29,6 +29,7 @@ from tempoc.ops.random import threefry
 from tempoc.ops.tensor.reduction import require_nonempty
 from tempoc.ops.tensor.source import GivenTensor, concrete
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
 KEY = TensorType(DType.KEY, (ix.Const(2),))
@@ -115,6 +116,45 @@ class Uniform(Draw):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding holds numbers too."""
         return (_uniform(args[0], self.shape, self.dtype, out),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integers(Draw):
+    """Whole numbers (``i32``) from ``low`` to below ``high``, all as likely (to ``2**-32``)."""
+
+    shape: tuple[ix.Expr, ...]
+    low: ix.Expr
+    high: ix.Expr
+
+    name = "integers"
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """As asked for; ``OperandError`` unless there provably is a number to choose."""
+        _takes_key(args, 1, self.name)
+        if not facts.holds(ix.compare("<", self.low, self.high)):
+            raise OperandError(
+                f"{self.name} from {show(self.low)} to below {show(self.high)}, "
+                "which may be none at all",
+                help="say with `assume` or a `when` that the first is less than the second",
+            )
+        return (TensorType(DType.I32, self.shape),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
+        """One for each element."""
+        return ix.product(results[0].shape)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Each element from its own position."""
+        low, high = evaluate(self.low, at), evaluate(self.high, at)
+        drawn = threefry.integers(args[0], concrete(self.shape, at), high - low)
+        return (np.asarray(drawn.astype(np.int64) + low, np.int32),)
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """The padding holds numbers too."""
+        count = out.index(ix.sub(self.high, self.low))
+        operands = f"{args[0].text}, {_positions(self.shape, out)}, {count}"
+        drawn = f"random_integers({operands}).astype(jnp.int32)"
+        return (drawn if self.low == ix.ZERO else f"{drawn} + jnp.int32({out.index(self.low)})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

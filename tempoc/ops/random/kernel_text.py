@@ -82,6 +82,16 @@ def random_uniform64(key, positions):
     return drawn.astype(jnp.float64) * jnp.float64(2.0**-52)
 '''
 
+_INTEGERS = '''\
+def random_integers(key, positions, count):
+    """The upper words of random words times count, from products of half words."""
+    bits, count = random_bits(key, positions), jnp.uint32(count)
+    high, low, half = bits >> 16, bits & jnp.uint32(0xFFFF), count & jnp.uint32(0xFFFF)
+    middle = high * half + (low * half >> 16)
+    carry = low * (count >> 16) + (middle & jnp.uint32(0xFFFF)) >> 16
+    return high * (count >> 16) + (middle >> 16) + carry
+'''
+
 _NORMAL = f'''\
 def random_normal(key, positions, dtype):
     """Standard normal numbers: the inverse of the distribution function at uniform ones."""
@@ -167,6 +177,7 @@ DRAWING = {
     "random_fold": _FOLD,
     "random_key": _KEY,
     "random_bits": _BITS,
+    "random_integers": _INTEGERS,
     "random_uniform": _UNIFORM,
     "random_uniform64": _UNIFORM64,
     "random_normal": _NORMAL,

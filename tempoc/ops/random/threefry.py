@@ -67,6 +67,12 @@ def bits(key: Array, shape: tuple[int, ...]) -> Array:
     return x ^ y
 
 
+def integers(key: Array, shape: tuple[int, ...], count: int) -> Array:
+    """Numbers (``u32``) below ``count``: the upper words of random words times ``count``."""
+    wide = bits(key, shape).astype(np.uint64) * np.uint64(count)
+    return np.asarray(wide >> np.uint64(32), np.uint32)
+
+
 # Bits that are drawn for a number, and those that it keeps, as jax.random has it.
 DIGITS = {"bfloat16": (8, 7), "float16": (16, 10), "float32": (32, 23)}
 

@@ -23,10 +23,15 @@ def access(
         if not isinstance(entry, ix.Slice):
             m = m.intersect(frame.value(entry, sink).eq_map(out))
             continue
-        low = frame.value(entry.lo, sink)
-        m = m.intersect(low.le_map(out)).intersect(frame.value(entry.hi, sink).gt_map(out))
+        # One condition for each operand of `max` and `min`: as values they are unions, and those of
+        # several entries multiply.
+        for e in entry.lo.args if isinstance(entry.lo, ix.IndexMax) else (entry.lo,):
+            m = m.intersect(frame.value(e, sink).le_map(out))
+        for e in entry.hi.args if isinstance(entry.hi, ix.IndexMin) else (entry.hi,):
+            m = m.intersect(frame.value(e, sink).gt_map(out))
         if entry.step != 1:
             step = frame.val(entry.step)
+            low = frame.value(entry.lo, sink)
             m = m.intersect(low.mod_val(step).eq_map(out.mod_val(step)))
     return m
 

@@ -12,7 +12,14 @@ PREAMBLE = (
     *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_while"),
     *("masked_alone", "matvec", "minus_log", "paired", "put_into_sum", "random_bits"),
     *("random_fold", "random_gumbel", "random_key", "random_normal", "random_normal64"),
-    *("random_of_few", "random_uniform", "random_uniform64", "ring_row", "scanned_rows"),
+    *(
+        "random_integers",
+        "random_of_few",
+        "random_uniform",
+        "random_uniform64",
+        "ring_row",
+        "scanned_rows",
+    ),
     *("selected_if", "squeezed", "taken_if", "threefry", "transposed_matmul", "unknown_zero"),
     *("unpacked", "updated", "with_row", "with_zeros", "wrong_value"),
 )

@@ -85,6 +85,13 @@ def points(param: ProgramParam, program: Program, bounds: Mapping[str, int]) -> 
     return list(itertools.product(*ranges))
 
 
+def left_to_defaults(program: Program, given: Given) -> list[str]:
+    """The names of tensors with a default that the files given for params do not hold."""
+    first = {p: tensor_name(p, (0,) * len(template_dims(p))) for p in program.params}
+    absent = [p.template for p, n in first.items() if p.has_default and n not in given.params]
+    return absent if given.params else []
+
+
 def bind(program: Program, given: Given) -> Bindings:
     """Check everything. Raises ``RunError`` with all problems found."""
     return _Binder(program, given).bind()

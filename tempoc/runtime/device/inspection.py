@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.experimental.compilation_cache import compilation_cache
 
+from tempoc.files.interrupts import temporary_folder
 from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.runtime.device.backend import HIGHEST, DeviceArray, jitted
 
@@ -56,7 +56,7 @@ def thunk_list(
     ``commands`` is a mode of command buffers (``program/nodes/gpu_commands.py``).
     """
     kernel = jitted(function, static, donated, precision, commands)
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+    with temporary_folder() as folder:
         # A function that JAX finds in its cache of compiled ones is not dumped.
         with _without_cache():
             lowered = kernel.lower(*arguments)

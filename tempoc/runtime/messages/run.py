@@ -208,6 +208,12 @@ def missing_param(
     )
 
 
+def defaults_used(tensors: Sequence[str], origin: str) -> str:
+    """A line that says which params the program computes, as no file holds them."""
+    verb, theirs = ("are", "their defaults") if len(tensors) > 1 else ("is", "the default")
+    return f"note: {listed(tensors)} {verb} not in {origin}: {theirs} will be used\n"
+
+
 # ------------------------------------------------------------------ files
 
 

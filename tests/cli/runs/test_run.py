@@ -116,3 +116,15 @@ def test_names_with_spaces_and_links(tempoc: Session) -> None:
     assert tempoc("run link --bounds N=4") == 0
     assert tempoc(["compile", "a b/my model.rt", "-o", "link"]) == 0
     assert Path("link").is_symlink() and sorted(os.listdir("a b")) == ["my model.rt", "o u t"]
+
+
+@pytest.mark.parametrize("command", ["run", "eval"])
+def test_params_that_no_file_holds_are_named(tempoc: Session, command: str) -> None:
+    Path("net.rt").write_text(
+        "dim l < L = 2\nparam net = [{w: ones([2]), b: zeros([2])}]\n"
+        'param V[l]: f32[2] from "v.{l}" = ones([2])\ny = net[0].w + net[0].b + V\noutput y\n'
+    )
+    np.savez("some.npz", **{"net.0.w": np.ones(2, np.float32), "other": np.ones(2)})
+    assert tempoc(f"{command} net.rt --params some.npz") == 0
+    assert tempoc.err == "note: net.0.b, v.{l} are not in some.npz: their defaults will be used\n"
+    assert tempoc(f"{command} net.rt") == 0 and not tempoc.err

@@ -24,7 +24,8 @@ dim j < J
 %b = exp %y : [i, j] f32[3]
 """
 COLUMNS = {
-    "a maximum that all elements are compared with": """%m = max{axes=(0,), keepdims=true} %a[0:I, j] : [j] f32[1]
+    "a maximum that all elements are compared with": """\
+%m = max{axes=(0,), keepdims=true} %a[0:I, j] : [j] f32[1]
 %d = sub %a[0:I, j], %m : [j] f32[I]
 %e = exp %d : [j] f32[I]
 %s = sum{axes=(0,)} %e : [j] f32

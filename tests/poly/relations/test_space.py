@@ -187,3 +187,8 @@ def test_sizes_are_no_less_than_asked() -> None:
     assert fast.clamped_size(1, t, universe) == t
     assert fast.clamped_size(0, t - 2, universe) == maximum(Const(0), t - 2)
     assert fast.clamped_size(1, t - 1, universe) == maximum(Const(1), t - 1)
+
+
+def test_slices_that_end_at_a_minimum_are_no_union() -> None:
+    entries = at("max(0, t-2):min(t+3, T)", "max(0, t-4):min(t+1, N)")
+    assert S.access_map(dom("t"), entries, dom("tn")).n_basic_map() == 1

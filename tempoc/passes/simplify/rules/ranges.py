@@ -17,7 +17,7 @@ from tempoc.ops.definition.operator import Array, Op, OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.search import ArgMax, ArgSort
-from tempoc.ops.random.draws import Categorical, Permutation
+from tempoc.ops.random.draws import Categorical, Integers, Permutation
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.source import Arange, IndexValue, Literal
 from tempoc.passes.simplify.rules.pattern import Match
@@ -113,6 +113,8 @@ class NumberRanges:
                 return self._position(node.inputs[0], op.axis)
             case Categorical():
                 return self._position(node.inputs[1], -1)
+            case Integers():
+                return op.low, ix.sub(op.high, ix.ONE)
             case Permutation():
                 return ix.ZERO, ix.sub(op.n, ix.ONE)
             case Merge() | Copy():
