@@ -1,9 +1,11 @@
 """Tensors of which ranges are read: who wants how much of the past, and what is kept for that.
 
-What is wanted stands in the graph as the program says it; what is kept is the memory plan's.
+What is wanted stands in the graph as the program says it; what is kept is the memory plan's. A
+tensor that is kept in parts (``k.then``, ``k.else``) has a line for each, with what is read of it.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.estimates import is_small
@@ -21,16 +23,22 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import children, symbols
 
 HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "size per point", "given back")
+_Read = tuple[str, str]
+"""A tensor, and a dimension along which ranges of it are read."""
+_Patterns = dict[_Read, dict[str, None]]
 
 
 def caches_text(compilation: Compilation) -> str:
     """A table, tensors with the same other dimensions together; empty if there are none."""
     graph, plan = compilation.graph, compilation.plan
-    patterns_of: dict[tuple[str, str], dict[str, None]] = {}
-    for tensor, dim, pattern in ranges(graph, compilation.space):
-        patterns_of.setdefault((tensor, dim), {})[pattern] = None
+    wanted = _patterns(graph, compilation.space)
+    if any(tensor not in plan.stores for tensor, _ in wanted):
+        graph = compilation.optimized
+        parts = _patterns(graph, compilation.space_of(graph))
+        wanted = {at: read for each in wanted.items() for at, read in _kept(*each, parts, plan)}
+        graph = replace(graph, nodes={**compilation.graph.nodes, **graph.nodes})
     rows = []
-    for (tensor, dim), patterns in patterns_of.items():
+    for (tensor, dim), patterns in wanted.items():
         store = plan.stores.get(tensor)
         pattern = " plus ".join(patterns)
         outer = tuple(d for d in graph.nodes[tensor].domain.dims if d != dim)
@@ -39,6 +47,24 @@ def caches_text(compilation: Compilation) -> str:
         rows.append((outer, (name, dim, pattern, *buffer)))
     rows.sort(key=lambda row: row[0])
     return table(HEAD, [row for _, row in rows]) if rows else ""
+
+
+def _patterns(graph: Graph, space: Space) -> _Patterns:
+    """The patterns in which ranges of each tensor are read along each dimension."""
+    patterns: _Patterns = {}
+    for tensor, dim, pattern in ranges(graph, space):
+        patterns.setdefault((tensor, dim), {})[pattern] = None
+    return patterns
+
+
+def _kept(
+    wanted: _Read, patterns: dict[str, None], parts: _Patterns, plan: MemoryPlan
+) -> Iterator[tuple[_Read, dict[str, None]]]:
+    """What is wanted, or what is wanted of the parts that are kept in its place."""
+    tensor, dim = wanted
+    own = [(at, read) for at, read in parts.items() if at[0] in plan.stores and at[1] == dim]
+    own = [(at, read) for at, read in own if at[0].rpartition(".")[0] == tensor]
+    yield from own if own and tensor not in plan.stores else [(wanted, patterns)]
 
 
 def ranges(graph: Graph, space: Space) -> Iterator[tuple[str, str, str]]:
