@@ -21,7 +21,7 @@ from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.lifting.reroll import Reroll
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
-from tempoc.passes.memory.partition import Partition
+from tempoc.passes.memory.divide import DivideByReaders
 from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
@@ -66,7 +66,7 @@ O2: tuple[Pass, ...] = (
     Wavefront(),
     Vectorize(),
     Lift(),
-    Partition(),
+    DivideByReaders(),
     Microbatch(),
     Tile(),
     Accumulate(),
@@ -100,7 +100,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
     "dispatch": Dispatch,
-    "partition": Partition,
+    "divide": DivideByReaders,
     "microbatch": Microbatch,
     "tile": Tile,
     "accumulate": Accumulate,

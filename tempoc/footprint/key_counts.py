@@ -14,7 +14,7 @@ from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
-_Path = tuple[prog.Loop | prog.Guard, ...]
+EnclosingParts = tuple[prog.Loop | prog.Guard, ...]
 
 
 def key_counts(store: Buffer, facts: BoundFacts) -> Mapping[str, int]:
@@ -37,7 +37,9 @@ def key_counts(store: Buffer, facts: BoundFacts) -> Mapping[str, int]:
     return {store.keys[p].dim: len(v) for p, v in values.items() if 0 < len(v) < sizes[p]}
 
 
-def _written(s: prog.ProgramStatement, path: _Path) -> Iterator[tuple[_Path, prog.Cell]]:
+def _written(
+    s: prog.ProgramStatement, path: EnclosingParts
+) -> Iterator[tuple[EnclosingParts, prog.Cell]]:
     """What statements write, each with the loops and guards around."""
     match s:
         case prog.Sequence(items=items):
@@ -54,7 +56,7 @@ def _written(s: prog.ProgramStatement, path: _Path) -> Iterator[tuple[_Path, pro
 
 
 def _values(
-    path: _Path, cell: prog.Cell, key: ix.Expr, size: int, facts: BoundFacts
+    path: EnclosingParts, cell: prog.Cell, key: ix.Expr, size: int, facts: BoundFacts
 ) -> Iterator[int]:
     """The values that a key may have; all that it can have unless more is known."""
     loops = [p for p in path if isinstance(p, prog.Loop)]

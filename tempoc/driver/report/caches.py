@@ -23,22 +23,22 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import children, symbols
 
 HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "size per point", "given back")
-_Read = tuple[str, str]
+RangeOf = tuple[str, str]
 """A tensor, and a dimension along which ranges of it are read."""
-_Patterns = dict[_Read, dict[str, None]]
+RangePatterns = dict[RangeOf, dict[str, None]]
 
 
 def caches_text(compilation: Compilation) -> str:
     """A table, tensors with the same other dimensions together; empty if there are none."""
     graph, plan = compilation.graph, compilation.plan
-    wanted = _patterns(graph, compilation.space)
-    if any(tensor not in plan.stores for tensor, _ in wanted):
+    reads_of = _patterns(graph, compilation.space)
+    if any(tensor not in plan.stores for tensor, _ in reads_of):
         graph = compilation.optimized
         parts = _patterns(graph, compilation.space_of(graph))
-        wanted = {at: read for each in wanted.items() for at, read in _kept(*each, parts, plan)}
+        reads_of = dict(part for at in reads_of for part in _stored(at, reads_of, parts, plan))
         graph = replace(graph, nodes={**compilation.graph.nodes, **graph.nodes})
     rows = []
-    for (tensor, dim), patterns in wanted.items():
+    for (tensor, dim), patterns in reads_of.items():
         store = plan.stores.get(tensor)
         pattern = " plus ".join(patterns)
         outer = tuple(d for d in graph.nodes[tensor].domain.dims if d != dim)
@@ -49,22 +49,21 @@ def caches_text(compilation: Compilation) -> str:
     return table(HEAD, [row for _, row in rows]) if rows else ""
 
 
-def _patterns(graph: Graph, space: Space) -> _Patterns:
+def _patterns(graph: Graph, space: Space) -> RangePatterns:
     """The patterns in which ranges of each tensor are read along each dimension."""
-    patterns: _Patterns = {}
+    patterns: RangePatterns = {}
     for tensor, dim, pattern in ranges(graph, space):
         patterns.setdefault((tensor, dim), {})[pattern] = None
     return patterns
 
 
-def _kept(
-    wanted: _Read, patterns: dict[str, None], parts: _Patterns, plan: MemoryPlan
-) -> Iterator[tuple[_Read, dict[str, None]]]:
-    """What is wanted, or what is wanted of the parts that are kept in its place."""
-    tensor, dim = wanted
-    own = [(at, read) for at, read in parts.items() if at[0] in plan.stores and at[1] == dim]
-    own = [(at, read) for at, read in own if at[0].rpartition(".")[0] == tensor]
-    yield from own if own and tensor not in plan.stores else [(wanted, patterns)]
+def _stored(
+    at: RangeOf, reads_of: RangePatterns, parts: RangePatterns, plan: MemoryPlan
+) -> Iterator[tuple[RangeOf, dict[str, None]]]:
+    """How a tensor is read, or how the parts are that are stored in its place."""
+    own = [p for p in parts if p[0] in plan.stores and p[0].rpartition(".")[0] == at[0]]
+    own = [p for p in own if p[1] == at[1] and at[0] not in plan.stores]
+    yield from ((p, parts[p]) for p in own) if own else [(at, reads_of[at])]
 
 
 def ranges(graph: Graph, space: Space) -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""What is read under conditions that exclude each other is kept apart: which, and how much of it."""
+"""What is read under disjoint conditions is kept apart: which, and how much of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tempoc.driver.options import Options
 from tempoc.footprint.peak import peak
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.partition import Partition
+from tempoc.passes.memory.divide import DivideByReaders
 from tempoc.poly.relations.space import Space
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.sdg.text.text import show
@@ -34,7 +34,8 @@ MERGE = """%h.0 = copy %x[t, 0] : [t] f32[3]
 KEYS = f"{MERGE}%g = tanh %h : [t, l] f32[3]\n%k = exp %g : [t, l] f32[3]\n"
 WINDOW = "%a.0 = sum{axes=(0,)} %k[max(0, t-3):t+1, l] : [t, l | l % 3 == 1] f32[3]\n"
 ALL = "%a.1 = sum{axes=(0,)} %k[0:t+1, l] : [t, l | l % 3 != 1] f32[3]\n"
-END = """%y = merge{targets=((t, l), (t, l))} %a.0 when l % 3 == 1, %a.1 when l % 3 != 1 : [t, l] f32[3]
+BRANCHES = "%a.0 when l % 3 == 1, %a.1 when l % 3 != 1"
+END = f"""%y = merge{{targets=((t, l), (t, l))}} {BRANCHES} : [t, l] f32[3]
 output y = %y[0:T, 0:L]
 """
 MADE = {
@@ -77,18 +78,18 @@ def test_parts_with_stores_of_their_own(golden: Golden) -> None:
     for name, text in MADE.items():
         before = graph(f"{HEAD}{text}")
         space = Space(before.universe)
-        after = Partition().run(before, PassContext(space))
-        verify(after, space, after="partition")
+        after = DivideByReaders().run(before, PassContext(space))
+        verify(after, space, after="divide")
         assert_close(before, after)
         parts.append(f"# {name}\n{show(after, sources=False).split(chr(10), 1)[1]}")
-    golden("passes/partition.txt", "\n".join(parts))
+    golden("passes/divide.txt", "\n".join(parts))
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_left_as_it_is(name: str) -> None:
     before = graph(f"{HEAD}{LEFT[name]}")
     verify(before, Space(before.universe))
-    assert Partition().run(before, PassContext(Space(before.universe))) == before
+    assert DivideByReaders().run(before, PassContext(Space(before.universe))) == before
 
 
 def test_memory_of_layers_that_alternate() -> None:

@@ -1,4 +1,4 @@
-"""Partition: what is read under conditions that exclude each other becomes a tensor for each.
+"""Divide by readers: what is read under disjoint conditions becomes a tensor for each of them.
 
     %k = matmul %w, %x                           : [t, l] f32[8]
     %a.0 = sum{axes=(0,)} %k[max(0, t-3):t+1, l] : [t, l | l % 2 == 0] f32[8]
@@ -13,7 +13,7 @@ Layers that see a window and layers that see all of a sequence would otherwise k
 values of all positions for all layers. The condition names one dimension of a loop, at which all
 reads are at the reader's own point. The pass applies if a ring can hold one of the parts along
 another dimension, but not both together. What only such parts read at their own points is
-partitioned with them, so that the kernels of branches stay whole; no point is computed twice.
+divided with them, so that the kernels of branches stay whole; no point is computed twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
 
-class _Partitioning(NamedTuple):
+class Division(NamedTuple):
     """A condition on one dimension, and the names of the parts on either side of it, by node."""
 
     condition: ix.Expr
@@ -50,53 +50,53 @@ class _Partitioning(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partition(GraphPass):
-    """Partitions tensors by the conditions under which they are read."""
+class DivideByReaders(GraphPass):
+    """Divides tensors by the conditions under which they are read."""
 
-    name: ClassVar[str] = "partition"
+    name: ClassVar[str] = "divide"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph in which each part is stored as its own readers need it."""
-        while (found := next(_partitionings(graph, context.space), None)) is not None:
-            parting, parted = found
-            shown = ", ".join(f"`{n}`" for n in [*parting.names][:3])
-            where = show(parting.condition)
+        while (better := next(_divisions(graph, context.space), None)) is not None:
+            division, divided = better
+            shown = ", ".join(f"`{n}`" for n in [*division.names][:3])
+            where = show(division.condition)
             message = f"{shown}: points where {where} are a tensor of their own, in less memory"
-            context.remarks.add(self.name, message, graph.nodes[next(iter(parting.names))].span)
-            graph = parted
+            context.remarks.add(self.name, message, graph.nodes[next(iter(division.names))].span)
+            graph = divided
         return graph
 
 
-def _partitionings(graph: Graph, space: Space) -> Iterator[tuple[_Partitioning, Graph]]:
-    """What may be partitioned so that a ring can hold a part, and the graph with these parts."""
+def _divisions(graph: Graph, space: Space) -> Iterator[tuple[Division, Graph]]:
+    """What may be divided so that a ring can hold a part, and the graph with these parts."""
     uses = users(graph)
     for dim, condition in _conditions(graph, space):
-        seeds = _Seeds(graph, space, uses, dim, condition).names()
+        seeds = RangeReadTensors(graph, space, uses, dim, condition).names()
         if not seeds:
             continue
         fresh = Names(graph.nodes)
         parts = _with_private_sources(graph, seeds, uses, dim)
         names = {n: (fresh.fresh(f"{n}.then"), fresh.fresh(f"{n}.else")) for n in parts}
-        found = _Partitioning(condition, names)
-        parted = _parted(graph, found, space)
-        if any(_is_of_use(graph, parted, graph.nodes[n], names[n], dim) for n in seeds):
-            yield found, parted
+        division = Division(condition, names)
+        divided = _divided(graph, division, space)
+        if any(_is_of_use(graph, divided, graph.nodes[n], names[n], dim) for n in seeds):
+            yield division, divided
 
 
 def _conditions(graph: Graph, space: Space) -> Iterator[tuple[str, ix.Expr]]:
     """The conditions on one dimension of a loop under which something reads a range."""
     loops = looping_dims(graph, space)
-    found: dict[ix.Expr, str] = {}
+    dim_of: dict[ix.Expr, str] = {}
     for node in graph.nodes.values():
         if any(isinstance(x, ix.Slice) for e in node.inputs for x in e.entries):
             for condition in conjuncts(node.domain.where):
                 dims = [n for n in symbols(condition) if graph.universe.is_dim(n)]
-                if len(dims) == 1 and dims[0] in loops and ix.negation(condition) not in found:
-                    found[condition] = dims[0]
-    return ((dim, condition) for condition, dim in found.items())
+                if len(dims) == 1 and dims[0] in loops and ix.negation(condition) not in dim_of:
+                    dim_of[condition] = dims[0]
+    return ((dim, condition) for condition, dim in dim_of.items())
 
 
-class _Seeds(NamedTuple):
+class RangeReadTensors(NamedTuple):
     """Finds tensors that are read by ranges, each time on one side of a condition."""
 
     graph: Graph
@@ -127,7 +127,7 @@ class _Seeds(NamedTuple):
         return [*ranges[0]] != [*ranges[1]]
 
     def writes_at_own_points(self, merge: Node) -> bool:
-        """Whether a merge has branches of its own that can be partitioned with it."""
+        """Whether a merge has branches of its own that can be divided with it."""
         assert isinstance(merge.op, Merge)
         own = tuple(ix.Sym(d) for d in merge.domain.dims)
         return all(
@@ -173,42 +173,42 @@ def _with_private_sources(
 ) -> tuple[str, ...]:
     """These nodes, with all that only they read, at their own points; in the graph's order."""
     lazy, results = enclosing_conds(graph), {o.source for o in graph.outputs}
-    parted, new = dict.fromkeys(seeds), [*seeds]
+    divided, new = dict.fromkeys(seeds), [*seeds]
     while new:
         name = new.pop()
         for edge in graph.nodes[name].inputs:
             source = graph.nodes[edge.source]
             private = all(
-                u.reader in parted and is_identity(graph.nodes[u.reader].inputs[u.slot], graph)
+                u.reader in divided and is_identity(graph.nodes[u.reader].inputs[u.slot], graph)
                 for u in uses[source.name]
             )
-            free = source.name not in {*parted, *lazy, *results}
+            free = source.name not in {*divided, *lazy, *results}
             same = source.domain.dims == graph.nodes[name].domain.dims
             plain = not isinstance(source.op, Merge) and _may_part(source, dim)
             if private and free and same and plain:
-                parted[source.name] = None
+                divided[source.name] = None
                 new.append(source.name)
-    return tuple(n for n in graph.nodes if n in parted)
+    return tuple(n for n in graph.nodes if n in divided)
 
 
-def _parted(graph: Graph, found: _Partitioning, space: Space) -> Graph:
+def _divided(graph: Graph, division: Division, space: Space) -> Graph:
     """The graph with two parts for each node, each read by what is on its side."""
 
     def read(edge: Edge, reader: Domain) -> Edge:
-        if edge.source not in found.names:
+        if edge.source not in division.names:
             return edge
         where = ix.conjunction(reader.where, edge.guard)
-        side = _side(Domain(reader.dims, where), found.condition, space)
-        return replace(edge, source=found.names[edge.source][side or 0])
+        side = _side(Domain(reader.dims, where), division.condition, space)
+        return replace(edge, source=division.names[edge.source][side or 0])
 
     nodes: dict[str, Node] = {}
     for node in graph.nodes.values():
-        if node.name not in found.names:
+        if node.name not in division.names:
             inputs = tuple(read(e, node.domain) for e in node.inputs)
             nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
             continue
-        for side, name in enumerate(found.names[node.name]):
-            domain = space.restrict(node.domain, found.on(side))
+        for side, name in enumerate(division.names[node.name]):
+            domain = space.restrict(node.domain, division.on(side))
             part = _restricted(node, domain, space)
             inputs = tuple(read(e, domain) for e in part.inputs)
             nodes[name] = replace(part, name=name, inputs=inputs)
@@ -226,12 +226,12 @@ def _restricted(node: Node, domain: Domain, space: Space) -> Node:
     return replace(node, op=op, domain=domain, inputs=inputs)
 
 
-def _is_of_use(graph: Graph, parted: Graph, node: Node, parts: tuple[str, str], dim: str) -> bool:
+def _is_of_use(graph: Graph, divided: Graph, node: Node, parts: tuple[str, str], dim: str) -> bool:
     """Whether a ring can hold a part of a node along a dimension, but not all of the node."""
     for other in node.domain.dims:
         looped = other != dim and other not in node.vector
         if looped and node.name in full_extent_nodes(graph, other):
-            full = full_extent_nodes(parted, other)
+            full = full_extent_nodes(divided, other)
             if not all(part in full for part in parts):
                 return True
     return False
