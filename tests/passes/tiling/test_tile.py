@@ -239,8 +239,9 @@ def test_tiles_that_are_asked_for_read_operands_of_any_size() -> None:
 %g.0 = copy %v[b, 0] : [b*] f32[32]
 %g.1 = tanh %a[b, t-1] : [b*, t | t >= 1] f32[32]
 %g = merge{{targets=((b, 0), (b, t))}} %g.0 when t == 0, %g.1 when t >= 1 : [b, t] f32[32]
-%s = matmul %g[b, 0:t+1], %v : [b*, t] f32[t+1]
-%a = matmul %s, %g[b, 0:t+1] : [b*, t] f32[32]
+%h = tanh %g : [b*, t] f32[32]
+%s = matmul %h[b, 0:t+1], %v : [b*, t] f32[t+1]
+%a = matmul %s, %h[b, 0:t+1] : [b*, t] f32[32]
 output a = %a[0:B, T-1]
 """)
     assert any(
