@@ -26,7 +26,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors, expressions, node_expressions, operand_types, users
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Domain
+from tempoc.symbolic.domain import Bound, Domain, conjuncts
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -110,7 +110,8 @@ class CommonLength:
 
     def skipped(self, extent: ix.Expr) -> int | None:
         """The ``c`` of an extent ``K - c``, of at least 0; ``None`` of another extent."""
-        for arg in extent.args if isinstance(extent, ix.IndexMax) else ():
+        fixed = not any(self.graph.universe.is_dim(n) for n in symbols(extent))
+        for arg in extent.args if isinstance(extent, ix.IndexMax) and fixed else ():
             if self.names(arg) and self.space.equal(arg, extent, Domain(())):
                 extent = arg
                 break
@@ -184,6 +185,9 @@ class CommonLength:
 
     def _check_op(self, node: Node) -> None:
         """Late points do no harm, and no late element of an axis reaches another position."""
+        last = self.last_points.get(node.name)
+        if last is not None and any(last in symbols(e) for e in node_expressions(node)):
+            raise KeepsItsLoop(f"`{node.name}` needs to know which step is the last", node)
         if self.has_steps(node):
             if not node.op.pure:
                 raise KeepsItsLoop(f"`{node.name}` has an effect at each step", node)
@@ -258,8 +262,6 @@ class CommonLength:
         uneven = [e for e in uneven if held and held[0] in symbols(e)]
         if uneven or any(e != ix.Sym(at) for e in inside):
             raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
-        if any(at in symbols(e) for e in node_expressions(node)):
-            raise KeepsItsLoop(f"`{node.name}` needs to know which step is the last", node)
 
     def _is_plain(self, entry: ix.Entry) -> bool:
         if isinstance(entry, ix.Slice):
@@ -318,6 +320,9 @@ class CommonLength:
                 return ()
             points = Domain(merge.domain.dims, edge.guard)
             if branch.name in self.last_points:
+                others = [c for c in conjuncts(edge.guard) if c != ix.compare("==", at, last)]
+                if any(self.names(c) or dim in symbols(c) for c in others):
+                    return ()
                 continue
             before = self.space.implies(branch.domain, ix.compare("<", at, last))
             lasting = not self.names(edge.guard) or self._stays(points, edge.guard)
