@@ -33,6 +33,7 @@ from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed
 from tempoc.passes.vectorization.lockstep import Lockstep
+from tempoc.passes.vectorization.unslice import Unslice
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.pipeline.step import PassStep
@@ -67,6 +68,7 @@ O2: tuple[Pass, ...] = (
     Vectorize(),
     Lift(),
     DivideByReaders(),
+    Unslice(),
     Microbatch(),
     Tile(),
     Accumulate(),
@@ -99,6 +101,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "lift": Lift,
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
+    "unslice": Unslice,
     "dispatch": Dispatch,
     "divide": DivideByReaders,
     "microbatch": Microbatch,
