@@ -59,6 +59,8 @@ class Effort:
     factor_steps: int = 64
     """The most nodes that are looked at for the factors of a sum's terms, each as often as it is
     read on the way: squares of squares are many."""
+    counted_keys: int = 256
+    """The most arrays of a store of which it is looked at which of them there are."""
     device_rounds: int = 3
     """Searches for a plan that leaves room for temporary buffers of kernels on the device."""
 

@@ -21,6 +21,7 @@ from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.lifting.reroll import Reroll
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
+from tempoc.passes.memory.divide import DivideByReaders
 from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
@@ -66,6 +67,7 @@ O2: tuple[Pass, ...] = (
     Wavefront(),
     Vectorize(),
     Lift(),
+    DivideByReaders(),
     Unslice(),
     Microbatch(),
     Tile(),
@@ -101,6 +103,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "wavefront": Wavefront,
     "unslice": Unslice,
     "dispatch": Dispatch,
+    "divide": DivideByReaders,
     "microbatch": Microbatch,
     "tile": Tile,
     "accumulate": Accumulate,

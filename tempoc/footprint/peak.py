@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from tempoc.footprint.formulas import SLOTS, BoundFacts
+from tempoc.footprint.key_counts import key_counts
 from tempoc.footprint.moments import COPY, StorePart, moments
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.buffers import Buffer, Key
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
@@ -92,9 +93,14 @@ def cell_size(store: Buffer, facts: BoundFacts) -> ix.Expr:
 def counts(store: Buffer, facts: BoundFacts) -> tuple[ix.Expr, ...]:
     """How many arrays there are along each key."""
     bounds = dict(facts.program.dims)
-    return tuple(
-        facts.size(ix.Sym(bounds[k.dim]) if k.modulo is None else k.modulo) for k in store.keys
-    )
+    few = key_counts(store, facts)
+
+    def count(key: Key) -> ix.Expr:
+        if key.dim in few:
+            return ix.Const(few[key.dim])
+        return facts.size(ix.Sym(bounds[key.dim]) if key.modulo is None else key.modulo)
+
+    return tuple(map(count, store.keys))
 
 
 def grown(store: Buffer, facts: BoundFacts) -> tuple[str, ...]:

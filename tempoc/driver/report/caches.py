@@ -1,9 +1,11 @@
 """Tensors of which ranges are read: who wants how much of the past, and what is kept for that.
 
-What is wanted stands in the graph as the program says it; what is kept is the memory plan's.
+What is wanted stands in the graph as the program says it; what is kept is the memory plan's. A
+tensor that is kept in parts (``k.then``, ``k.else``) has a line for each, with what is read of it.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.estimates import is_small
@@ -21,16 +23,22 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import children, symbols
 
 HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "size per point", "given back")
+RangeOf = tuple[str, str]
+"""A tensor, and a dimension along which ranges of it are read."""
+RangePatterns = dict[RangeOf, dict[str, None]]
 
 
 def caches_text(compilation: Compilation) -> str:
     """A table, tensors with the same other dimensions together; empty if there are none."""
     graph, plan = compilation.graph, compilation.plan
-    patterns_of: dict[tuple[str, str], dict[str, None]] = {}
-    for tensor, dim, pattern in ranges(graph, compilation.space):
-        patterns_of.setdefault((tensor, dim), {})[pattern] = None
+    reads_of = _patterns(graph, compilation.space)
+    if any(tensor not in plan.stores for tensor, _ in reads_of):
+        graph = compilation.optimized
+        parts = _patterns(graph, compilation.space_of(graph))
+        reads_of = dict(part for at in reads_of for part in _stored(at, reads_of, parts, plan))
+        graph = replace(graph, nodes={**compilation.graph.nodes, **graph.nodes})
     rows = []
-    for (tensor, dim), patterns in patterns_of.items():
+    for (tensor, dim), patterns in reads_of.items():
         store = plan.stores.get(tensor)
         pattern = " plus ".join(patterns)
         outer = tuple(d for d in graph.nodes[tensor].domain.dims if d != dim)
@@ -39,6 +47,23 @@ def caches_text(compilation: Compilation) -> str:
         rows.append((outer, (name, dim, pattern, *buffer)))
     rows.sort(key=lambda row: row[0])
     return table(HEAD, [row for _, row in rows]) if rows else ""
+
+
+def _patterns(graph: Graph, space: Space) -> RangePatterns:
+    """The patterns in which ranges of each tensor are read along each dimension."""
+    patterns: RangePatterns = {}
+    for tensor, dim, pattern in ranges(graph, space):
+        patterns.setdefault((tensor, dim), {})[pattern] = None
+    return patterns
+
+
+def _stored(
+    at: RangeOf, reads_of: RangePatterns, parts: RangePatterns, plan: MemoryPlan
+) -> Iterator[tuple[RangeOf, dict[str, None]]]:
+    """How a tensor is read, or how the parts are that are stored in its place."""
+    own = [p for p in parts if p[0] in plan.stores and p[0].rpartition(".")[0] == at[0]]
+    own = [p for p in own if p[1] == at[1] and at[0] not in plan.stores]
+    yield from ((p, parts[p]) for p in own) if own else [(at, reads_of[at])]
 
 
 def ranges(graph: Graph, space: Space) -> Iterator[tuple[str, str, str]]:

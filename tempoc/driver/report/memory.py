@@ -5,6 +5,7 @@ from math import gcd
 
 from tempoc.driver.search.budget import BudgetFit
 from tempoc.footprint.formulas import SLOTS, BoundFacts
+from tempoc.footprint.key_counts import key_counts
 from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak, rounded
 from tempoc.memory.proof import Proof
@@ -183,7 +184,8 @@ def _kind(program: prog.Program, store: Buffer, part: str) -> str:
 
 
 def _slots(program: prog.Program, store: Buffer, facts: BoundFacts) -> str:
-    extents = {dim: ix.Sym(bound) for dim, bound in program.dims}
+    extents: dict[str, ix.Expr] = {dim: ix.Sym(bound) for dim, bound in program.dims}
+    extents |= {dim: ix.Const(n) for dim, n in key_counts(store, facts).items()}
     return slots_text(store, extents, lambda e: show(facts.size(e)))
 
 

@@ -264,7 +264,8 @@ class TensorSearch:
             n: b if n in region.materialized else b * size // self.rows(region, n)
             for n, b in before.items()
         }
-        remaining |= {n: self.bytes(n) for n in self.outside(region)}
+        if not self.options.size:  # whoever asks for tiles knows that their operands are stored
+            remaining |= {n: self.bytes(n) for n in self.outside(region)}
         if max(remaining.values()) >= max(before.values()):
             most = max(remaining, key=remaining.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"

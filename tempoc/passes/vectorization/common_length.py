@@ -8,7 +8,7 @@ and whether all late values can be kept apart from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -26,7 +26,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors, expressions, node_expressions, operand_types, users
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Domain
+from tempoc.symbolic.domain import Bound, Domain, conjuncts
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -110,6 +110,11 @@ class CommonLength:
 
     def skipped(self, extent: ix.Expr) -> int | None:
         """The ``c`` of an extent ``K - c``, of at least 0; ``None`` of another extent."""
+        fixed = not any(self.graph.universe.is_dim(n) for n in symbols(extent))
+        for arg in extent.args if isinstance(extent, ix.IndexMax) and fixed else ():
+            if self.names(arg) and self.space.equal(arg, extent, Domain(())):
+                extent = arg
+                break
         gap = ix.sub(ix.Sym(self.bound.name), extent)
         return gap.value if isinstance(gap, ix.Const) and gap.value >= 0 else None
 
@@ -152,6 +157,8 @@ class CommonLength:
                 for e in node.inputs
             ]
         for domain, condition in conditions:
+            if node.name in self.last_points or node.name in self.backward_states:
+                continue
             if self.names(condition) and not self._stays(domain, condition):
                 raise KeepsItsLoop(f"`{node.name}` needs to know which step is the last", node)
 
@@ -178,6 +185,9 @@ class CommonLength:
 
     def _check_op(self, node: Node) -> None:
         """Late points do no harm, and no late element of an axis reaches another position."""
+        last = self.last_points.get(node.name)
+        if last is not None and any(last in symbols(e) for e in node_expressions(node)):
+            raise KeepsItsLoop(f"`{node.name}` needs to know which step is the last", node)
         if self.has_steps(node):
             if not node.op.pure:
                 raise KeepsItsLoop(f"`{node.name}` has an effect at each step", node)
@@ -223,6 +233,7 @@ class CommonLength:
     def _check_read(self, node: Node, edge: Edge) -> None:
         """Reads that name the length are of the last step, or of a range of steps."""
         named = [entry for entry in edge.entries if self.names(entry)]
+        self._check_last_point(node, edge)
         if not named:
             return
         source = self.graph.nodes[edge.source]
@@ -232,11 +243,25 @@ class CommonLength:
             raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
         for dim, entry in at.items():
             if self.names(entry):
-                uneven = dim in symbols(source.domain.where)
+                point = not isinstance(entry, ix.Slice)  # which may be one of a shorter loop
+                uneven = point and dim in symbols(source.domain.where)
                 if dim not in self.step_dims or uneven or not self._is_plain(entry):
                     raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
                 if any(dim in symbols(e) for e in source.types[edge.out].shape):
                     raise KeepsItsLoop(f"the extents of `{source.name}` grow with it", source)
+
+    def _check_last_point(self, node: Node, edge: Edge) -> None:
+        """What has only the last step reads others there, so that they can be held."""
+        at = self.last_points.get(node.name)
+        if at is None:
+            return
+        source = self.graph.nodes[edge.source]
+        inside = [e for e in edge.entries if at in symbols(e)]
+        uneven = [*source.types[edge.out].shape, source.domain.where]
+        held = [*self._dims_at_last_step(node, edge)]
+        uneven = [e for e in uneven if held and held[0] in symbols(e)]
+        if uneven or any(e != ix.Sym(at) for e in inside):
+            raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)
 
     def _is_plain(self, entry: ix.Entry) -> bool:
         if isinstance(entry, ix.Slice):
@@ -252,3 +277,78 @@ class CommonLength:
                 for dim, entry in zip(dims, edge.entries, strict=True):
                     if isinstance(entry, ix.Expr) and self.names(entry):
                         yield node.name, slot, dim
+                for dim in self._dims_at_last_step(node, edge):
+                    yield node.name, slot, dim
+
+    # ------------------------------------------------------------ from the last step backwards
+
+    @cached_property
+    def last_points(self) -> Mapping[str, str]:
+        """The nodes that have only the last step, with their dimension of steps."""
+        dim_of: dict[str, str] = {}
+        last = ix.Sym(self.bound.name) - 1
+        for node in self.graph.nodes.values():
+            for dim in (d for d in node.domain.dims if d in self.step_dims):
+                at_last = ix.compare("==", ix.Sym(dim), last)
+                if self.names(node.domain.where) and self.space.implies(node.domain, at_last):
+                    dim_of[node.name] = dim
+        return dim_of
+
+    @cached_property
+    def backward_states(self) -> Mapping[str, tuple[str, tuple[int, ...]]]:
+        """Recurrences that begin at the last step: the dimension, and the branches of other steps.
+
+        Derivatives are such recurrences. In late steps they may keep what they begin with.
+        """
+        merges = [n for n in self.graph.nodes.values() if isinstance(n.op, Merge)]
+        pairs = ((n, d) for n in merges for d in n.domain.dims if d in self.step_dims)
+        return {
+            n.name: (d, steps)
+            for n, d in pairs
+            if n.domain.where == ix.TRUE and (steps := self._earlier_branches(n, d))
+        }
+
+    def _earlier_branches(self, merge: Node, dim: str) -> tuple[int, ...]:
+        """The branches that make a state of the next one; empty unless the rest are of the end."""
+        assert isinstance(merge.op, Merge)
+        at, last = ix.Sym(dim), ix.Sym(self.bound.name) - 1
+        own = tuple(ix.Sym(d) for d in merge.domain.dims)
+        earlier: list[int] = []
+        for slot, (edge, target) in enumerate(zip(merge.inputs, merge.op.targets, strict=True)):
+            branch = self.graph.nodes[edge.source]
+            if target != own or edge.entries != own or branch.domain.dims != merge.domain.dims:
+                return ()
+            points = Domain(merge.domain.dims, edge.guard)
+            if branch.name in self.last_points:
+                others = [c for c in conjuncts(edge.guard) if c != ix.compare("==", at, last)]
+                if any(self.names(c) or dim in symbols(c) for c in others):
+                    return ()
+                continue
+            before = self.space.implies(branch.domain, ix.compare("<", at, last))
+            lasting = not self.names(edge.guard) or self._stays(points, edge.guard)
+            if not before or not lasting or branch.types[edge.out] != merge.types[0]:
+                return ()
+            earlier.append(slot)
+        sources = [merge.inputs[k].source for k in earlier]
+        again = self._reads_next_state(merge.name, dim, sources)
+        return tuple(earlier) if again and len(earlier) < len(merge.inputs) else ()
+
+    def _reads_next_state(self, state: str, dim: str, sources: list[str]) -> bool:
+        """Whether something of which the branches are made reads the state of the next step."""
+        place = self.graph.nodes[state].domain.dims.index(dim)
+        next_step = ix.Sym(dim) + 1
+        return any(
+            edge.source == state and edge.entries[place] == next_step
+            for name in ancestors(self.graph, sources)
+            for edge in self.graph.nodes[name].inputs
+        )
+
+    def _dims_at_last_step(self, node: Node, edge: Edge) -> Iterator[str]:
+        """The dimension along which a node of the last step reads another node at its own point."""
+        dim = self.last_points.get(node.name)
+        special = edge.source in self.last_points or edge.source in self.backward_states
+        if dim is not None and not special:
+            source = self.graph.nodes[edge.source]
+            for own, entry in zip(source.domain.dims, edge.entries, strict=True):
+                if isinstance(entry, ix.Expr) and entry == ix.Sym(dim):
+                    yield own

@@ -18,7 +18,8 @@ of all ``i``, as ``jax.vmap`` makes one loop of many ``lax.while_loop``, so that
 be vectorized and the loop over ``k`` run on the device. Points past the end of their ``i`` are
 *late*: computed, and not used. What is read at the last step is held from the end of its ``i`` on;
 the length as a number is such a value, too; what sums all steps takes the neutral element for late
-ones. Late values are selected away, never multiplied, so that no NaN of them is seen.
+ones. A recurrence that begins at the last step, as derivatives do, keeps that state in all late
+steps. Late values are selected away, never multiplied, so that no NaN of them is seen.
 
 The price is the greatest length for all points, and that the states of all are in memory.
 """
@@ -110,6 +111,8 @@ class _LockstepRewrite:
             self._end_early(node)
         for reader, slot, dim in self.common.last_reads():
             self._hold_operand(reader, slot, dim)
+        for name, (dim, slots) in self.common.backward_states.items():
+            self._keep_backwards(name, dim, slots)
         for node in graph.nodes.values():
             if isinstance(node.op, IndexValue):
                 self._hold_index(node)
@@ -230,6 +233,18 @@ class _LockstepRewrite:
             merge = replace_operand(merge, k, replace(edge, source=held.name, out=0))
         self.nodes[merge.name] = merge
         return merge
+
+    def _keep_backwards(self, name: str, dim: str, slots: tuple[int, ...]) -> None:
+        """A recurrence that begins at the last step keeps its state until the end of its point."""
+        merge = self.nodes[name]
+        following = _read_at(read_of(merge), {dim: ix.Sym(dim) + 1})
+        for k in slots:
+            edge = merge.inputs[k]
+            branch = self.nodes[edge.source]
+            reads = [self._done_at(dim), following, read_of(branch, edge.out)]
+            held = self._put(branch, f"{branch.name}.held", Select(), branch.domain, reads)
+            merge = replace_operand(merge, k, replace(edge, source=held.name, out=0))
+        self.nodes[name] = merge
 
     def _copied(self, source: Node, out: int, dim: str) -> Node:
         """A copy that keeps its value in late steps."""

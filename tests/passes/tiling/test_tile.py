@@ -234,6 +234,21 @@ def test_what_stays_large_is_said() -> None:
     assert said == ["`z` takes 12 bytes*T: `z`, which is as large, is needed as a whole"]
 
 
+def test_tiles_that_are_asked_for_read_operands_of_any_size() -> None:
+    before = graph(f"""{HEAD}%v = input{{dtype=f32, shape=(32,)}} : [b, t] f32[32]
+%g.0 = copy %v[b, 0] : [b*] f32[32]
+%g.1 = tanh %a[b, t-1] : [b*, t | t >= 1] f32[32]
+%g = merge{{targets=((b, 0), (b, t))}} %g.0 when t == 0, %g.1 when t >= 1 : [b, t] f32[32]
+%h = tanh %g : [b*, t] f32[32]
+%s = matmul %h[b, 0:t+1], %v : [b*, t] f32[t+1]
+%a = matmul %s, %h[b, 0:t+1] : [b*, t] f32[32]
+output a = %a[0:B, T-1]
+""")
+    assert any(
+        n.domain.dims[-1:] == ("tile",) for n in tiled(before, Tile(size=3))[0].nodes.values()
+    )
+
+
 def test_sizes() -> None:
     found = graph(
         "bound T\nbound P\nbound N = (T+3)//4\ndim t < T\ndim p < P\ndim n < N\n"

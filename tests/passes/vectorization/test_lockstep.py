@@ -31,6 +31,11 @@ TOGETHER = {
 APART = {
     "needs to know which step is the last": "y[i, k] = x[i, k+1] when k < K-1\n"
     "y[i, K-1] = 0.0\nz[i] = sum(y[i, 0:K])\noutput z\n",
+    "`y` needs to know which step": "y[i, k] = x when k == K-1 and k >= 1\n"
+    "y[i, k] = 5.0 when k == K-1 and k < 1\ny[i, k] = y[i, k+1] + x when k < K-1\n"
+    "z[i] = y[i, 0]\noutput z\n",
+    "`y.index` needs to know": "y[i, k] = x * k when k == K-1\n"
+    "y[i, k] = y[i, k+1] + x when k < K-1\nz[i] = y[i, 0]\noutput z\n",
     "has an effect at each step": "print x[i, k]\n",
     "counts from the last step": "y[i] = sum((x[i, k] * (K - k))[k = 0:K])\noutput y\n",
     "combines values of all steps": "y[i] = mean(x[i, 0:K])\noutput y\n",

@@ -39,6 +39,23 @@ most[i] = max(abs(x[i, 0:K] - a[i]))
 pairs[i] = x[i, 0:K] @ ones([K])
 output total, squares, most, pairs
 """
+BACKWARDS = """dim i < I
+dim k < K until stop
+input a[i]: f32
+input ends[i, k]: bool
+x[i, 0] = a
+x[i, k+1] = 0.5 * (x + a / x)
+w[i, k] = x * x + k
+stop[i, k] = ends
+root[i] = x[i, K-1]
+g = grad(root, a)
+y[i, k] = 3.0 * w + a when k == K-1
+y[i, k] = 0.5 * y[i, k+1] + w when k < K-1
+z[i] = y[i, 0]
+s[i] = sum(y[i, 0:K])
+last[i] = y[i, K-1]
+output g, z, s, last
+"""
 EPISODES = """dim t < T
 dim i < I
 dim k < K until stop
@@ -71,7 +88,13 @@ n[i] = T
 total[i] = sum(s[i, 0:T])
 output last, n, total
 """
-PROGRAMS = {"roots": ROOTS, "sums": SUMS, "episodes": EPISODES, "nested": NESTED}
+PROGRAMS = {
+    "roots": ROOTS,
+    "sums": SUMS,
+    "backwards": BACKWARDS,
+    "episodes": EPISODES,
+    "nested": NESTED,
+}
 
 
 def ending(random: np.random.Generator, shape: tuple[int, ...], often: float) -> np.ndarray:
@@ -101,7 +124,7 @@ def test_each_ends_where_it_ends(name: str, tmp_path: Path) -> None:
             program(bounds, inputs)
 
 
-@pytest.mark.parametrize("name", ["roots", "sums"])
+@pytest.mark.parametrize("name", ["roots", "sums", "backwards"])
 def test_no_length_differs_any_more(name: str) -> None:
     universe = compilation(PROGRAMS[name], 2).optimized.universe
     assert all("i" not in b.outer for b in universe.bounds)
