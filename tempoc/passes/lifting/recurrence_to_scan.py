@@ -22,8 +22,9 @@ points would only take memory. The sooner so if its states are larger than what 
 sums of outer products are, or if each is read out at once (``S[t] @ q[t]``). Steps that must be
 done one after the other gain nothing else from a scan: they stay a loop from smaller states on,
 unless these are stored at all points anyway, or multiplied by matrices, which is best done for all
-points at once. In a scan such steps also make what is larger than its operands: an outer product
-that nothing else reads.
+points at once. With rows of states, one for each point of another dimension, a scan turns around
+what it reads and what it makes: only numbers that are stored anyway are worth that. In a scan such
+steps also make what is larger than its operands: an outer product that nothing else reads.
 """
 
 from __future__ import annotations
@@ -219,15 +220,16 @@ def _step_types(
 
 
 def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
-    """Whether a scan would do step after step, as a loop does, and store large states for it."""
+    """Whether a scan would do step after step, as a loop does, and store states for it that are
+    large, or rows of states, which it turns around."""
     states = {*recurrence.states}
     steps, first, others = _step_types(graph, recurrence)
     read_out = _is_read_out(graph, cycle, recurrence)
-    if not read_out and sum(bytes_of(t, {}) for t in first) <= MODEL.point_bytes:
+    rows = any(d != recurrence.dim for n in cycle for d in graph.nodes[n].vector)
+    small = sum(bytes_of(t, {}) for t in first) < MODEL.stepped_bytes
+    if (small and not (read_out or rows)) or is_linear(steps, first, others):
         return False
-    if is_linear(steps, first, others):
-        return False
-    if states & full_extent_nodes(graph, recurrence.dim):
+    if (small or not rows) and states & full_extent_nodes(graph, recurrence.dim):
         return False
     if read_out:
         return True
