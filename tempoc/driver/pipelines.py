@@ -32,6 +32,7 @@ from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed
 from tempoc.passes.vectorization.lockstep import Lockstep
+from tempoc.passes.vectorization.unslice import Unslice
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.pipeline.step import PassStep
@@ -65,6 +66,7 @@ O2: tuple[Pass, ...] = (
     Wavefront(),
     Vectorize(),
     Lift(),
+    Unslice(),
     Microbatch(),
     Tile(),
     Accumulate(),
@@ -97,6 +99,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "lift": Lift,
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
+    "unslice": Unslice,
     "dispatch": Dispatch,
     "microbatch": Microbatch,
     "tile": Tile,

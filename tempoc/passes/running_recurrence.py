@@ -32,19 +32,20 @@ class LoopEnds:
     """A loop as expressions: its first and last point, and the neighbours of a point."""
 
     dim: str
+    forward: bool
     first: ix.Expr
     last: ix.Expr
     before: ix.Expr
     after: ix.Expr
 
     @classmethod
-    def along(cls, dim: str, size: ix.Expr, *, forward: bool = True) -> LoopEnds:
-        """The ends of a loop over ``size`` points, upwards or downwards."""
-        end, point = ix.sub(size, ix.ONE), ix.Sym(dim)
+    def along(cls, dim: str, points: ix.Slice, *, forward: bool = True) -> LoopEnds:
+        """The ends of a loop over some points, upwards or downwards."""
+        low, high, point = points.lo, ix.sub(points.hi, ix.ONE), ix.Sym(dim)
         down, up = ix.sub(point, ix.ONE), ix.add(point, ix.ONE)
         if forward:
-            return cls(dim=dim, first=ix.ZERO, last=end, before=down, after=up)
-        return cls(dim=dim, first=end, last=ix.ZERO, before=up, after=down)
+            return cls(dim=dim, forward=True, first=low, last=high, before=down, after=up)
+        return cls(dim=dim, forward=False, first=high, last=low, before=up, after=down)
 
     @property
     def is_first(self) -> ix.Expr:
@@ -54,19 +55,18 @@ class LoopEnds:
     @property
     def is_later(self) -> ix.Expr:
         """The condition for a point to have a predecessor."""
-        return self._inside(self.first)
+        return self._above(self.first) if self.forward else self._below(self.first)
 
     @property
     def has_next(self) -> ix.Expr:
         """The condition for a point to have a successor."""
-        return self._inside(self.last)
+        return self._below(self.last) if self.forward else self._above(self.last)
 
-    def _inside(self, end: ix.Expr) -> ix.Expr:
-        return (
-            ix.compare(">=", ix.Sym(self.dim), ix.ONE)
-            if end == ix.ZERO
-            else ix.compare("<", ix.Sym(self.dim), end)
-        )
+    def _above(self, end: ix.Expr) -> ix.Expr:
+        return ix.compare(">=", ix.Sym(self.dim), ix.add(end, ix.ONE))
+
+    def _below(self, end: ix.Expr) -> ix.Expr:
+        return ix.compare("<", ix.Sym(self.dim), end)
 
 
 def running_recurrence(

@@ -22,6 +22,10 @@ ROWS = {
     "rings": (FILTER + "output y[0:C, T-1] as y\n", r"ring_row\(y\w*, t-1\)"),
     "all steps": (FILTER + "output y\n", r"y\w*\[t-1\]"),
     "clamped": (FILTER + "output y\n", r"x\[jnp\.maximum\(0, t-1\)\]"),
+    "beside a neighbour": (
+        "y[c, t] = x when t < 1\ny[c, t] = tanh(y[c, t-1] * y[max(c-1, 0), t-1]) + x\noutput y\n",
+        r"\(y\w*\[t-1\], clamped\(y",
+    ),
     "backwards": (
         "y[c, t] = 0.5 * y[c, t+1] + 0.25 * y[c, t+2] + x when t < T-2\ny[c, t] = x\noutput y\n",
         r"y\w*\[t\+1\]",

@@ -57,6 +57,14 @@ MENDED = {
         'extern jax f(a: f32[t+1]) -> (r: f32) from "m:f"\ny = f(x[t = 0:t+1])', "`extern host`",
         'extern host f(a: f32[t+1]) -> (r: f32) from "m:f"\ny = f(x[t = 0:t+1])',
     ),
+    "RT021 a scatter": (
+        "y = scatter_add(A, argmax(A, axis = 1))", "`segment_sum(x, ids, n)`",
+        "y = segment_sum(A, argmax(A, axis = 1), D)",
+    ),
+    "RT021 a rotation": (
+        "y = roll(A, 1)", "`take(x, (arange(n) - k) % n, axis)`",
+        "y = take(A, (arange(D) - 1) % D, 0)",
+    ),
     "RT023": ("input b: f32", "such as `c`", "input c: f32"),
     "RT023 a bound": ("T = 3", "such as `U`", "U = 3"),
     "RT023 a word": ("D = 3", "such as `E`", "E = 3"),

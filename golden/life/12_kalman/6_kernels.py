@@ -88,7 +88,9 @@ def R(at, log_force, log_error, valid, *, T):
         add2 = jnp.einsum("ij,kj->ik", matmul5, F) + Q
         return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
     guess_cov_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(guess_cov, (T, 4, 4)))
-    return F, Q_exp, Q_matmul, H, R_exp, R, guess_cov_rows, jnp.full((2, 2), jnp.float32(0.0))
+    d_R_none = jnp.full((2, 2), jnp.float32(0.0))
+    d_Q_none = jnp.full((4, 4), jnp.float32(0.0))
+    return F, Q_exp, Q_matmul, H, R_exp, R, guess_cov_rows, d_R_none, d_Q_none
 
 
 def now_cov(at, H, R, valid, guess_cov_rows):
@@ -299,7 +301,7 @@ def smooth_cov(at, now_cov, now, later_rows, later_cov_rows, *, T):
 def likelihood_d_guess_cov(
     at, d_now_rows, surprise, d_now_cov, guess_cov, H, gain_matmul, d_score_matmul_einsum2, valid,
     determinant_sub, inverse_div, rows_getitem, rows_getitem4, rows_getitem3, rows_getitem2,
-    d_spread_add3, d_R_past, sure, keep, d_guess_cov,
+    d_spread_add3, d_R_past, sure, keep,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
@@ -379,12 +381,10 @@ def likelihood_d_guess_cov(
     d_R_now = d_R_past + d_spread
     d_gain_matmul_einsum = jnp.matmul(jnp.einsum("ij,kj->ik", d_gain, sure[t]), H)
     d_guess_cov_add = transposed_matmul(H, jnp.matmul(d_spread, H)) + d_gain_matmul_einsum
-    d_guess_cov_t = d_guess_cov_add + transposed_matmul(keep[t], d_now_cov)
-    d_guess_cov = lax.dynamic_update_index_in_dim(d_guess_cov, d_guess_cov_t, t, 0)
-    return d_R_now, d_R_now, d_guess_cov
+    return d_R_now, d_R_now, d_guess_cov_add + transposed_matmul(keep[t], d_now_cov)
 
 
-def by_force(at, d_R_now_0, R_exp, d_guess_cov, Q_matmul, Q_exp, *, T):
+def by_force(at, d_R_now_0, R_exp, d_Q_all, Q_matmul, Q_exp):
     """12_kalman.rt:29: one = eye(2)
     12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)
     12_kalman.rt:35: R = exp(log_error) * one
@@ -393,16 +393,31 @@ def by_force(at, d_R_now_0, R_exp, d_guess_cov, Q_matmul, Q_exp, *, T):
     """
     one = jnp.eye(2, 2, dtype=jnp.int32).astype(jnp.float32)
     by_error = jnp.sum(d_R_now_0 * one, axis=(0, 1)) * R_exp
-    by_force = jnp.sum(jnp.sum(d_guess_cov[1:max(1, T)], axis=0) * Q_matmul, axis=(0, 1)) * Q_exp
+    by_force = jnp.sum(d_Q_all * Q_matmul, axis=(0, 1)) * Q_exp
     return by_error, by_force
 
 
-def likelihood_d_now_cov_0(at, d_guess_cov, F):
+def likelihood_d_now_cov_0(at, d_guess_cov_next, F):
     """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     12_kalman.rt:49: now_cov = keep @ guess_cov
     """
-    t = at[0]
-    return (transposed_matmul(F, jnp.matmul(d_guess_cov[t+1], F)),)
+    return (transposed_matmul(F, jnp.matmul(d_guess_cov_next, F)),)
+
+
+def likelihood_d_Q_now(at, d_Q_past, d_guess_cov):
+    """12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)"""
+    d_Q_now = d_Q_past + d_guess_cov
+    return d_Q_now, d_Q_now
+
+
+def likelihood_d_Q_total(at, d_Q_now_1):
+    """12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)"""
+    return (d_Q_now_1,)
+
+
+def likelihood_d_Q_total2(at):
+    """12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)"""
+    return (jnp.full((4, 4), jnp.float32(0.0)),)
 
 
 def likelihood_d_now_cov_1(at):
@@ -414,16 +429,18 @@ def likelihood_d_now_cov_1(at):
 
 
 def loop_t(
-    at, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2, F, likelihood_d_now_rows,
-    surprise, guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2, valid,
-    sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
+    at, likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past, F,
+    likelihood_d_now_rows, surprise, guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2,
+    valid, sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
     sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
     likelihood_d_spread_add3, sure, keep, *, steps=None,
 ):
-    """t from at[0] down, at[1] steps; the loop of likelihood_d_now_cov_0, likelihood_d_guess_cov."""
+    """t from at[0] down, at[1] steps; the loop of likelihood_d_now_cov_0, likelihood_d_guess_cov, likelihood_d_Q_now."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = carry
+        (
+            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+        ) = carry
         t = at[0] - i
         (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
         (
@@ -433,25 +450,36 @@ def loop_t(
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_past, sure, keep, likelihood_d_guess_cov2,
+            likelihood_d_R_past, sure, keep,
         )
         likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new, likelihood_d_R_past)
-        return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
-    carry = (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
-    (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = lax.fori_loop(
-        0, count, step_t, carry,
-    )
-    return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
+        (
+            likelihood_d_Q_now2, likelihood_d_Q_past_new,
+        ) = likelihood_d_Q_now((t,), likelihood_d_Q_past, likelihood_d_guess_cov2)
+        likelihood_d_Q_past = jnp.where(t - 1 >= 1, likelihood_d_Q_past_new, likelihood_d_Q_past)
+        return (
+            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+        )
+    carry = (likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past)
+    (
+        likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+    ) = lax.fori_loop(0, count, step_t, carry)
+    return (likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past)
 
 
 def block(at, log_force, log_error, valid, seen, *, T):
     """What stands between two tasks of the host: R, now_cov, guess_rows, ..."""
+    likelihood_d_Q_past = jnp.zeros((4, 4), jnp.float32)
     later_matmul3 = jnp.zeros((T, 4), jnp.float32)
     later_cov_matmul4_2 = jnp.zeros((T, 4, 4), jnp.float32)
-    likelihood_d_guess_cov2 = jnp.zeros((T, 4, 4), jnp.float32)
+    likelihood_d_R_now = jnp.zeros((2, 2), jnp.float32)
+    likelihood_d_Q_all = jnp.zeros((4, 4), jnp.float32)
     (
         F, Q_exp, Q_matmul, H, R_exp, R2, guess_cov_rows, likelihood_d_R_past,
+        likelihood_d_Q_past_new,
     ) = R((), log_force, log_error, valid, T=T)
+    if T - 1 >= 1:
+        likelihood_d_Q_past = likelihood_d_Q_past_new
     (
         guess_cov, gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2,
         sure_inverse_rows_getitem3, sure_inverse_rows_getitem4, sure_inverse_determinant_sub,
@@ -478,37 +506,85 @@ def block(at, log_force, log_error, valid, seen, *, T):
     )
     smooth, smooth_cov2 = smooth_cov((), now_cov2, now, later_rows, later_cov_rows, T=T)
     (likelihood_d_now_cov,) = likelihood_d_now_cov_1((jnp.int32(T - 1),))
-    (
-        likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
-    ) = likelihood_d_guess_cov(
-        (jnp.int32(T - 1),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
-        gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
-        sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
-        sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-        likelihood_d_R_past, sure, keep, likelihood_d_guess_cov2,
-    )
-    if T - 1 >= 1:
-        likelihood_d_R_past = likelihood_d_R_past_new
-    def step_t(i, carry):
-        (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = carry
-        t = (T - 2) - i
-        (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
+    if T >= 2:
         (
-            likelihood_d_R_now, likelihood_d_R_past_new2, likelihood_d_guess_cov2,
+            likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
-            (t,), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H, gain_matmul,
-            likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+            (jnp.int32(T - 1),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov,
+            H, gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_past, sure, keep, likelihood_d_guess_cov2,
+            likelihood_d_R_past, sure, keep,
         )
-        likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new2, likelihood_d_R_past)
-        return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
-    carry = (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
-    (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = lax.fori_loop(
-        0, T - 1, step_t, carry,
-    )
+        if T - 1 >= 1:
+            likelihood_d_R_past = likelihood_d_R_past_new
+        (
+            likelihood_d_Q_now2, likelihood_d_Q_past_new2,
+        ) = likelihood_d_Q_now((jnp.int32(T - 1),), likelihood_d_Q_past, likelihood_d_guess_cov2)
+        if T - 2 >= 1:
+            likelihood_d_Q_past = likelihood_d_Q_past_new2
+        def step_t(i, carry):
+            (
+                likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2,
+                likelihood_d_Q_past,
+            ) = carry
+            t = (T - 2) - i
+            (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
+            (
+                likelihood_d_R_now, likelihood_d_R_past_new2, likelihood_d_guess_cov2,
+            ) = likelihood_d_guess_cov(
+                (t,), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
+                gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+                sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+                sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
+                likelihood_d_R_past, sure, keep,
+            )
+            likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new2, likelihood_d_R_past)
+            (
+                likelihood_d_Q_now2, likelihood_d_Q_past_new3,
+            ) = likelihood_d_Q_now((t,), likelihood_d_Q_past, likelihood_d_guess_cov2)
+            likelihood_d_Q_past = jnp.where(
+                t - 1 >= 1, likelihood_d_Q_past_new3, likelihood_d_Q_past,
+            )
+            return (
+                likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2,
+                likelihood_d_Q_past,
+            )
+        carry = (
+            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+        )
+        (
+            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+        ) = lax.fori_loop(0, T - 2, step_t, carry)
+        (likelihood_d_now_cov,) = likelihood_d_now_cov_0(
+            (jnp.int32(0),), likelihood_d_guess_cov2, F,
+        )
+        (
+            likelihood_d_R_now, likelihood_d_R_past_new3, likelihood_d_guess_cov2,
+        ) = likelihood_d_guess_cov(
+            (jnp.int32(0),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
+            gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+            sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+            sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
+            likelihood_d_R_past, sure, keep,
+        )
+        if False:
+            likelihood_d_R_past = likelihood_d_R_past_new3
+        (likelihood_d_Q_all,) = likelihood_d_Q_total((), likelihood_d_Q_now2)
+    if T <= 1:
+        (
+            likelihood_d_R_now, likelihood_d_R_past_new4, likelihood_d_guess_cov2,
+        ) = likelihood_d_guess_cov(
+            (jnp.int32(0),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
+            gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+            sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+            sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
+            likelihood_d_R_past, sure, keep,
+        )
+        if False:
+            likelihood_d_R_past = likelihood_d_R_past_new4
+        (likelihood_d_Q_all,) = likelihood_d_Q_total2(())
     by_error, by_force2 = by_force(
-        (), likelihood_d_R_now, R_exp, likelihood_d_guess_cov2, Q_matmul, Q_exp, T=T,
+        (), likelihood_d_R_now, R_exp, likelihood_d_Q_all, Q_matmul, Q_exp,
     )
     return (now, likelihood2, smooth, smooth_cov2, by_error, by_force2)

@@ -333,30 +333,32 @@ def test_d_train_predict_tanh_0_add2(
     )
 
 
-def test_d_net_descend_sum(
-    at, d_descend_mul4, d_net_1_b, d_descend_mul3, d_net_1_w, d_descend_mul2, d_net_0_b,
-    d_descend_mul, d_net_0_w, d_mul4_sum, d_mul3_sum, d_mul2_sum, d_mul_sum,
+def test_d_net_descend_now(
+    at, d_descend_mul4, d_net_1_b, d_exp2_sum_past, d_descend_mul3, d_net_1_w, d_exp2_sum2_past,
+    d_descend_mul2, d_net_0_b, d_exp_sum_past, d_descend_mul, d_net_0_w, d_exp_sum2_past,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
     k = at[1]
-    d_mul4_sum_k = jnp.squeeze(d_descend_mul4 * d_net_1_b[k], (0,))
-    d_mul3_sum_k = jnp.sum(d_descend_mul3 * d_net_1_w[k], axis=(0, 1))
-    d_mul2_sum_k = jnp.sum(d_descend_mul2 * d_net_0_b[k], axis=0)
-    d_mul_sum_k = jnp.sum(d_descend_mul * d_net_0_w[k], axis=(0, 1))
-    d_mul4_sum = lax.dynamic_update_index_in_dim(d_mul4_sum, d_mul4_sum_k, k, 0)
-    d_mul3_sum = lax.dynamic_update_index_in_dim(d_mul3_sum, d_mul3_sum_k, k, 0)
-    d_mul2_sum = lax.dynamic_update_index_in_dim(d_mul2_sum, d_mul2_sum_k, k, 0)
-    d_mul_sum = lax.dynamic_update_index_in_dim(d_mul_sum, d_mul_sum_k, k, 0)
-    return d_mul4_sum, d_mul3_sum, d_mul2_sum, d_mul_sum
+    d_exp2_sum_now = d_exp2_sum_past + jnp.squeeze(d_descend_mul4 * d_net_1_b[k], (0,))
+    d_exp2_sum2_now = d_exp2_sum2_past + jnp.sum(d_descend_mul3 * d_net_1_w[k], axis=(0, 1))
+    d_exp_sum_now = d_exp_sum_past + jnp.sum(d_descend_mul2 * d_net_0_b[k], axis=0)
+    d_exp_sum2_now = d_exp_sum2_past + jnp.sum(d_descend_mul * d_net_0_w[k], axis=(0, 1))
+    return (
+        d_exp2_sum_now, d_exp2_sum_now, d_exp2_sum2_now, d_exp2_sum2_now, d_exp_sum_now,
+        d_exp_sum_now, d_exp_sum2_now, d_exp_sum2_now,
+    )
 
 
-def test_d_rates_0_0(at, d_mul4_sum, d_mul3_sum, descend_exp2, d_mul2_sum, d_mul_sum, descend_exp):
+def test_d_rates_0_0(
+    at, d_exp2_sum_now_0, d_exp2_sum2_now_0, descend_exp2, d_exp_sum_now_0, d_exp_sum2_now_0,
+    descend_exp,
+):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
     14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
     14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)
     """
-    d_rates_0_0 = (jnp.sum(d_mul2_sum, axis=0) + jnp.sum(d_mul_sum, axis=0)) * descend_exp
-    return (jnp.sum(d_mul4_sum, axis=0) + jnp.sum(d_mul3_sum, axis=0)) * descend_exp2, d_rates_0_0
+    d_rates_0_0 = (d_exp_sum_now_0 + d_exp_sum2_now_0) * descend_exp
+    return (d_exp2_sum_now_0 + d_exp2_sum2_now_0) * descend_exp2, d_rates_0_0
 
 
 def test_d_train_predict(at, predict_tanh, d_predict_tanh, d_predict_transpose2, train_expand_dims):
@@ -418,6 +420,14 @@ def test_d_net_12(
     return d_net_1_b_next + d_add2_sum, d_net_1_w_12, d_net_0_b_next + d_add_sum, d_net_0_w_12
 
 
+def test_d_net_descend_none(at):
+    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
+    d_exp2_sum2_none = jnp.full((), jnp.float32(0.0))
+    d_exp_sum_none = jnp.full((), jnp.float32(0.0))
+    d_exp_sum2_none = jnp.full((), jnp.float32(0.0))
+    return jnp.full((), jnp.float32(0.0)), d_exp2_sum2_none, d_exp_sum_none, d_exp_sum2_none
+
+
 def test_d_train_predict_0(at, d_tanh_0_add2, d_matmul2_einsum, d_tanh_einsum2, d_matmul2_einsum2):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
     return d_tanh_0_add2 + d_matmul2_einsum, d_tanh_einsum2 + d_matmul2_einsum2
@@ -429,23 +439,27 @@ def test_d_train_mse_sub_1(at, *, N):
 
 
 def loop_i(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-    test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1, start_0_w,
-    start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y, train_expand_dims, new_x,
-    new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
+    at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+    test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+    test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh, test_d_train_predict_transpose2,
+    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0,
+    rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y,
+    train_expand_dims, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I,
+    K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, net, net_1, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = carry
         i = at[0] + i2
-        test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-        test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-        test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-        test_d_net_descend_mul_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
         )
@@ -478,6 +492,11 @@ def loop_i(
             (i,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
             train_expand_dims, K=K,
         )
+        if I >= 2 and K >= 2:
+            (
+                test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+                test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+            ) = test_d_net_descend_none((i,))
         (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
@@ -507,10 +526,12 @@ def loop_i(
         )
         def step_k(i2, carry):
             (
-                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w,
+                test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
             ) = carry
             k = (K - 2) - i2
             (
@@ -526,14 +547,29 @@ def loop_i(
             )
             if I >= 2 and K >= 2:
                 (
-                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-                ) = test_d_net_descend_sum(
-                    (i, k), test_d_net_descend_mul4, train_d_net_1_b, test_d_net_descend_mul3,
-                    train_d_net_1_w, test_d_net_descend_mul2, train_d_net_0_b,
-                    test_d_net_descend_mul, train_d_net_0_w2, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum,
+                    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past_new,
+                    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past_new,
+                    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past_new,
+                    test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past_new,
+                ) = test_d_net_descend_now(
+                    (i, k), test_d_net_descend_mul4, train_d_net_1_b,
+                    test_d_net_descend_exp2_sum_past, test_d_net_descend_mul3, train_d_net_1_w,
+                    test_d_net_descend_exp2_sum2_past, test_d_net_descend_mul2, train_d_net_0_b,
+                    test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w2,
+                    test_d_net_descend_exp_sum2_past,
+                )
+                test_d_net_descend_exp2_sum_past = jnp.where(
+                    k >= 1, test_d_net_descend_exp2_sum_past_new, test_d_net_descend_exp2_sum_past,
+                )
+                test_d_net_descend_exp2_sum2_past = jnp.where(
+                    k >= 1, test_d_net_descend_exp2_sum2_past_new,
+                    test_d_net_descend_exp2_sum2_past,
+                )
+                test_d_net_descend_exp_sum_past = jnp.where(
+                    k >= 1, test_d_net_descend_exp_sum_past_new, test_d_net_descend_exp_sum_past,
+                )
+                test_d_net_descend_exp_sum2_past = jnp.where(
+                    k >= 1, test_d_net_descend_exp_sum2_past_new, test_d_net_descend_exp_sum2_past,
                 )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
@@ -568,43 +604,68 @@ def loop_i(
                 test_d_train_predict_transpose_transpose,
             )
             return (
-                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w,
+                test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
             )
         carry = (
-            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum, test_d_train_predict_tanh, test_d_train_predict_transpose2,
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         )
         (
-            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum, test_d_train_predict_tanh, test_d_train_predict_transpose2,
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         ) = lax.fori_loop(0, K - 1, step_k, carry)
         if I >= 2 and K >= 2:
             test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
-                (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, net_descend_exp,
+                (i,), test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+                net_descend_exp2, test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now,
+                net_descend_exp,
             )
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
     carry = (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+        test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
     (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+        test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+        test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
 
 
@@ -684,8 +745,8 @@ def loop_k(
 
 
 def loop_i2(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-    test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1, start_0_w,
+    at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+    test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1, start_0_w,
     start_0_b, start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims,
     train_expand_dims, *, steps=None, I, K, N, M,
 ):
@@ -693,8 +754,8 @@ def loop_i2(
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
         ) = carry
         i = at[0] + i2
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
@@ -710,6 +771,8 @@ def loop_i2(
             (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
             test_expand_dims, test2, K=K, M=M,
         )
+        if K == 1 and I >= 2:
+            test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
@@ -737,25 +800,23 @@ def loop_i2(
             test_d_test_predict_add_sum, test_d_train_predict_add_sum,
             test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
         )
-        if K == 1 and I >= 2:
-            test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
         )
     carry = (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+        test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
     )
     (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+        test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+        test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
     )
 
 
@@ -769,8 +830,16 @@ def block(
     net_0_b = jnp.zeros((K, 10), jnp.float32)
     net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
     net_1_b = jnp.zeros((K, 1), jnp.float32)
+    test_d_net_descend_exp2_sum_past = jnp.zeros((), jnp.float32)
+    test_d_net_descend_exp2_sum2_past = jnp.zeros((), jnp.float32)
+    test_d_net_descend_exp_sum_past = jnp.zeros((), jnp.float32)
+    test_d_net_descend_exp_sum2_past = jnp.zeros((), jnp.float32)
     test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
     test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
+    test_d_net_descend_exp2_sum_now = jnp.zeros((), jnp.float32)
+    test_d_net_descend_exp2_sum2_now = jnp.zeros((), jnp.float32)
+    test_d_net_descend_exp_sum_now = jnp.zeros((), jnp.float32)
+    test_d_net_descend_exp_sum2_now = jnp.zeros((), jnp.float32)
     test_d_rates_1 = jnp.zeros((), jnp.float32)
     test_d_rates_0 = jnp.zeros((), jnp.float32)
     (
@@ -780,13 +849,13 @@ def block(
         (train_d_train_getitem_mul2,) = train_d_train_getitem_mul((), N=N)
         def step_i(i, carry):
             (
-                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+                test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
             ) = carry
-            test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-            test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-            test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-            test_d_net_descend_mul_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
             net_0_w, net_0_b, net_1_w, net_1_b = net_0(
                 (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
                 net_1_b,
@@ -820,6 +889,11 @@ def block(
                 (i,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
                 train_expand_dims, K=K,
             )
+            if I >= 2 and K >= 2:
+                (
+                    test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+                    test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+                ) = test_d_net_descend_none((i,))
             (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
@@ -849,8 +923,10 @@ def block(
             )
             def step_k(i2, carry):
                 (
-                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
+                    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                    test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
                     test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
                     test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
                 ) = carry
@@ -868,14 +944,32 @@ def block(
                 )
                 if I >= 2 and K >= 2:
                     (
-                        test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-                    ) = test_d_net_descend_sum(
-                        (i, k), test_d_net_descend_mul4, train_d_net_1_b, test_d_net_descend_mul3,
-                        train_d_net_1_w, test_d_net_descend_mul2, train_d_net_0_b,
-                        test_d_net_descend_mul, train_d_net_0_w2, test_d_net_descend_mul4_sum,
-                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum,
+                        test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past_new,
+                        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past_new,
+                        test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past_new,
+                        test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past_new,
+                    ) = test_d_net_descend_now(
+                        (i, k), test_d_net_descend_mul4, train_d_net_1_b,
+                        test_d_net_descend_exp2_sum_past, test_d_net_descend_mul3, train_d_net_1_w,
+                        test_d_net_descend_exp2_sum2_past, test_d_net_descend_mul2, train_d_net_0_b,
+                        test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w2,
+                        test_d_net_descend_exp_sum2_past,
+                    )
+                    test_d_net_descend_exp2_sum_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp2_sum_past_new,
+                        test_d_net_descend_exp2_sum_past,
+                    )
+                    test_d_net_descend_exp2_sum2_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp2_sum2_past_new,
+                        test_d_net_descend_exp2_sum2_past,
+                    )
+                    test_d_net_descend_exp_sum_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp_sum_past_new,
+                        test_d_net_descend_exp_sum_past,
+                    )
+                    test_d_net_descend_exp_sum2_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp_sum2_past_new,
+                        test_d_net_descend_exp_sum2_past,
                     )
                 (
                     test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
@@ -913,42 +1007,60 @@ def block(
                     test_d_train_predict_transpose_transpose,
                 )
                 return (
-                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
+                    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                    test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
                     test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
                     test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
                 )
             carry = (
-                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w,
+                test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
             )
             (
-                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w,
+                test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
             ) = lax.fori_loop(0, K - 1, step_k, carry)
             if I >= 2 and K >= 2:
                 test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
-                    (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    net_descend_exp2, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
-                    net_descend_exp,
+                    (i,), test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+                    net_descend_exp2, test_d_net_descend_exp_sum_now,
+                    test_d_net_descend_exp_sum2_now, net_descend_exp,
                 )
             if I >= 2:
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (
-                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+                test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
             )
         carry = (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
         (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = lax.fori_loop(0, i_end, step_i, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
@@ -1076,8 +1188,8 @@ def block(
     if K <= 1:
         def step_i2(i, carry):
             (
-                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
             ) = carry
             net_0_w, net_0_b, net_1_w, net_1_b = net_0(
                 (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
@@ -1093,6 +1205,8 @@ def block(
                 (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
                 test_expand_dims, test2, K=K, M=M,
             )
+            if K == 1 and I >= 2:
+                test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
@@ -1120,21 +1234,19 @@ def block(
                 test_d_test_predict_add_sum, test_d_train_predict_add_sum,
                 test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
             )
-            if K == 1 and I >= 2:
-                test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             if I >= 2:
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (
-                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
             )
         carry = (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
         )
         (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
         ) = lax.fori_loop(0, i_end, step_i2, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,

@@ -109,6 +109,7 @@ def _at_distances(
         whole = all(_covers(a, statement) for a in own)
         places = [k for k, r in enumerate(reads) if r in near and whole]
         near = [reads[k] for k in places if all(ds[k] == ix.ZERO for ds in distances.values())]
+        near = [r for r in near if not _is_row_in_loop(r, statement, stages)]
     return list({r.entries: r for r in near}.values()) if own else []
 
 
@@ -169,6 +170,12 @@ def _in_parts(
         if is_row or any(p.dim for p in parts):
             chosen[read] = parts
     return chosen
+
+
+def _is_row_in_loop(read: Read, statement: Statement, stages: Stages) -> bool:
+    """Whether a read takes a row of an array that another step takes another row of."""
+    parts = axis_parts(read, statement, stages)
+    return bool(parts) and any(_moves(p, statement) for p in parts or ())
 
 
 def _moves(part: TakenAxis, statement: Statement) -> bool:

@@ -25,7 +25,7 @@ from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import extent, substitute
+from tempoc.symbolic.walk import extent, substitute, symbols
 
 
 def full_extent_nodes(
@@ -209,7 +209,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     """The writers of an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
     entry = _entry_of(graph, edge.source, edge.entries, dim)
-    if not _is_at_own_point(source, edge.entries, dim):
+    if not _is_at_own_point(source, edge.entries, dim, node.domain.dims):
         return
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
@@ -232,10 +232,21 @@ def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | Non
     return row if shape == (ix.Sym(graph.universe.dim(dim).bound),) else None
 
 
-def _is_at_own_point(source: Node, entries: tuple[ix.Entry, ...], dim: str) -> bool:
-    """Whether an access is at its own point of all dimensions but one."""
-    pairs = zip(identity(source.domain), entries, strict=True)
-    return all(own == e or own == ix.Sym(dim) or isinstance(e, ix.Slice) for own, e in pairs)
+def _is_at_own_point(
+    source: Node, entries: tuple[ix.Entry, ...], dim: str, dims: Sequence[str] = ()
+) -> bool:
+    """Whether an access is at its own point of all dimensions but one.
+
+    A reader with the dimensions ``dims`` has no own point of others: it may take any one point.
+    """
+    pairs = zip(source.domain.dims, entries, strict=True)
+    return all(
+        d == dim
+        or e == ix.Sym(d)
+        or isinstance(e, ix.Slice)
+        or (dims and d not in dims and not any(n in source.domain.dims for n in symbols(e)))
+        for d, e in pairs
+    )
 
 
 def _read_path(

@@ -133,7 +133,7 @@ def _moves(graph: Graph, edge: Edge, dim: str) -> bool:
 def lattice(graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: Space) -> Lattice:
     """The lattice of a cycle along these dimensions. Raises ``StaysNested``."""
     for dim in dims:
-        least = space.universe.settled(ix.Sym(graph.universe.dim(dim).bound))
+        least = graph.universe.settled(ix.Sym(graph.universe.dim(dim).bound))
         if isinstance(least, ix.Const) and least.value < MODEL.diagonal_cells:
             raise StaysNested(f"{dim} has only {least.value} points")
     branches = {*enclosing_conds(graph)}

@@ -1,4 +1,4 @@
-"""Sums over all points of a dimension become running sums, where the summands need not be stored.
+"""Sums over the points of a dimension become running sums, where summands need not be stored.
 
     %y = mul %x, %x     : [i, t] f32[8]          %s.none = full 0            : [i] f32[8]
     %s = sum %y[i, 0:T] : [i] f32[8]      ->     %s.past = merge %s.none when t == 0,
@@ -21,16 +21,16 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.control.control import Copy
+from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.reduction import Mean, Sum
-from tempoc.ops.tensor.source import IndexValue
+from tempoc.ops.tensor.source import Full, IndexValue
 from tempoc.passes.analysis.dependence import dependences
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
-from tempoc.passes.analysis.summands import Summand, is_small_sum, summands
+from tempoc.passes.analysis.summands import Summand, is_small_sum, nested, summands
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
@@ -41,13 +41,14 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accumulate(GraphPass):
-    """Replaces sums over all points of a dimension by running sums."""
+    """Replaces sums over a dimension, but for some points at its ends, by running sums."""
 
     limit: int = field(
         default=MODEL.carried_elements, metadata={"help": "most elements of a running sum"}
@@ -90,7 +91,8 @@ class Accumulate(GraphPass):
         """The summands of a small sum by dimension, of those that a loop computes."""
         if not is_small_sum(graph, node, self.limit):
             return []
-        return [t for t in summands(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
+        made = [t for t in summands(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
+        return nested(graph, made)
 
 
 class _RunningSumBuilder(NodeBuilder):
@@ -118,27 +120,45 @@ class _RunningSumBuilder(NodeBuilder):
 
     def running_sum(self, nest: Sequence[DirectedLoop]) -> None:
         """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
-        each, (type_,) = self.summand(nest), self.node.types
+        (each, points), (type_,) = self.summand(nest), self.node.types
         zero = 0 if type_.dtype.is_int else 0.0
-        ends = [LoopEnds.along(x.dim, self.bound(x.dim), forward=x.forward) for x in nest]
+        ends = [LoopEnds.along(x.dim, points[x.dim], forward=x.forward) for x in nest]
 
         def added(past: Node) -> tuple[Op, tuple[Node, ...]]:
             return binary.Add(), (past, self.add(each))
 
         now = running_recurrence(self, each, type_, zero, ends, added)
         last = entries_at(now.domain.dims, {e.dim: e.last for e in ends})
-        self.add(replace(self.node, op=Copy(), inputs=(Edge(source=now.name, entries=last),)))
+        some = ix.conjunction(*(ix.compare("<", p.lo, p.hi) for p in points.values()))
+        domain = self.node.domain
+        if self.space.implies(domain, some):
+            self.add(replace(self.node, op=Copy(), inputs=(Edge(source=now.name, entries=last),)))
+            return
+        branches = (
+            (Copy(), (Edge(source=now.name, entries=last),), some),
+            (Full(shape=type_.shape, value=zero, dtype=type_.dtype), (), ix.negation(some)),
+        )
+        reads: list[Edge] = []
+        for op, inputs, where in branches:
+            part = Domain(domain.dims, ix.conjunction(domain.where, where))
+            reads.append(replace(read_of(self.put("total", op, inputs, part)), guard=where))
+        merge = Merge(targets=(identity(domain),) * 2)
+        name = self.fresh_name("all")
+        either = replace(self.node, name=name, op=merge, inputs=tuple(reads), vector=())
+        self.add(replace(self.node, op=Copy(), inputs=(read_of(self.add(either)),)))
 
     def bound(self, dim: str) -> ix.Expr:
         """The number of points of a dimension."""
         return ix.Sym(self.graph.universe.dim(dim).bound)
 
-    def summand(self, nest: Sequence[DirectedLoop]) -> Node:
-        """The node with the summand at a point of all loops."""
-        summand = replace(self.node, name=self.fresh_name("each"))
+    def summand(self, nest: Sequence[DirectedLoop]) -> tuple[Node, dict[str, ix.Slice]]:
+        """The node with the summand at a point of all loops, and the points of each loop."""
+        summand, points = replace(self.node, name=self.fresh_name("each")), {}
         for loop in nest:
             term = next(t for t in summands(self.graph, summand) if t.dim == loop.dim)
             dims = self.graph.universe.ordered((*summand.domain.dims, loop.dim))
-            domain = Domain(dims, self.node.domain.where)
+            where = ix.conjunction(summand.domain.where, term.within(self.bound(loop.dim)))
+            domain = Domain(dims, where)
             summand = replace(summand, op=term.op, inputs=term.inputs, domain=domain)
-        return summand
+            points[loop.dim] = term.points
+        return summand, points

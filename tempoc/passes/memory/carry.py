@@ -100,7 +100,8 @@ def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...]) -> bool
     node = graph.nodes[name]
     if not isinstance(node.op, Merge) or not any(_writers(graph, node, dim)):
         return False
-    if any(e.source not in cycle and dim in graph.nodes[e.source].domain.dims for e in node.inputs):
+    starts = (graph.nodes[e.source] for e in node.inputs if e.source not in cycle)
+    if any(dim in start.vector for start in starts):
         return False
     return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
 

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
-from tempoc.passes.analysis.summands import Summand, summands
+from tempoc.passes.analysis.summands import Summand, nested, summands
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import vectorized_dims
 from tempoc.poly.relations.space import Space
@@ -104,7 +104,7 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
         if node.name not in lazy and len(node.types) == 1:
             along = [t for t in summands(graph, node) if t.dim in loops]
             large_terms = [t for t in along if _term_bytes(graph, node, t, at) >= least]
-            large |= {node.name: large_terms} if large_terms else {}
+            large |= {node.name: nested(graph, large_terms)} if large_terms else {}
     return large
 
 

@@ -78,12 +78,12 @@ class ElementReads(GraphPass):
 class _ElementRead(NamedTuple):
     """Which element a node takes: at ``place`` of spatial axis ``axis``, all of the others.
 
-    ``kept``: the node keeps the axis, with this one element.
+    ``keeps_axis``: the node keeps the axis, with this one element.
     """
 
     axis: int
     place: ix.Expr
-    kept: bool = False
+    keeps_axis: bool = False
 
 
 def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
@@ -132,7 +132,7 @@ def _progression(graph: Graph, node: Node, op: TakeAlong) -> _ElementRead | None
     (array,) = (d for d, e in zip(source.domain.dims, read.entries, strict=True) if e == slices[0])
     nth = ix.sub(ix.Sym(array), substitute(slices[0].lo, own))
     step = ix.mul(ix.Const(index.op.step), nth)
-    return _ElementRead(axis - 1, ix.add(substitute(index.op.start, own), step), kept=True)
+    return _ElementRead(axis - 1, ix.add(substitute(index.op.start, own), step), keeps_axis=True)
 
 
 def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None:
@@ -150,9 +150,9 @@ def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None
         return None
     if value is None or not isinstance(value.read, Node) or not made.arrays or not value.lead:
         return None
-    if element.kept:
-        kept = builder.put("kept", ExpandDims(axis=1 + element.axis), (value.read,))
-        return builder.finish(kept) if kept.types == node.types else None
+    if element.keeps_axis:
+        spread = builder.put("axis", ExpandDims(axis=1 + element.axis), (value.read,))
+        return builder.finish(spread) if spread.types == node.types else None
     return builder.finish(_of_type(builder, value.read, node))
 
 

@@ -95,7 +95,7 @@ class TileNodeBuilder:
                 return how.more, (self.put(node, "both", Stack(), (past, each), each.domain),)
             return how.more, (past, each)
 
-        nest = [LoopEnds.along(self.dim, self.bound)]
+        nest = [LoopEnds.along(self.dim, ix.Slice(ix.ZERO, self.bound))]
         return running_recurrence(self.parts_of(node), each, type_, how.start, nest, combined)
 
     def count(self, node: Node, shape: Shape, dtype: DType) -> Node:

@@ -12,9 +12,8 @@ are, so expressions contain `variable(c)`, a difference of two symbols, in place
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import islpy as isl
 
@@ -79,8 +78,8 @@ def build(problem: SchedulingProblem) -> LoopNest:
 
     Conditions are separated from the steady state of loops by index-set splitting (isl's
     `separate`), unless that makes the program more than twice as long (odd and even points, peeled
-    in all combinations). Then only the loops inside others are split, which have more steps, unless
-    that is too long as well.
+    in all combinations). Then the loops inside others are split, which have more steps, and as many
+    of the outermost ones as are not too long; none if that is too long as well.
     """
     if not problem.tasks:
         return NestSequence(items=())
@@ -88,38 +87,60 @@ def build(problem: SchedulingProblem) -> LoopNest:
     reader = _IslTreeReader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
 
-    def nest(outermost: int | None) -> LoopNest:
-        if outermost is None:
-            return reader.nest(builder.node_from_schedule(schedule))
-        separate = partial(_separated, problem=problem, outermost=outermost)
-        separated = schedule.map_schedule_node_bottom_up(separate)
-        return reader.nest(builder.node_from_schedule(separated))
-
-    plain: LoopNest | None = None
-    for outermost in (0, 1):
+    def nest(outermost: Container[int] | None) -> LoopNest | None:
+        split = _Separation(problem, outermost or ())
+        whole = outermost is None
         try:
-            peeled = nest(outermost)
+            node = schedule if whole else schedule.map_schedule_node_bottom_up(split.of)
+            return reader.nest(builder.node_from_schedule(node))
         except Piecewise:
-            continue
-        size = _size(peeled)
-        if size <= 2 * len(problem.tasks) + 2:
-            return peeled
-        plain = plain or nest(None)
-        if size <= 2 * _size(plain) + 2:
-            return peeled
-    return plain or nest(None)
+            return None
+
+    counted = _Separation(problem, ())
+    schedule.map_schedule_node_bottom_up(counted.of)
+    every = range(counted.outermost_loops)
+    limit = 2 * len(problem.tasks) + 2
+    peeled = nest(every)
+    if peeled is not None and _size(peeled) <= limit:
+        return peeled
+    plain = nest(None)
+    limit = max(limit, 2 * _size(plain) + 2 if plain is not None else 0)
+    if peeled is not None and _size(peeled) <= limit:
+        return peeled
+    best = nest(())
+    if best is None or _size(best) > limit:
+        return plain or reader.nest(builder.node_from_schedule(schedule))
+    chosen: list[int] = []
+    for number in every if len(every) > 1 else ():
+        peeled = nest((*chosen, number))
+        if peeled is not None and _size(peeled) <= limit:
+            best, chosen = peeled, [*chosen, number]
+    return best
 
 
-def _separated(
-    node: isl.ScheduleNode, problem: SchedulingProblem, outermost: int
-) -> isl.ScheduleNode:
-    """The node; all loops of a band that is nested in `outermost` others are marked `separate`."""
-    if node.get_type() != isl.schedule_node_type.band or node.get_schedule_depth() < outermost:
+@dataclass(slots=True)
+class _Separation:
+    """Marks loops `separate`: those inside others, and of the outermost bands those in `outermost`.
+
+    These are counted from 0 in the order in which isl visits them.
+    """
+
+    problem: SchedulingProblem
+    outermost: Container[int]
+    outermost_loops: int = 0
+
+    def of(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        """The node of a schedule, with its loops marked."""
+        if node.get_type() != isl.schedule_node_type.band:
+            return node
+        if node.get_schedule_depth() == 0:
+            self.outermost_loops += 1
+            if self.outermost_loops - 1 not in self.outermost:
+                return node
+        if not _may_end(node, self.problem):
+            for k in range(node.band_n_member()):
+                node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
         return node
-    if not _may_end(node, problem):
-        for k in range(node.band_n_member()):
-            node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
-    return node
 
 
 def _may_end(node: isl.ScheduleNode, problem: SchedulingProblem) -> bool:

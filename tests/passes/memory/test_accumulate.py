@@ -46,6 +46,13 @@ output s = %s[1:I]
 %s = sum{axes=(0,)} %e[b, i, 0:T] : [b, i] f32[3]
 output s = %s[0:B, 0:I]
 """,
+    "without the first step": """
+%z = exp %x : [b, i, t] f32[3]
+%s = einsum{spec="to,ti->oi"} %y[b, i, 1:T], %z[b, i, 1:T] : [b, i] f32[3, 3]
+%r = sum{axes=(0, 1)} %y[0:B, i, 1:T] : [i] f32[3]
+output s = %s[0:B, 0:I]
+output r = %r[0:I]
+""",
     "time goes round all rows before it goes on": """
 %h.0 = full{shape=(3,), value=0.0, dtype=f32} : [b, i] f32[3]
 %h.1 = add %h[B-1-b, i, t-1], %y : [b, i, t | t >= 1] f32[3]
@@ -62,7 +69,7 @@ output y = %y[0:B, 0:I, 0:T]""",
     "somebody else needs all of it": """%s = sum{axes=(0,)} %y[b, i, 0:T] : [b, i] f32[3]
 %m = max{axes=(0,)} %y[b, i, 0:t+1] : [b, i, t] f32[3]
 output m = %m[0:B, 0:I, 0:T]""",
-    "the slice has no first step": "%s = sum{axes=(0,)} %y[b, i, 1:T] : [b, i] f32[3]",
+    "a slice of each other step": "%s = sum{axes=(0,)} %y[b, i, 0:T:2] : [b, i] f32[3]",
     "another axis is summed": "%s = sum{axes=(1,)} %y[b, i, 0:T] : [b, i] f32[T]",
     "a maximum": "%s = max{axes=(0,)} %y[b, i, 0:T] : [b, i] f32[3]",
     "halves lose when added one by one": """%h = cast{dtype=f16} %y : [b, i, t] f16[3]
