@@ -235,7 +235,8 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     after = {*reachable(states, lambda n: [u.reader for u in readers[n] if u.reader in along])}
     if after & full_extent_nodes(replace(graph, outputs=()) if rows else graph, dim):
         return False
-    return read_out or not any(graph.nodes[n].op.contraction for n in after if n not in cycle)
+    outside = {u.reader for n in after for u in readers[n]} - {*cycle}
+    return read_out or not any(graph.nodes[n].op.contraction for n in outside)
 
 
 def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
