@@ -227,16 +227,20 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     steps, first, others = _step_types(graph, recurrence)
     read_out = _is_read_out(graph, cycle, recurrence)
     rows = any(d != recurrence.dim for n in cycle for d in graph.nodes[n].vector)
-    large = sum(bytes_of(t, {}) for t in first) >= MODEL.stepped_bytes
-    if not (read_out or rows or large) or is_linear(steps, first, others):
+    size = sum(bytes_of(t, {}) for t in first)
+    huge = read_out or size > MODEL.point_bytes
+    if not (huge or rows or size >= MODEL.stepped_bytes) or is_linear(steps, first, others):
         return False
     readers, dim = users(graph), recurrence.dim
+    if (huge or not rows) and states & full_extent_nodes(graph, dim):
+        return False
     along = {n for n, node in graph.nodes.items() if dim in node.domain.dims}
     after = {*reachable(states, lambda n: [u.reader for u in readers[n] if u.reader in along])}
-    if after & full_extent_nodes(replace(graph, outputs=()) if rows else graph, dim):
-        return False
-    outside = {u.reader for n in after for u in readers[n]} - {*cycle}
-    return read_out or not any(graph.nodes[n].op.contraction for n in outside)
+    if not huge:
+        if after & full_extent_nodes(replace(graph, outputs=()), dim):
+            return False
+        after |= {u.reader for n in after for u in readers[n]}
+    return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
 
 
 def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
