@@ -20,8 +20,10 @@ loop, and operands that live for one step would be stored for all points. It als
 its states are large: then the loop's overhead is small in comparison, and storing the states of all
 points would only take memory. The sooner so if its states are larger than what they are made of, as
 sums of outer products are, or if each is read out at once (``S[t] @ q[t]``). Steps that must be
-done one after the other gain nothing else from a scan: they stay a loop from smaller states on,
-unless these are stored at all points anyway, or multiplied by matrices, which is best done for all
+done one after the other gain nothing else from a scan: they stay a loop from smaller states on, and
+of whatever size where they have rows, one for each point of another dimension, since a scan turns
+around what rows it reads and makes. But what later loops need of all points anyway, as backward
+ones do, is made by a scan, and so is what is multiplied by matrices, which is best done for all
 points at once. In a scan such steps also make what is larger than its operands: an outer product
 that nothing else reads.
 """
@@ -219,24 +221,26 @@ def _step_types(
 
 
 def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
-    """Whether a scan would do step after step, as a loop does, and store large states for it."""
+    """Whether a scan would do step after step, as a loop does, and store large states for it, or
+    rows of them that it turns around, which no later loop needs."""
     states = {*recurrence.states}
     steps, first, others = _step_types(graph, recurrence)
     read_out = _is_read_out(graph, cycle, recurrence)
-    if not read_out and sum(bytes_of(t, {}) for t in first) <= MODEL.point_bytes:
+    rows = any(d != recurrence.dim for n in cycle for d in graph.nodes[n].vector)
+    size = sum(bytes_of(t, {}) for t in first)
+    huge = read_out or size > MODEL.point_bytes
+    if not (huge or rows or size >= MODEL.stepped_bytes) or is_linear(steps, first, others):
         return False
-    if is_linear(steps, first, others):
+    readers, dim = users(graph), recurrence.dim
+    if (huge or not rows) and states & full_extent_nodes(graph, dim):
         return False
-    if states & full_extent_nodes(graph, recurrence.dim):
-        return False
-    if read_out:
-        return True
-    readers = users(graph)
-    dim = recurrence.dim
-    after = reachable(
-        states, lambda n: [u.reader for u in readers[n] if dim in graph.nodes[u.reader].domain.dims]
-    )
-    return not any(graph.nodes[n].op.contraction for n in after if n not in cycle)
+    along = {n for n, node in graph.nodes.items() if dim in node.domain.dims}
+    after = {*reachable(states, lambda n: [u.reader for u in readers[n] if u.reader in along])}
+    if not huge:
+        if after & full_extent_nodes(replace(graph, outputs=()), dim):
+            return False
+        after |= {u.reader for n in after for u in readers[n]}
+    return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
 
 
 def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:

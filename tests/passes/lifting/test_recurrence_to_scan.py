@@ -72,7 +72,20 @@ dim t < T
 %s.sum = sum{axes=(0,)} %x[0:B, t] : [t] f32
 %s.1 = maximum %s.back, %s.sum : [b, t | t >= 1] f32
 %s = merge{targets=((b, 0), (b, t))} %s.0 when t == 0, %s.1 when t >= 1 : [b, t] f32
-output s = %s[0:B, 0:T]
+%m = max{axes=(0,)} %s[b, 0:T] : [b] f32
+output m = %m[0:B]
+""",
+    "a batch that no later loop needs stays in a loop": """
+bound B
+bound T
+dim b < B
+dim t < T
+%x = input{dtype=f32} : [b, t] f32
+%s.0 = copy %x[b, 0] : [b] f32
+%s.1 = maximum %s[b, t-1], %x : [b, t | t >= 1] f32
+%s = merge{targets=((b, 0), (b, t))} %s.0 when t == 0, %s.1 when t >= 1 : [b, t] f32
+%y = exp %s : [b, t] f32
+output y = %y[0:B, 0:T]
 """,
     "a matrix, and more than one equation at the start": """
 bound T
