@@ -231,6 +231,8 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     huge = read_out or size > MODEL.point_bytes
     if not (huge or rows or size >= MODEL.stepped_bytes) or is_linear(steps, first, others):
         return False
+    if not huge and not rows and any(graph.nodes[n].op.contraction for n in cycle):
+        return False  # a product of one state takes most of a step, however it is repeated
     readers, dim = users(graph), recurrence.dim
     if (huge or not rows) and states & full_extent_nodes(graph, dim):
         return False
