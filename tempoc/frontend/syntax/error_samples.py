@@ -52,7 +52,10 @@ SAMPLES: tuple[Sample, ...] = (
             "input x: [3]", "input x[t]: [3]", "param x: [3]", "x: [3] = 1", "def f(x: [3]) = x",
             "def f(x) -> [3] = x",
         ),
-        "a type begins with a dtype", "write `: f32[...]`", exact=True,
+        "a type begins with a dtype",
+        "write `: f32[...]`; a list has the type of its value, as in "
+        "`param w = nn.mlp_init([4, 2])`",
+        exact=True,
     ),
     Sample(
         ("param w: f32 from w", "extern jax f(x: f32) -> (y: f32) from m"),

@@ -100,12 +100,11 @@ def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...]) -> bool
     node = graph.nodes[name]
     if not isinstance(node.op, Merge) or not any(_writers(graph, node, dim)):
         return False
-    for edge in node.inputs:
-        start = graph.nodes[edge.source]
-        if start.name not in cycle and dim in start.domain.dims:
-            # One that each step has anew, at the first point of another dimension, is no prompt.
-            if dim in start.vector or dim in symbols(edge.guard):
-                return False
+    starts = [e for e in node.inputs if e.source not in cycle]
+    starts = [e for e in starts if dim in graph.nodes[e.source].domain.dims]
+    # One that each step has anew, at the first point of another dimension, is no prompt.
+    if any(dim in graph.nodes[e.source].vector or dim in symbols(e.guard) for e in starts):
+        return False
     return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
 
 
