@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
-from tempoc.files.interrupts import end_when_asked
+from tempoc.files.interrupts import INTERRUPTED, end_when_asked
 from tempoc.runtime.messages.failures import out_of_memory
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
@@ -92,7 +93,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     prepare_streams()
     # Who is asked to stop leaves no temporary files either.
     end_when_asked()
-    sys.exit(status(sys.argv[1:] if argv is None else argv))
+    code = status(sys.argv[1:] if argv is None else argv)
+    if code == INTERRUPTED:
+        # Threads of a library may compile still, and abort while Python takes itself down.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def status(argv: Sequence[str]) -> int:
