@@ -174,8 +174,7 @@ def _in_parts(
 
 def _is_row_in_loop(read: Read, statement: Statement, stages: Stages) -> bool:
     """Whether a read takes a row of an array that another step takes another row of."""
-    parts = axis_parts(read, statement, stages)
-    return bool(parts) and any(_moves(p, statement) for p in parts or ())
+    return any(_moves(p, statement) for p in axis_parts(read, statement, stages) or ())
 
 
 def _moves(part: TakenAxis, statement: Statement) -> bool:

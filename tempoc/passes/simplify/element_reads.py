@@ -106,8 +106,12 @@ def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
             return None
     ((axis, place),) = points
     moves = any(graph.universe.is_dim(s) for s in symbols(place))
-    own = {d: ix.Sym(d + READER) for d in node.domain.dims}
-    return _ElementRead(axis - slices, substitute(place, own)) if moves else None
+    return _ElementRead(axis - slices, substitute(place, _as_reader(node))) if moves else None
+
+
+def _as_reader(node: Node) -> dict[str, ix.Expr]:
+    """What stands for the dimensions of a node that reads an element in its place."""
+    return {d: ix.Sym(d + READER) for d in node.domain.dims}
 
 
 def _progression(graph: Graph, node: Node, op: TakeAlong) -> _ElementRead | None:
@@ -127,7 +131,7 @@ def _progression(graph: Graph, node: Node, op: TakeAlong) -> _ElementRead | None
     axis = op.axis % type_.ndim
     if lead != [0] or axis == 0:
         return None
-    own = {d: ix.Sym(d + READER) for d in node.domain.dims}
+    own = _as_reader(node)
     source = graph.nodes[read.source]
     (array,) = (d for d, e in zip(source.domain.dims, read.entries, strict=True) if e == slices[0])
     nth = ix.sub(ix.Sym(array), substitute(slices[0].lo, own))
