@@ -9,8 +9,8 @@ a grid do, become one kernel: a function of each returns its rows, and these are
             boxes.append(((1,), u_2(at, u, H=H)))
         return (joined(u, boxes),)
 
-So an array whose boxes cover it is written once, and XLA may fuse their computations; updates one
-after the other would each need the whole array.
+So an array whose boxes cover it is written once; updates of what a loop carries, one after the
+other, would each need the whole array.
 """
 
 from __future__ import annotations
@@ -54,13 +54,23 @@ JOINED = '''\
 def joined(array, boxes, *at):
     """The array with boxes put in, each with its start behind ``at``, that of the first axes.
 
-    Boxes are joined where they lie side by side; what fills the array replaces it.
+    What fills the array replaces it. Boxes are joined where they lie side by side. A CPU computes a
+    concatenation element by element, so there the largest one is put among the others.
     """
-    boxes, count = [(start, part) for start, part in boxes if part.size], None
+    boxes = [(start, part) for start, part in boxes if part.size]
+    whole, largest, count = jnp.zeros(array.shape[len(at) :], array.dtype), [], None
+    fills = sum(part.size for _, part in boxes) == whole.size
+    if fills and len(boxes) > 1 and jax.default_backend() == "cpu":
+        boxes = sorted(boxes, key=lambda box: box[1].size)
+        largest = [boxes.pop()]
     while len(boxes) != count:
         count = len(boxes)
-        for axis in range(array.ndim - len(at)):
+        for axis in range(whole.ndim):
             boxes = in_rows(boxes, axis)
+    if largest:
+        for start, part in [*largest, *boxes]:
+            whole = lax.dynamic_update_slice(whole, part, start)
+        boxes = [((0,) * whole.ndim, whole)]
     for start, part in boxes:
         if part.shape == array.shape:
             return part

@@ -249,12 +249,15 @@ class BoxJoiner:
         return not reads_of_others(new.statement, boxes, writes, self.stages)
 
     def cover(self, parts: Sequence[_BoxCall]) -> bool:
-        """Whether the boxes of each array cover it, for typical bounds."""
+        """Whether the boxes of each array that several write cover it, for typical bounds."""
         values = typical_bounds(self.stages.graph.universe)
+        writers = Counter(tensor for part in parts for tensor in part.boxes)
         written: dict[str, int] = {}
         for part in parts:
             if evaluate(part.step.static, values):
                 for tensor, box in part.boxes.items():
+                    if writers[tensor] == 1:
+                        continue
                     sizes = (evaluate(size, values) for _, size in box.spans)
                     written[tensor] = written.get(tensor, 0) + math.prod(sizes)
         for tensor, count in written.items():
