@@ -23,6 +23,7 @@ from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
 from tempoc.passes.memory.divide import DivideByReaders
 from tempoc.passes.memory.peel_head import PeelHead
+from tempoc.passes.memory.range_totals import RangeTotals
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
@@ -52,6 +53,7 @@ O2: tuple[Pass, ...] = (
     Canonicalize(),
     Reroll(),
     ReduceDomain(),
+    RangeTotals(),
     Unpack(),
     Predication(),
     WholeRows(),
@@ -88,6 +90,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reassociate": Reassociate,
     "reroll": Reroll,
     "reduce_domain": ReduceDomain,
+    "totals": RangeTotals,
     "unpack": Unpack,
     "elements": ElementReads,
     "rows": WholeRows,

@@ -137,9 +137,11 @@ def _stored(graph: Graph, uses: OperandUses, name: str, space: Space) -> Edge | 
         merge = graph.nodes[use.reader]
         if isinstance(merge.op, Merge):
             target, edge = merge.op.targets[use.slot], merge.inputs[use.slot]
-            guard = substitute(edge.guard, dict(zip(merge.domain.dims, target, strict=True)))
+            # It may be there for fewer points than the equation, as only some are read.
+            at = dict(zip(merge.domain.dims, target, strict=True))
+            there = substitute(ix.conjunction(edge.guard, merge.domain.where), at)
             same = edge.out == 0 and merge.types == source.types
-            if not same or not space.implies(source.domain, guard):
+            if not same or not space.implies(source.domain, there):
                 return None
             return Edge(source=merge.name, entries=target)
     return Edge(source=name, entries=identity(source.domain))

@@ -7,6 +7,7 @@ import pytest
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.build import statements
+from tests.support.agreement import agree
 from tests.support.generators.graphs import Story
 from tests.support.golden import Golden
 
@@ -240,3 +241,17 @@ output b = %b[1:J, 0:K-1]
 """
     graph = Story().tell("", text, Fuse()).graph
     assert [s.name for s in statements(graph, Space(graph.universe)).statements] == ["a", "b"]
+
+
+def test_what_is_delayed_reads_only_what_is_there() -> None:
+    agree(
+        """dim n < N
+input x[n]: f32[2]
+h[0] = x[0]
+h[n] = tanh(x + 0.1 * sum(h[0:n], axis = 0))
+loss = sum(h[N-1])
+g = grad(loss, x)
+output g
+""",
+        {"N": 3},
+    )
