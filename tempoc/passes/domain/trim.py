@@ -12,7 +12,7 @@ trimmed in any case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from tempoc.base.graphs import connected_components
@@ -27,9 +27,11 @@ from tempoc.symbolic.domain import Domain
 Domains = dict[str, Domain]
 
 
-def trim_domains(graph: Graph, space: Space) -> tuple[Graph, Domains]:
-    """The graph with trimmed domains, and these by node."""
-    full: dict[str, None] = {}
+def trim_domains(
+    graph: Graph, space: Space, among: Collection[str] | None = None
+) -> tuple[Graph, Domains]:
+    """The graph with trimmed domains, and these by node; ``among`` has those that may be trimmed."""
+    full = {} if among is None else dict.fromkeys(n for n in graph.nodes if n not in among)
     while True:
         shorter = _trimmed_domains(graph, space, full)
         parts = connected_components(shorter, lambda name: graph.nodes[name].sources)

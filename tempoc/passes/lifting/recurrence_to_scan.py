@@ -50,6 +50,7 @@ from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.lifting.ends_apart import with_ends_apart
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
@@ -117,7 +118,9 @@ class RecurrenceToScan(GraphPass):
             if not rejected:
                 for cycle, node in nodes.items():
                     _remark_scan(recurrences[cycle], node, context)
-                return rewritten
+                # Of what a step computes beside its state, only some points may be left to compute.
+                beside = {n for cycle in nodes for n in cycle}
+                return trim_domains(rewritten, context.space.symbolic, beside)[0]
         return None
 
     def recurrences_along(
