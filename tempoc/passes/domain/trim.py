@@ -30,7 +30,7 @@ Domains = dict[str, Domain]
 def trim_domains(
     graph: Graph, space: Space, among: Collection[str] | None = None
 ) -> tuple[Graph, Domains]:
-    """The graph with trimmed domains, and these by node; ``among`` has those that may be trimmed."""
+    """The graph with trimmed domains, and these by node. Of ``among`` alone, if given."""
     full = {} if among is None else dict.fromkeys(n for n in graph.nodes if n not in among)
     while True:
         shorter = _trimmed_domains(graph, space, full)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.indexing.pick import Pick
@@ -29,6 +30,7 @@ from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.arithmetic import Add, Subtract
 from tempoc.ops.tensor.movement import Pad
 from tempoc.ops.tensor.reduction import Sum
+from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
@@ -57,12 +59,12 @@ class RangeTotals(GraphPass):
         part_of = {n: k for k, part in enumerate(components(graph)) for n in part}
         replacements: dict[str, Iterable[Node]] = {}
         for node in sums:
-            found = _RangeSum.of(graph, node, context.space)
-            if found is not None and part_of[found.added.name] == part_of[node.name]:
+            each = _RangeSum.of(graph, node, context.space)
+            if each is not None and part_of[each.added.name] == part_of[node.name]:
                 builder = NodeBuilder(graph=graph, space=context.space, node=node)
-                found.build(builder)
+                each.build(builder)
                 replacements[node.name] = builder.nodes.values()
-                message = f"`{node.name}` is added up along {found.dim}, for all places at once"
+                message = f"`{node.name}` is added up along {each.dim}, for all places at once"
                 context.remarks.add(self.name, message, node.span)
         return drop_dead(replace_nodes(graph, replacements)) if replacements else graph
 
@@ -116,11 +118,11 @@ class _RangeSum:
         if far is None or not any(isinstance(e, ix.Expr) and dim in symbols(e) for e in place):
             return None
         distance, end = far
-        found = cls(
+        made = cls(
             node=node, added=added, edge=edge, dim=dim, distance=distance, end=end, place=place,
             domain=_domain(added, {*slices} - {dim}, dim, distance, end),
         )  # fmt: skip
-        return found if found.is_sound(slices, space) else None
+        return made if made.is_sound(slices, space) else None
 
     @property
     def nearer(self) -> ix.Expr:
@@ -194,17 +196,16 @@ class _RangeSum:
             ix.Sym(d) if d == self.dim else e
             for d, e in zip(self.added.domain.dims, self.edge.entries, strict=True)
         )
-        scattered = _scattered(graph, self.added)
-        if scattered is not None:
+        if (scattered := _scattered(graph, self.added)) is not None:
+            scatter, node = scattered
             dims = self.added.domain.dims
-            rows = [e for e in scattered.inputs if graph.nodes[e.source].domain.dims == dims]
-            if len(rows) == 2:
-                op = replace(scattered.op, n=type_.shape[0])
-                edges = [replace(e, entries=entries) for e in scattered.inputs]
-                return builder.put("each", op, edges, self.domain, (type_,))
+            if all(graph.nodes[e.source].domain.dims == dims for e in node.inputs):
+                edges = [replace(e, entries=entries) for e in node.inputs]
+                scatter = replace(scatter, n=type_.shape[0])
+                return builder.put("each", scatter, edges, self.domain, (type_,))
         count = sum(isinstance(e, ix.Slice) for e in entries)
         edge = replace(self.edge, entries=entries)
-        op = Sum(axes=tuple(range(count))) if count else Copy()
+        op: Op = Sum(axes=tuple(range(count))) if count else Copy()
         return builder.put("each", op, (edge,), self.domain, (type_,))
 
 
@@ -235,7 +236,7 @@ def _domain(added: Node, others: set[str], dim: str, distance: int, end: ix.Expr
     return Domain(dims, ix.conjunction(added.domain.where, within))
 
 
-def _scattered(graph: Graph, node: Node) -> Node | None:
+def _scattered(graph: Graph, node: Node) -> tuple[ScatterAdd, Node] | None:
     """The node that puts rows at places of what is then padded behind, if there is one.
 
     Places that a ``pick`` has not checked would be counted from another end.
@@ -252,13 +253,17 @@ def _scattered(graph: Graph, node: Node) -> Node | None:
         return None
     if not op.sure and not _is_checked(graph, graph.nodes[node.inputs[1].source]):
         return None
-    return node
+    return op, node
 
 
 def _is_checked(graph: Graph, places: Node) -> bool:
-    """Whether a ``pick`` checks these places, or those that they are the distances to."""
-    names = {places.name}
+    """Whether a ``pick`` checks that these places are not negative."""
+    chosen: str = places.name
+    low: ix.Expr = ix.ZERO
     if isinstance(places.op, Subtract):
-        names.add(places.inputs[0].source)
-    picks = (n for n in graph.nodes.values() if isinstance(n.op, Pick))
-    return any(n.inputs[1].source in names for n in picks)
+        first = graph.nodes[places.inputs[1].source].op
+        if not isinstance(first, IndexValue) or not is_identity(places.inputs[0], graph):
+            return False
+        chosen, low = places.inputs[0].source, first.expr
+    picks = (n for n in graph.nodes.values() if isinstance(n.op, Pick) and n.op.lo == low)
+    return any(p.inputs[1].source == chosen and is_identity(p.inputs[1], graph) for p in picks)
