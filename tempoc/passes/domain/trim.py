@@ -30,7 +30,10 @@ Domains = dict[str, Domain]
 def trim_domains(
     graph: Graph, space: Space, among: Collection[str] | None = None
 ) -> tuple[Graph, Domains]:
-    """The graph with trimmed domains, and these by node. Of ``among`` alone, if given."""
+    """The graph with trimmed domains, and these by node.
+
+    If ``among`` is given, of these nodes alone, and only where work of a single step is left.
+    """
     full = {} if among is None else dict.fromkeys(n for n in graph.nodes if n not in among)
     while True:
         shorter = _trimmed_domains(graph, space, full)
@@ -38,7 +41,7 @@ def trim_domains(
         separating = [
             n
             for p in parts
-            if _loses_alignment(graph, p, shorter, space)
+            if (among is not None or _loses_alignment(graph, p, shorter, space))
             and not _is_work_of_one_step(graph, p, shorter, space)
             for n in p
         ]

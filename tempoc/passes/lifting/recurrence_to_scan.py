@@ -118,7 +118,7 @@ class RecurrenceToScan(GraphPass):
             if not rejected:
                 for cycle, node in nodes.items():
                     _remark_scan(recurrences[cycle], node, context)
-                # Of what a step computes beside its state, only some points may be left to compute.
+                # What steps compute beside their state may be read of the last one alone.
                 beside = {n for cycle in nodes for n in cycle}
                 return trim_domains(rewritten, context.space.symbolic, beside)[0]
         return None

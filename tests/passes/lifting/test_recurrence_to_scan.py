@@ -304,3 +304,21 @@ def test_recurrences_become_scans_and_mean_the_same(text: str) -> None:
     assert any(isinstance(n.op, Recurrence) for n in outcome.graph.nodes.values())
     assert parse_graph(show(outcome.graph), "generated.sdg") == outcome.graph
     assert_same(graph, outcome.graph)
+
+
+def test_of_what_a_step_computes_only_the_last_one_is_left() -> None:
+    text = """dim k < K
+param w: f32[3, 3]
+input z[k]: f32[3]
+x[0] = ones([3])
+next = tanh(w @ x + z)
+x[k+1] = next
+last = next[K-1]
+output last
+"""
+    after = elaborate(load_source(Source("m.rt", text)), {})
+    context = PassContext(Space(after.universe))
+    for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
+        after = step.run(after, context)
+    (product,) = (line for line in show(after).split("\n") if " = matmul %w, " in line)
+    assert "[k* | k == K-1]" in product
