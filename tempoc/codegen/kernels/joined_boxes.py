@@ -55,12 +55,13 @@ def joined(array, boxes, *at):
     """The array with boxes put in, each with its start behind ``at``, that of the first axes.
 
     What fills the array replaces it. Boxes are joined where they lie side by side. A CPU computes a
-    concatenation element by element, so there the largest one is put among the others.
+    concatenation element by element, so there the largest one is put among the others; but not in a
+    part of an array, which would then be copied.
     """
     boxes = [(start, part) for start, part in boxes if part.size]
     whole, largest, count = jnp.zeros(array.shape[len(at) :], array.dtype), [], None
     fills = sum(part.size for _, part in boxes) == whole.size
-    if fills and len(boxes) > 1 and jax.default_backend() == "cpu":
+    if fills and not at and len(boxes) > 1 and jax.default_backend() == "cpu":
         boxes = sorted(boxes, key=lambda box: box[1].size)
         largest = [boxes.pop()]
     while len(boxes) != count:
