@@ -87,6 +87,8 @@ class CostModel:
     diagonal_cells: int = 8
     """Tables with fewer rows or columns than this are not computed by anti-diagonals: a vector of
     so few elements saves less than the cells beyond the rim of the table cost."""
+    solved_rows: int = 16
+    """Batches of triangular systems with fewer rows than this stay a loop over their rows."""
     carried_elements: int = 16384
     """The most elements that are cheap to carry through a loop: of an accumulator, or of the states
     of a recurrence that becomes a scan."""
