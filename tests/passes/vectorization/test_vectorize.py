@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tempoc.passes.context import PassContext
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.vectorization.vectorize import Vectorize
-from tests.support.generators.graphs import Story
+from tempoc.poly.relations.space import Space
+from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
 
 CASES = {
