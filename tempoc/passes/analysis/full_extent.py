@@ -36,8 +36,8 @@ def full_extent_nodes(
     These are inputs and params, tensors with a consumer in a later round, and tensors read by
     slices of unlimited length. One point that all points of a consumer read does not count, nor
     does a slice that is only summed, since a loop can accumulate the sum; with ``ranges=False`` no
-    slice counts. Nodes in ``late`` wait for the round of their first consumer where all their operands
-    are stored anyway; nodes that make large tensors of small ones always do.
+    slice counts. Nodes in ``late`` wait for the round of their first consumer where all their
+    operands are stored anyway; nodes that make large tensors of small ones always do.
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     full |= {
