@@ -28,6 +28,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import compose
 from tempoc.sdg.statements.build import is_identity
+from tempoc.sdg.statements.statements import Vector
+from tempoc.sdg.statements.vectorized import Ranges, vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute_entry
@@ -83,12 +85,13 @@ class MatrixRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """The sum over other states, times ``sign``: the operands of a row and of the states."""
+    """The sum over other states, times ``sign`` and ``factors``: operands of row and of states."""
 
     row: Edge
     states: Edge
     node: Node
-    sign: int
+    sign: int = 1
+    factors: tuple[Edge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +105,20 @@ class Dividend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substitution:
-    """A recurrence along ``dim`` over all its points, ``lower``: from the first to the last.
+    """A recurrence along ``dim``, ``lower``: from the first point to the last.
 
     ``row`` is the matrix's at a point, of which ``row.moving`` is the range of columns, and the
-    entry at ``row_place`` the point.
+    entry at ``row_place`` the point; ``sign`` and ``factors`` multiply it. ``unit``: no element of
+    a diagonal divides. ``ranges`` are those of all dimensions.
     """
 
     state: Node
     dim: str
+    ranges: Ranges
     lower: bool
     right: Edge
     sign: int
+    factors: tuple[Edge, ...]
     row: MatrixRead
     row_place: int
     unit: bool
@@ -164,7 +170,10 @@ class Recognition:
         if others != tuple(ix.Sym(d) for d in state.domain.dims if d != dim):
             raise NoSubstitution
         assert isinstance(entry, ix.Slice)
-        lower = self.is_before(dim, entry, product.node.domain)
+        ranges = vector_ranges(state.domain, state.domain.dims, self.space)
+        if ranges is None:
+            raise NoSubstitution
+        lower = self.is_before(ranges[dim], entry, product.node.domain)
         row = MatrixRead.of(self.graph, product.row)
         columns = row.entries[row.moving]
         assert isinstance(columns, ix.Slice)
@@ -178,8 +187,8 @@ class Recognition:
             if diagonal != row.at(row.moving, ix.Sym(dim)):
                 raise NoSubstitution
         return Substitution(
-            state=state, dim=dim, lower=lower, right=whole.right, sign=sign, row=row,
-            row_place=rows[0], unit=whole.diagonal is None,
+            state=state, dim=dim, ranges=ranges, lower=lower, right=whole.right, sign=sign,
+            factors=product.factors, row=row, row_place=rows[0], unit=whole.diagonal is None,
         )  # fmt: skip
 
     def sign_of(self, name: str) -> int:
@@ -192,13 +201,12 @@ class Recognition:
             (name,) = node.sources
         return sign
 
-    def is_before(self, dim: str, entry: ix.Slice, domain: Domain) -> bool:
+    def is_before(self, points: Vector, entry: ix.Slice, domain: Domain) -> bool:
         """Whether a range is that of all points before, not after; it has to be one of them."""
-        bound = ix.Sym(self.graph.universe.dim(dim).bound)
-        point = ix.Sym(dim)
-        if entry.step == 1 and self.same_range(entry, ix.Slice(ix.ZERO, point), domain):
+        point = ix.Sym(points.dim)
+        if entry.step == 1 and self.same_range(entry, ix.Slice(points.lower, point), domain):
             return True
-        after = ix.Slice(ix.add(point, ix.ONE), bound)
+        after = ix.Slice(ix.add(point, ix.ONE), points.upper)
         if entry.step == 1 and self.same_range(entry, after, domain):
             return False
         raise NoSubstitution
@@ -238,6 +246,8 @@ class Recognition:
                 return self.scaled(node)
             case Add() | Subtract():
                 return self.with_term(node)
+            case Multiply():
+                return self.multiplied(node)
             case MatMul():
                 return Dividend(right=None, product=self.factors(node, node))
             case Sum() if node.op.axes in (None, (0,)) and not node.op.keepdims:
@@ -263,7 +273,7 @@ class Recognition:
         axes = operand_type(self.graph, states).ndim
         if operand_type(self.graph, row).ndim != 1 or axes > 2 or axes != node.types[0].ndim + 1:
             raise NoSubstitution
-        return Product(row=row, states=states, node=node, sign=1)
+        return Product(row=row, states=states, node=node)
 
     def scaled(self, node: Node) -> Dividend:
         """A copy, or with the opposite sign."""
@@ -271,6 +281,20 @@ class Recognition:
         if isinstance(node.op, Copy):
             return inside
         return self.negative(inside, node)
+
+    def multiplied(self, node: Node) -> Dividend:
+        """All of it times a number that is the same at all points."""
+        own = [k for k, s in enumerate(node.sources) if s in self.part]
+        if len(own) != 1:
+            raise NoSubstitution
+        factor, inside = node.inputs[1 - own[0]], self.sum_of(self.own(node, node.inputs[own[0]]))
+        if factor.entries or operand_type(self.graph, factor).shape:
+            raise NoSubstitution
+        right = inside.right
+        if right is not None:
+            right = read_of(self.builder.put("right", Multiply(), (right, factor), node.domain))
+        product = replace(inside.product, factors=(*inside.product.factors, factor))
+        return Dividend(right=right, product=product)
 
     def negative(self, inside: Dividend, node: Node) -> Dividend:
         """All of it with the opposite sign."""

@@ -25,6 +25,7 @@ from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.linear.solve import TriangularSolve
+from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Negative
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.passes.context import GraphPass, PassContext
@@ -110,13 +111,11 @@ class _Solve:
         Raises ``NoSubstitution`` or ``OperandError``.
         """
         state, space = self.found.state, self.builder.space
-        if state.types[0].dtype not in (DType.F32, DType.F64) or state.domain != space.box(
-            state.domain.dims
-        ):
+        if state.types[0].dtype not in (DType.F32, DType.F64):
             raise NoSubstitution
         if len(self.columns) + state.types[0].ndim > 1:
             raise NoSubstitution
-        n = self.end(self.found.dim)
+        n, first = self.count(self.found.dim), self.range(self.found.dim).lo
         settled = self.builder.graph.universe.settled(n)
         few = isinstance(settled, ix.Const) and settled.value < least
         if few and self.builder.node.vector:
@@ -125,7 +124,8 @@ class _Solve:
         matrix, right = self.matrix(domain, n), self.right(domain)
         op = TriangularSolve(lower=self.found.lower, unit=self.found.unit)
         solved = self.builder.put("solve", op, (matrix, right), domain)
-        points: list[IndexPart] = [ix.Sym(self.found.dim), *map(ix.Sym, self.columns)]
+        points: list[IndexPart] = [ix.sub(ix.Sym(self.found.dim), first)]
+        points += [ix.sub(ix.Sym(d), self.range(d).lo) for d in self.columns]
         points += [(ix.ZERO, e, 1) for e in state.types[0].shape]
         read = Edge(source=solved.name, entries=tuple(map(ix.Sym, domain.dims)))
         last = self.builder.put("element", SpatialIndex(entries=tuple(points)), (read,))
@@ -134,14 +134,22 @@ class _Solve:
             raise NoSubstitution
         return nodes
 
-    def end(self, dim: str) -> ix.Expr:
-        """How many points a dimension has."""
-        return ix.Sym(self.builder.graph.universe.dim(dim).bound)
+    def range(self, dim: str) -> ix.Slice:
+        """The points along a dimension; raises ``NoSubstitution`` if their ends may be crossed."""
+        points = self.found.ranges[dim]
+        least = ix.compare("<=", points.lower, points.upper)
+        if not self.builder.space.implies(Domain(()), least):
+            raise NoSubstitution
+        return ix.Slice(points.lower, points.upper)
+
+    def count(self, dim: str) -> ix.Expr:
+        """How many points there are along a dimension."""
+        return ix.sub(self.found.ranges[dim].upper, self.found.ranges[dim].lower)
 
     def matrix(self, domain: Domain, n: ix.Expr) -> Edge | Node:
         """All rows and columns; raises ``NoSubstitution`` if some do not exist."""
         row, graph = self.found.row, self.builder.graph
-        source, whole = graph.nodes[row.source], ix.Slice(ix.ZERO, n)
+        source, whole = graph.nodes[row.source], self.range(self.found.dim)
         places = (self.found.row_place, row.moving)
         read = row.at(places[0], whole).at(places[1], whole)
         entries, axes = read.entries[: row.dims], read.entries[row.dims :]
@@ -161,9 +169,11 @@ class _Solve:
             edge = self.builder.put("rows", SpatialIndex(entries=tuple(parts)), (edge,), domain)
         if places[0] > places[1]:
             edge = self.builder.put("turned", Transpose(), (edge,), domain)
+        if (self.found.sign > 0 or self.found.factors) and not self.found.unit:
+            raise NoSubstitution
+        for factor in self.found.factors:
+            edge = self.builder.put("scaled", Multiply(), (edge, factor), domain)
         if self.found.sign > 0:
-            if not self.found.unit:
-                raise NoSubstitution
             edge = self.builder.put("opposite", Negative(), (edge,), domain)
         return edge
 
@@ -174,9 +184,7 @@ class _Solve:
         if replace(rows.types[0], weak=False) != replace(state.types[0], weak=False):
             raise NoSubstitution
         moving = (found.dim, *self.columns)
-        entries = tuple(
-            ix.Slice(ix.ZERO, self.end(d)) if d in moving else ix.Sym(d) for d in state.domain.dims
-        )
+        entries = tuple(self.range(d) if d in moving else ix.Sym(d) for d in state.domain.dims)
         edge: Edge | Node = Edge(source=rows.name, entries=entries)
         if next(d for d in state.domain.dims if d in moving) != found.dim:
             edge = self.builder.put("columns", Transpose(), (edge,), domain)

@@ -49,6 +49,12 @@ output w = %w[0:R, 0:N]
 %z = add %z.p, %b : [r, i] f32
 output z = %z[0:R, 0:N]
 """,
+    "from the second step on, times a number": """%z.p = sum{axes=(0,)} %z.m : [r, i | i >= 1] f32
+%z.m = mul %A[i, i+1:N], %z[r, i+1:N] : [r, i | i >= 1] f32[N-1-i]
+%z.t = mul %z.p, %two : [r, i | i >= 1] f32
+%z = sub %z.t, %b : [r, i | i >= 1] f32
+output z = %z[0:R, 1:N]
+""",
     "the first step divides by itself": """%z.0 = div %b[r, 0], %A[0, 0] : [r] f32
 %z.p = matmul %A[i, 0:i], %z[r, 0:i] : [r, i | i >= 1] f32
 %z.s = sub %b, %z.p : [r, i | i >= 1] f32
