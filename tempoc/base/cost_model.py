@@ -87,6 +87,8 @@ class CostModel:
     diagonal_cells: int = 8
     """Tables with fewer rows or columns than this are not computed by anti-diagonals: a vector of
     so few elements saves less than the cells beyond the rim of the table cost."""
+    solved_rows: int = 16
+    """Batches of triangular systems with fewer rows than this stay a loop over their rows."""
     carried_elements: int = 16384
     """The most elements that are cheap to carry through a loop: of an accumulator, or of the states
     of a recurrence that becomes a scan."""
@@ -97,6 +99,10 @@ class CostModel:
     `lax.scan`: the delta rule 1.3 as a loop and 1.85 as a scan, gated linear attention 1.2, 1.9."""
     made_factor: int = 4
     """How many times as large as its origin such a state is at least."""
+    short_sum: int = 4
+    """The most terms of sums that are computed where they are read, if they are ``made_factor``
+    times as many as what they are made of. Symbols of a code against 2 numbers received, 128 for
+    each of 32 x 500 steps: 10 ms in the steps, 60 ms stored beforehand."""
     peeled_points: int = 1024
     """The most points that are kept apart from a ring."""
     carried_steps: int = 4

@@ -9,6 +9,7 @@ from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.dispatch.dispatch import Dispatch
 from tempoc.passes.dispatch.pattern import KernelEntry
+from tempoc.passes.dispatch.triangular import Triangular
 from tempoc.passes.domain.if_conversion import IfConversion
 from tempoc.passes.domain.predicate import Predication
 from tempoc.passes.domain.reduce_domain import ReduceDomain
@@ -63,6 +64,7 @@ O2: tuple[Pass, ...] = (
     SplitLoops(),
     IfConversion(),
     Vectorize(),
+    Triangular(),
     Lift(),
     RecurrenceToScan(),
     Canonicalize(),
@@ -101,6 +103,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "split": SplitLoops,
     "if_conversion": IfConversion,
     "vectorize": Vectorize,
+    "solves": Triangular,
     "lift": Lift,
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,

@@ -42,7 +42,7 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
            and ConvTranspose of x, w; UnpackedProduct(steps, packed: int), for passes
-linear     Cholesky Det LogDet     no fields; Solve() of a, b  TriangularSolve(lower) of a, b
+linear     Cholesky Det LogDet     no fields; Solve(), TriangularSolve(lower, unit) of a, b
            Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
            LongConvolution(spec, start: E, count: E) of a, b, for passes

@@ -55,7 +55,7 @@ FLOORS = {
         "emission",
     ),
     "passes": (
-        "", "analysis", "dispatch", "simplify.rules", "simplify", "fusion", "vectorization",
+        "", "analysis", "simplify.rules", "simplify", "fusion", "vectorization", "dispatch",
         "domain", "tiling", "convolution", "lifting", "memory", "contraction",
     ),
     "poly": ("relations", "scheduling"),

@@ -32,11 +32,11 @@ def solve(op: LinearSystem, c: Calculus, args: Terms, results: Terms, cots: Term
         x, g = (c.expand(v, [v.type.ndim]) for v in (x, g))
     opposite: LinearSystem = Solve()
     if isinstance(op, TriangularSolve):
-        opposite = TriangularSolve(lower=not op.lower)
+        opposite = TriangularSolve(lower=not op.lower, unit=op.unit)
     right = c.op(opposite, _transposed(c, a), g)
     matrix = c.neg(c.op(MatMul(), right, _transposed(c, x)))
     if isinstance(op, TriangularSolve):
-        matrix = _triangle(c, matrix, lower=op.lower)
+        matrix = _triangle(c, matrix, lower=op.lower, strict=op.unit)
     if is_vector:
         right = c.op(Squeeze(axes=(-1,)), right)
     return c.fit(matrix, a), c.fit(right, b)
@@ -143,9 +143,14 @@ def _places(c: Calculus, x: Term) -> tuple[Term, Term]:
     return c.expand(row, [1]), c.expand(column, [0])
 
 
-def _triangle(c: Calculus, x: Term, *, lower: bool) -> Term:
+def _triangle(c: Calculus, x: Term, *, lower: bool, strict: bool = False) -> Term:
+    """One triangle, `strict` without its diagonal."""
     row, column = _places(c, x)
-    return c.masked(c.op(binary.GreaterEqual() if lower else binary.LessEqual(), row, column), x)
+    if strict:
+        inside = c.op(binary.Greater() if lower else binary.Less(), row, column)
+    else:
+        inside = c.op(binary.GreaterEqual() if lower else binary.LessEqual(), row, column)
+    return c.masked(inside, x)
 
 
 def _on_diagonal(c: Calculus, x: Term) -> Term:

@@ -156,9 +156,13 @@ class Solve(LinearSystem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriangularSolve(LinearSystem):
-    """``triangular_solve(a, b, lower)``: looks at one triangle of ``a`` alone."""
+    """``triangular_solve(a, b, lower)``: looks at one triangle of ``a`` alone.
+
+    ``unit``: and takes its diagonal for ones, whatever stands there.
+    """
 
     lower: bool = False
+    unit: bool = False
 
     name = "triangular_solve"
     library = "cuBLAS"
@@ -174,9 +178,10 @@ class TriangularSolve(LinearSystem):
         for k in range(n) if self.lower else reversed(range(n)):
             known = slice(0, k) if self.lower else slice(k + 1, n)
             rest = b[..., k, :] - (a[..., k, None, known] @ x[..., known, :])[..., 0, :]
-            x[..., k, :] = rest / a[..., k, k, None]
+            x[..., k, :] = rest if self.unit else rest / a[..., k, k, None]
         return x
 
     def call(self, a: str, b: str) -> str:
         """JAX's."""
-        return f"lax.linalg.triangular_solve({a}, {b}, left_side=True, lower={self.lower})"
+        unit = ", unit_diagonal=True" if self.unit else ""
+        return f"lax.linalg.triangular_solve({a}, {b}, left_side=True, lower={self.lower}{unit})"

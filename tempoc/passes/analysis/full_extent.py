@@ -34,10 +34,10 @@ def full_extent_nodes(
     """The nodes, merges included, whose values are stored at all points of a dimension.
 
     These are inputs and params, tensors with a consumer in a later round, and tensors read by
-    slices of unlimited length. A slice that is only summed does not count, since a loop can
-    accumulate the sum; with ``ranges=False`` no slice counts. Nodes in ``late`` wait for the round
-    of their first consumer where all their operands are stored anyway; nodes that make large
-    tensors of small ones always do.
+    slices of unlimited length. One point that all points of a consumer read does not count, nor
+    does a slice that is only summed, since a loop can accumulate the sum; with ``ranges=False`` no
+    slice counts. Nodes in ``late`` wait for the round of their first consumer where all their
+    operands are stored anyway; nodes that make large tensors of small ones always do.
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     full |= {
@@ -99,7 +99,10 @@ def _read_in_full(
             number = max((rounds[w.writer] for each in reads for w in each), default=0)
         for edge, writers in zip(node.inputs, reads, strict=True):
             entry = _entry_of(graph, edge.source, edge.entries, dim)
-            later = any(number > rounds[w.writer] for w in writers)
+            is_one = isinstance(entry, ix.Expr) and not any(
+                map(graph.universe.is_dim, symbols(entry))
+            )
+            later = not is_one and any(number > rounds[w.writer] for w in writers)
             if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
                 yield edge.source
 

@@ -22,11 +22,13 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.definition.shapes import constant_elements
 from tempoc.passes.analysis.expansion import sums_products
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.repeated_reads import repeatedly_read
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -93,8 +95,18 @@ def _begins_windows(node: Node, dim: str, space: Space) -> bool:
 
 
 def _gains(graph: Graph, node: Node, dim: str) -> bool:
-    """Whether a node is a product of matrices of which all points share one, or a part of it."""
-    return sums_products(graph, node) and not all(_is_own(e, dim) for e in node.inputs)
+    """Whether a node is a product of matrices of which all points share one, or a part of it.
+
+    One that sums few terms, and makes much of little, is as soon computed as it is read.
+    """
+    if not sums_products(graph, node) or all(_is_own(e, dim) for e in node.inputs):
+        return False
+    args = tuple(operand_type(graph, e) for e in node.inputs)
+    elements = constant_elements(node.types[0].shape)
+    work = constant_elements((node.op.work(args, node.types),))
+    own = [constant_elements(operand_type(graph, e).shape) for e in node.inputs if _is_own(e, dim)]
+    few = elements and work is not None and work <= MODEL.short_sum * elements
+    return not few or any(n is None or n * MODEL.made_factor > (elements or 0) for n in own)
 
 
 def _is_own(edge: Edge, dim: str) -> bool:

@@ -41,6 +41,7 @@ CASES = {
         '%p = einsum{spec="t,t->"} %e[0:T], %d[0:T] : [] f32\noutput p = %p',
         "e h x",
     ),
+    "its last point alone is not": ("%s = neg %e[T-1] : [] f32\noutput s = %s", "x"),
     "what a few steps ahead make needs no more": (
         "%s = sum{axes=(0,)} %e[t:min(t+3, T)] : [t] f32\n%d = mul %s, %h : [t] f32\n"
         "%p = sum{axes=(0,)} %d[0:T] : [] f32\noutput p = %p",

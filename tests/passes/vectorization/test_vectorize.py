@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tempoc.passes.context import PassContext
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.vectorization.vectorize import Vectorize
-from tests.support.generators.graphs import Story
+from tempoc.poly.relations.space import Space
+from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
 
 CASES = {
@@ -115,3 +119,24 @@ def test_a_kernel_that_would_read_its_neighbours_is_cut() -> None:
     graph = Story().tell("", text, Vectorize(), Fuse()).graph
     homes = {m: g.name for g in graph.groups for m in g.members}
     assert homes["a"] != homes["b"]
+
+
+@pytest.mark.parametrize(("terms", "size", "stars"), [(2, 64, []), (2, 7, ["m"]), (8, 64, ["m"])])
+def test_products_that_sum_few_terms_to_much_stay_with_their_loop(
+    terms: int, size: int, stars: list[str]
+) -> None:
+    text = f"""
+bound T
+dim t < T
+%x = input{{dtype=f32, shape=({terms},)}} : [t] f32[{terms}]
+%w = input{{dtype=f32, shape=({size}, {terms})}} : [] f32[{size}, {terms}]
+%b = input{{dtype=f32, shape=({size},)}} : [t] f32[{size}]
+%m = matmul %w, %x : [t] f32[{size}]
+%h.0 = copy %b[0] : [] f32[{size}]
+%h.1 = add %h[t-1], %m : [t | t >= 1] f32[{size}]
+%h = merge{{targets=((0,), (t,))}} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[{size}]
+output h = %h[T-1]
+"""
+    before = graph(text)
+    after = Vectorize().run(before, PassContext(Space(before.universe)))
+    assert [n.name for n in after.nodes.values() if n.vector] == stars
