@@ -81,10 +81,10 @@ def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
 def report_guard(round: Round, frame: Frame, guard: Span, name: str) -> None:
     """Report the guard of an unindexed equation, with the dimensions that are visible there."""
     dims = {d.name for d in round.universe.dims}
-    found = {n: frame.scope.find(n) for n in frame.scope.visible()}
+    bindings = {n: frame.scope.find(n) for n in frame.scope.visible()}
     visible = [
         n
-        for n, value in found.items()
+        for n, value in bindings.items()
         if isinstance(value, val.Index)
         and isinstance(value.expr, ix.Sym)
         and str(value.expr.name) in dims
