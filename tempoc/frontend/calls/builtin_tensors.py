@@ -327,7 +327,8 @@ def _size(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
     try:
         return val.lift(shape[axis_of(axis, len(shape))])
     except OperandError as error:
-        raise Failure(type_errors.operands(bound.span, error.message, error.help)) from None
+        help = apply.way_out(round, error, (value,))
+        raise Failure(type_errors.operands(bound.span, error.message, help)) from None
 
 
 def _ndim(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:

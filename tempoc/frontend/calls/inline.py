@@ -20,7 +20,6 @@ from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import WrittenTarget, make_plan
 from tempoc.frontend.errors import (
-    domains as domain_errors,
     names as name_errors,
     types as type_errors,
 )
@@ -121,7 +120,7 @@ def _declare(
             if target.entries is not None:
                 written.setdefault(name, []).append((s, target))
             elif s.guard is not None:
-                round.report(domain_errors.plain_guard(s.guard.span, name), frame.origin.calls)
+                equations.report_guard(round, frame, s.guard.span, name)
             else:
                 plain.setdefault(name, s)
     scope = frame.scope

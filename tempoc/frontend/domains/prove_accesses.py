@@ -120,8 +120,38 @@ def _output(round: Round, result: OutputRead, violation: OutsideRead) -> Diagnos
     if violation.dim is not None:
         bound = round.universe.dim(violation.dim).bound
         point += f" when {bound} = {violation.point[bound]}"
-    name, slice = result.ref.draft.hint, _defined_slice(round, result)
-    return name_errors.output_partial(result.span, name, point, result.span.text, slice)
+    name, text = result.ref.draft.hint, result.span.text
+    if violation.dim is not None:
+        wire = Wire(result.ref.draft, result.ref.out, result.entries, result.span)
+        return name_errors.output_partial(
+            result.span, text, point, _help_outside(round, wire, violation)
+        )
+    help = name_errors.defined_part(name, _defined_slice(round, result))
+    return name_errors.output_partial(result.span, text, point, help)
+
+
+def _help_outside(round: Round, wire: Wire, violation: OutsideRead) -> str:
+    """The fix of an output outside of a dimension, whose entries have no dimensions."""
+    assert violation.dim is not None
+    failing = wire.source.dims.index(violation.dim)
+    above = violation.index[failing] > 0
+    guard = _guard(round, wire, failing, above)
+    return _no_wrapping(round, wire, failing) or _about_bounds(round, wire, failing, guard, above)
+
+
+def _no_wrapping(round: Round, wire: Wire, failing: int) -> str:
+    """The help for an entry that counts from the end, as in other languages; else empty."""
+    dims, entry = wire.source.dims, wire.entries[failing]
+    bound, below = ix.Sym(round.universe.dim(dims[failing]).bound), ix.Const(0)
+    meant: ix.Entry | None = None
+    if isinstance(entry, ix.Const):
+        below, meant = entry, bound + entry.value
+    elif isinstance(entry, ix.Slice) and isinstance(entry.lo, ix.Const) and entry.hi == bound:
+        below, meant = entry.lo, ix.Slice(bound + entry.lo.value, bound, entry.step)
+    if meant is None or below.value >= 0:
+        return ""
+    named = f"{dims[failing]} = " if len(dims) > 1 else ""
+    return access_errors.no_wrapping(_name(wire.source), f"{named}{show(meant)}")
 
 
 def _defined_slice(round: Round, result: OutputRead) -> str:
@@ -185,10 +215,9 @@ def _help(
     """The suggested fix: an equation moved up, an assumption, a guard, another index."""
     source = wire.source
     if failing is not None:
-        entry = wire.entries[failing]
-        if isinstance(entry, ix.Const) and entry.value < 0:
-            bound = ix.Sym(round.universe.dim(source.dims[failing]).bound)
-            return access_errors.no_wrapping(_name(source), show(bound + entry.value))
+        turned = _no_wrapping(round, wire, failing)
+        if turned:
+            return turned
     place = _placement(round, draft)
     if place is not None:
         cell, own = place

@@ -75,7 +75,21 @@ def _inside(
 def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
     """Report a guard on unindexed discarded targets: a guard needs an index."""
     if eq.guard is not None and all(t.entries is None and is_discarded(t) for t in eq.targets):
-        round.report(domain_errors.plain_guard(eq.guard.span, DISCARD), frame.origin.calls)
+        report_guard(round, frame, eq.guard.span, DISCARD)
+
+
+def report_guard(round: Round, frame: Frame, guard: Span, name: str) -> None:
+    """Report the guard of an unindexed equation, with the dimensions that are visible there."""
+    dims = {d.name for d in round.universe.dims}
+    bindings = {n: frame.scope.find(n) for n in frame.scope.visible()}
+    visible = [
+        n
+        for n, value in bindings.items()
+        if isinstance(value, val.Index)
+        and isinstance(value.expr, ix.Sym)
+        and str(value.expr.name) in dims
+    ]
+    round.report(domain_errors.plain_guard(guard, name, visible), frame.origin.calls)
 
 
 def is_discarded(target: ast.EquationTarget) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
@@ -51,15 +52,20 @@ def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnosti
 
 
 def tensor_index(
-    span: Span, text: str, read: str, dim: str, bound: str, divisor: str = ""
+    span: Span, read: str, dim: str, bound: str, divisor: str = "", choice: Sequence[str] = ()
 ) -> Diagnostic:
     """A tensor as a temporal index of what is `read`, at a point of a dimension if not empty.
 
-    `divisor` is the index expression by which another one is divided there.
+    `divisor` is the index expression by which another one is divided there; `choice` are the parts
+    of `a if c else b`, if it is that.
     """
+    text = span.text
     where = f"{read or 'x'}[{dim} = {text} in 0:{bound}]" if dim else f"x[t = {text} in lo:hi]"
     help = f"write a data-dependent access, `{where}`, `{text}` an i32 tensor"
-    if divisor:
+    if choice:
+        first, second = (f"{read or 'x'}[{dim or 't'} = {e}]" for e in choice[::2])
+        help = f"choose between two reads, `{first} if {choice[1]} else {second}`"
+    elif divisor:
         help = "divide by a compile-time integer, or use two dimensions: one for the quotient, "
         help += f"and one below `{divisor}` for the remainder"
     elif "/" in text.replace("//", ""):
@@ -89,6 +95,16 @@ def not_a_condition(span: Span, what: str, text: str, *, number: bool) -> Diagno
     if not number:
         help = f"it compares index expressions; for a choice by data write `where({text}, a, b)`"
     return error("RT125", f"{what} must be an index condition", span, help)
+
+
+def negative_end(span: Span, text: str, end: int, dim: str, meant: str) -> Diagnostic:
+    """A slice that is written with an end before the first point, and that is empty."""
+    return error(
+        "RT116",
+        f"the slice `{text}` ends at {dim} = {end}, so there is nothing in it",
+        span,
+        f"temporal indices never wrap around: write `{meant}`",
+    )
 
 
 step = ErrorRow("RT126", "the step of a slice must be a positive compile-time integer")
@@ -159,11 +175,16 @@ constant_position = ErrorRow(
 )
 
 
-plain_guard = ErrorRow(
-    "RT135",
-    "`{name}` has no index, so its equation cannot have a guard",
-    "write the dimensions: `{name}[t] = ... when ...`",
-)
+def plain_guard(span: Span, name: str, dims: Iterable[str]) -> Diagnostic:
+    """A guard of an unindexed equation; `dims` are those of the program, or of a function."""
+    words = re.findall(r"\w+", span.text)
+    entries = ", ".join(d for d in dims if d in words) or "t"
+    return error(
+        "RT135",
+        f"`{name}` has no index, so its equation cannot have a guard",
+        span,
+        f"write the dimensions: `{name}[{entries}] = ... when {span.text}`",
+    )
 
 
 def plain_twice(span: Span, name: str, place: Span) -> Diagnostic:

@@ -213,15 +213,15 @@ output_ragged = ErrorRow(
 )
 
 
-def output_partial(span: Span, name: str, point: str, shown: str, slice: str) -> Diagnostic:
-    """An output reads points at which the tensor is not defined; on the `slice`, if any, it is."""
+def output_partial(span: Span, shown: str, point: str, help: str) -> Diagnostic:
+    """An output reads points at which the tensor is not defined, or that are none."""
+    return error("RT047", f"`{shown}` is not defined at {point}", span, help)
+
+
+def defined_part(name: str, slice: str) -> str:
+    """Help where a tensor is defined at some points only: on the `slice`, if that is known."""
     which = f"output `{slice}`" if slice else f"output a slice on which `{name}` is defined"
-    return error(
-        "RT047",
-        f"`{shown}` is not defined at {point}",
-        span,
-        f"{which}, or add an equation for the other points",
-    )
+    return f"{which}, or add an equation for the other points"
 
 
 no_function = ErrorRow("RT048", "`{name}` is a parameter of this function already")

@@ -21,9 +21,15 @@ SPATIAL = (
 )
 
 
-def operands(span: Span, message: str, help: str | None) -> Diagnostic:
+def operands(span: Span, message: str, help: str | None, *notes: str) -> Diagnostic:
     """An operator refused its operands."""
-    return error(OPERANDS, message, span, help)
+    return error(OPERANDS, message, span, help, notes=notes)
+
+
+def temporal_slice(text: str, dim: str) -> str:
+    """A note on a positional slice of the only dimension of a tensor that has axes, too."""
+    name, _, entry = text.partition("[")
+    return f"`{text}` slices the dimension `{dim}`; of its first axis it is `{name}[{dim}][{entry}`"
 
 
 def key_parts(span: Span) -> Diagnostic:
@@ -38,7 +44,10 @@ def not_a_tensor(span: Span, value: val.Value) -> Diagnostic:
     if isinstance(value, val.Builtin) and value.name in DType._value2member_map_:
         help = f"call it; a type follows a colon, as in `x: {value.name}`"
     if isinstance(value, val.Listing):
+        trees = any(isinstance(v, val.Listing | val.RecordValue) for v in value.items)
         help = "`stack(list, 0)` makes a tensor of it"
+        if trees:
+            help = "its items are no tensors: add up what is in them, as in `list[0].field + ...`"
     return error("RT061", f"expected a tensor, found {val.describe(value)}", span, help)
 
 
@@ -91,6 +100,14 @@ def needs_number(span: Span, what: str, value: val.Value) -> Diagnostic:
 def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic:
     """An argument of another kind was needed."""
     return error("RT067", f"{what} must be {kind}, not {val.describe(value)}", span)
+
+
+def needs_dtype(span: Span, value: val.Value) -> Diagnostic:
+    """The argument `dtype` is none; numbers there are often a second extent."""
+    help = None
+    if isinstance(value, val.ConstantNumber | val.Index) and "=" not in span.text:
+        help = "a shape is one list, as in `zeros([2, 3])`"
+    return error("RT067", f"`dtype` must be a dtype, not {val.describe(value)}", span, help)
 
 
 def needs_index(span: Span, what: str, value: val.Value) -> Diagnostic:
@@ -356,6 +373,11 @@ def record_index(span: Span, value: val.Value) -> Diagnostic:
         span,
         "temporal entries stand right after the name (`net[i].w`), keyword entries anywhere",
     )
+
+
+def axes_of_steps(name: str, entries: str) -> str:
+    """Help where an axis was named and a dimension is meant."""
+    return f"axes are those of one step; all steps are `{name}[{entries}]`"
 
 
 def unproved_extents(help: str | None) -> str:

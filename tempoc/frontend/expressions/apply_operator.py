@@ -17,6 +17,7 @@ from tempoc.frontend.expressions.weak_literals import common_dtype, typed_litera
 from tempoc.ops.catalog import OPS
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.shapes import NO_AXIS
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
 from tempoc.ops.tensor.source import IndexValue, Literal
@@ -137,8 +138,9 @@ def make(
     try:
         types = op.infer(tuple(a.type for a in args), FrameFacts(round, frame.where))
     except OperandError as error:
-        help = _way_out(error)
-        raise Failure(type_errors.operands(span, error.message, help)) from None
+        help = way_out(round, error, args)
+        notes = [note for a in args if (note := _slice_of_steps(a))]
+        raise Failure(type_errors.operands(span, error.message, help, *notes)) from None
     if any(t.dtype is DType.KEY and t.shape[-1:] != KEY.shape for t in types):
         raise Failure(type_errors.key_parts(span))
     names = dict.fromkeys(
@@ -218,12 +220,31 @@ def operator(name: str, **attributes: Any) -> Op:
     return op
 
 
-def _way_out(error: OperandError) -> str | None:
-    """The help of an operand error; symbolic extents may be equal without a proof."""
+def way_out(round: Round, error: OperandError, args: tuple[val.Value, ...]) -> str | None:
+    """The help of an operand error; symbolic extents may be equal without a proof.
+
+    Of an axis that a number at each step does not have, the steps may be meant.
+    """
+    if error.help is None and NO_AXIS in error.message:
+        for a in args:
+            dims = val.dims_of(a, round.universe) if isinstance(a, val.Ref) else ()
+            if isinstance(a, val.Ref) and dims and re.fullmatch(r"\w+", a.span.text):
+                entries = (f"{d} = 0:{round.universe.dim(d).bound}" for d in dims)
+                return type_errors.axes_of_steps(a.span.text, ", ".join(entries))
     clash = _CLASH.search(error.message)
     if clash is None or all(e.lstrip("-").isdigit() for e in clash.groups()):
         return error.help
     return type_errors.unproved_extents(error.help)
+
+
+def _slice_of_steps(ref: val.Ref) -> str:
+    """A note on `x[0:4]` where `x` has one dimension and axes: which of them was meant?"""
+    dims, text = ref.draft.dims, ref.span.text
+    if len(dims) != 1 or ref.type.ndim < 2 or not re.fullmatch(r"\w+\[\w*:\w+\]", text):
+        return ""
+    entry = ref.entries[0]
+    counted = isinstance(entry, ix.Slice) and isinstance(entry.hi, ix.Const)
+    return type_errors.temporal_slice(text, dims[0]) if counted else ""
 
 
 def wire(ref: val.Ref, guard: ix.Expr | None = None) -> Wire:

@@ -92,7 +92,7 @@ class BoundArguments:
             return default
         if isinstance(value, val.Builtin) and value.name in DType._value2member_map_:
             return DType(value.name)
-        raise Failure(type_errors.needs_kind(self.places["dtype"], "`dtype`", "a dtype", value))
+        raise Failure(type_errors.needs_dtype(self.places["dtype"], value))
 
 
 def bind(

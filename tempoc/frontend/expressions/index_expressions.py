@@ -17,6 +17,7 @@ from tempoc.frontend.syntax import ast
 from tempoc.ops.definition.types import DType
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
 
@@ -38,7 +39,9 @@ def checked_index(
     if expr is None:
         bound = round.universe.dim(dim).bound if dim else ""
         by = _divisor(round, frame, e)
-        raise Failure(domain_errors.tensor_index(e.span, e.span.text, read, dim, bound, by))
+        parts = (e.then, e.condition, e.orelse) if isinstance(e, ast.IfExpr) else ()
+        choice = [part.span.text for part in parts]
+        raise Failure(domain_errors.tensor_index(e.span, read, dim, bound, by, choice))
     if is_condition(expr):
         raise Failure(domain_errors.condition_index(e.span, e.span.text))
     if not is_affine(expr):
@@ -123,8 +126,13 @@ def entry(
 
     if not isinstance(e, ast.SliceExpr):
         return part(e), tuple(named)
+    bound = ix.Sym(round.universe.dim(dim).bound)
     low = ix.Const(0) if e.lo is None else part(e.lo)
-    high = ix.Sym(round.universe.dim(dim).bound) if e.hi is None else part(e.hi)
+    high = bound if e.hi is None else part(e.hi)
+    if isinstance(e.hi, ast.UnaryExpr) and isinstance(high, ix.Const) and high.value < 0:
+        start = ix.add(bound, low) if isinstance(low, ix.Const) and low.value < 0 else low
+        meant = show(ix.Slice(start, ix.add(bound, high)))
+        raise Failure(domain_errors.negative_end(e.span, e.span.text, high.value, dim, meant))
     step = 1 if e.step is None else positive(round, frame, e.step)
     return ix.Slice(low, high, step), tuple(named)
 

@@ -286,10 +286,9 @@ class ExpressionActions:
         for used in self.named_dtypes:
             if used.name not in constants:
                 close = get_close_matches(used.name, ast.DTYPES, 1)
+                meant = syntax_errors.ELSEWHERE.get(used.name) or (close[0] if close else None)
                 self.errors.add(
-                    syntax_errors.unknown_dtype(
-                        used.span, used.name, ast.DTYPES, close[0] if close else None
-                    )
+                    syntax_errors.unknown_dtype(used.span, used.name, ast.DTYPES, meant)
                 )
 
     def record_type(self, c: list[Any]) -> ast.RecordType:

@@ -200,6 +200,13 @@ def value_count(span: Span, targets: int, values: int) -> Diagnostic:
 # RT012: fixed sets of words
 
 
+ELSEWHERE = {
+    "byte": "u8", "double": "f64", "float": "f32", "half": "f16", "int": "i32", "long": "i64",
+    "uint": "u32",
+}  # fmt: skip
+"""Names of dtypes in other languages that are not similar to those here."""
+
+
 def unknown_dtype(span: Span, name: str, known: tuple[str, ...], close: str | None) -> Diagnostic:
     """A type that is none."""
     hint = f"did you mean `{close}`?" if close else None

@@ -10,6 +10,9 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
+NO_AXIS = "a scalar has no axis"
+"""How the message begins where an axis of a scalar is named."""
+
 Shape = tuple[ix.Expr, ...]
 
 
@@ -62,8 +65,9 @@ def broadcast(shapes: Sequence[Shape], facts: ShapeFacts) -> Shape:
 def axis_of(axis: int, ndim: int, what: str = "") -> int:
     """The axis counted from the front. ``OperandError`` unless ``-ndim <= axis < ndim``."""
     if not -ndim <= axis < ndim:
-        operand = what or ("a scalar" if ndim == 0 else f"a tensor with {_axes(ndim)}")
-        raise OperandError(f"{operand} has no axis {axis}")
+        if ndim == 0 and not what:
+            raise OperandError(f"{NO_AXIS} {axis}")
+        raise OperandError(f"{what or f'a tensor with {_axes(ndim)}'} has no axis {axis}")
     return axis % ndim
 
 

@@ -42,6 +42,7 @@ from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.text import show as show_expr
+from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +56,12 @@ class SplitLoops(GraphPass):
         if graph.universe.lengths:
             return graph
         for dim in graph.universe.dims:
+            cuts: list[ix.Expr] = []
             for _ in range(EFFORT.split_rounds):
-                gain = next(_profitable_cuts(graph, dim.name, context.space), None)
+                gain = next(_profitable_cuts(graph, dim.name, context.space, cuts), None)
                 if gain is None:
                     break
+                cuts.append(gain.cut.at)
                 _remark(graph, gain, context)
                 graph = drop_dead(gain.graph)
         return graph
@@ -73,15 +76,23 @@ class _ProfitableCut(NamedTuple):
     freed: tuple[str, ...]
 
 
-def _profitable_cuts(graph: Graph, dim: str, space: Space) -> Iterator[_ProfitableCut]:
-    """The cuts along a dimension after which one side can vectorize a node with real work."""
+def _profitable_cuts(
+    graph: Graph, dim: str, space: Space, cuts: Sequence[ix.Expr]
+) -> Iterator[_ProfitableCut]:
+    """The cuts along a dimension after which one side can vectorize a node with real work.
+
+    ``cuts`` are those made already.
+    """
     proofs, space = space, space.symbolic  # no domain depends on the value of a fixed bound
-    if not thresholds(graph, dim, graph.nodes, proofs):
+    tried = _without_crowds(thresholds(graph, dim, graph.nodes, proofs), cuts)
+    if not tried:
         return
     splittable = splittable_nodes(graph)
     for cycle in recurrences(graph, dim, space):
         loop: tuple[str, ...] = ()
         for at in thresholds(graph, dim, cycle, proofs):
+            if at not in tried:
+                continue
             cut = Cut(dim=dim, at=at)
             loop = loop or loop_members(graph, dim, cycle, splittable)
             for side in SIDES:
@@ -105,6 +116,23 @@ def _profitable_cuts(graph: Graph, dim: str, space: Space) -> Iterator[_Profitab
                     if any(_computes(n) for n in freed):
                         names = tuple(n.name for n in freed if _computes(n))
                         yield _ProfitableCut(cut, side, division.graph, names)
+
+
+def _without_crowds(points: Sequence[ix.Expr], cuts: Sequence[ix.Expr]) -> set[ix.Expr]:
+    """The points without those of which many lie at constant distances, as of `when t == 3`.
+
+    Between them lie few steps. Of such a crowd one is left, with all the others on the same side
+    as the end of the dimension that they are near; and none once it has been cut there.
+    """
+    left: set[ix.Expr] = set()
+    for point in points:
+        crowd = {p: d.value for p in points if isinstance(d := ix.sub(p, point), ix.Const)}
+        if len(crowd) <= EFFORT.split_rounds:
+            left.add(point)
+        elif not any(isinstance(ix.sub(cut, point), ix.Const) for cut in cuts):
+            outermost = min if symbols(point) else max
+            left.add(outermost(crowd, key=crowd.__getitem__))
+    return left
 
 
 def _worth_vectorizing(
