@@ -266,8 +266,8 @@ def _steps(
     tree = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     by_name = stages.statements.by_name
     light = {f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)}
-    kept = {o.store for o in interface.outputs(stages)}
-    return last_steps(rolled_steps(tree, context, light), context, kept)
+    outputs = {o.store for o in interface.outputs(stages)}
+    return last_steps(rolled_steps(tree, context, light), context, outputs)
 
 
 def _is_light(s: Statement, graph: Graph) -> bool:

@@ -46,11 +46,11 @@ from tempoc.symbolic.walk import substitute
 
 
 def last_steps(
-    tree: prog.ProgramStatement, context: ProgramContext, kept: Collection[str]
+    tree: prog.ProgramStatement, context: ProgramContext, outputs: Collection[str]
 ) -> prog.ProgramStatement:
-    """The tree with last steps in their loops; ``kept`` are the stores that are read after it."""
+    """The tree with last steps in their loops; ``outputs`` are stores that are read after it."""
     positive = tuple(ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
-    return _EndRoller(context=context, kept=kept).convert(tree, _Around(known=positive))
+    return _EndRoller(context=context, outputs=outputs).convert(tree, _Around(known=positive))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class _EndRoller:
     """Converts trees; the fields are arguments of `last_steps`."""
 
     context: ProgramContext
-    kept: Collection[str]
+    outputs: Collection[str]
 
     def convert(self, s: prog.ProgramStatement, around: _Around) -> prog.ProgramStatement:
         """The tree with longer loops."""
@@ -224,7 +224,7 @@ class _EndRoller:
             own = {store for store, _ in _reads(loop.body)}
             fresh = overwritten_stores(prog.Sequence(items=before), own)
             again = own - fresh - overwritten_stores(loop.body, own)
-        return {*read, *freed, *again, *self.kept}
+        return {*read, *freed, *again, *self.outputs}
 
 
 def _matched(body: Sequence[_Leaf], end: Sequence[_Leaf]) -> tuple[list[int], list[_Leaf]]:

@@ -46,10 +46,10 @@ def program(
 
 
 def rolled(
-    tree: prog.Sequence, kept: tuple[str, ...] = ("loss",), context: ProgramContext = CONTEXT
+    tree: prog.Sequence, outputs: tuple[str, ...] = ("loss",), context: ProgramContext = CONTEXT
 ) -> prog.Loop | None:
     """The loop, if the step behind it is one of its own."""
-    found = last_steps(tree, context, kept)
+    found = last_steps(tree, context, outputs)
     assert isinstance(found, prog.Sequence)
     loop = found.items[0]
     assert isinstance(loop, prog.Loop)
@@ -71,7 +71,7 @@ def test_a_last_step_becomes_a_step_of_the_loop_if_it_is_there() -> None:
 
 
 def test_what_is_made_too_much_is_not_read() -> None:
-    assert rolled(program("0", "N-1"), kept=("loss", "w")) is None
+    assert rolled(program("0", "N-1"), outputs=("loss", "w")) is None
     more = (call("mean", "0", ("w",), "loss"),)
     assert rolled(program("0", "N-1", more=more)) is None
     around = prog.Loop(
