@@ -248,10 +248,11 @@ def test_a_client_that_goes_away_leaves_its_slot(
         body = {"prompt": "ab", "max_tokens": 1000, "temperature": 0, "stream": stream}
         connection.request("POST", "/v1/completions", json.dumps(body))
         connections.append(connection)
+        # One after the other: the first of them gets a slot, the last one waits.
+        while len(submitted) < len(connections):
+            time.sleep(0.001)
     if stream:
         assert connections[0].getresponse().readline().startswith(b"data: ")
-    while len(submitted) < len(connections):
-        time.sleep(0.001)
     for connection in connections:
         connection.close()
         if connection.sock is not None:
