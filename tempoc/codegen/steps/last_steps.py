@@ -55,18 +55,10 @@ def last_steps(
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A ``statement`` that is no sequence or guard, and the conditions under which it runs.
-
-    It stands in the program as ``source``, for all values of variables.
-    """
+    """A ``statement`` that is no sequence or guard, and the conditions under which it runs."""
 
     when: Conditions
     statement: prog.ProgramStatement
-    source: prog.ProgramStatement
-
-    def is_as(self, other: _Leaf) -> bool:
-        """Whether two do the same."""
-        return (self.when, self.statement) == (other.when, other.statement)
 
     def guarded(self) -> prog.ProgramStatement:
         """The statement under its conditions."""
@@ -162,22 +154,14 @@ class _EndRoller:
         places, left = _matched(body, _leaves(prog.Sequence(items=tail[:plain]), {}, known))
         if size([body[k].statement for k in places]) < MODEL.rolled_calls:
             return None
-        last = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), loop.upper)
-        checked = [b.source for k, b in enumerate(body) if k not in places and self.checks(b)]
         wrong = self.spoiled(body, places)
         if wrong is None or (len(places) < len(body) and self.is_short(gap)):
             return None
         rest = (*_within(guard, (*(leaf.guarded() for leaf in left), *tail[plain:])), *rest)
         if wrong & self.needed(before, loop, rest, replace(around, known=known)):
             return None
-        inside = _under(last, loop.body, checked)
         upper = ix.add(loop.upper, ix.Const(loop.step))
-        return (replace(loop, lower=first, upper=upper, body=inside), *rest)
-
-    def checks(self, leaf: _Leaf) -> bool:
-        """Whether a statement checks something."""
-        s = leaf.statement
-        return isinstance(s, prog.Call) and bool(self.context.kernels[s.kernel].checks)
+        return (replace(loop, lower=first, upper=upper), *rest)
 
     def is_short(self, gap: ix.Expr) -> bool:
         """Whether a loop is known to have few steps, so that one more counts."""
@@ -185,18 +169,14 @@ class _EndRoller:
         return isinstance(steps, ix.Const) and steps.value < MODEL.repeated_steps
 
     def spoiled(self, body: Sequence[_Leaf], places: Collection[int]) -> set[str] | None:
-        """What is wrong after the last step, as that does not make it; ``None`` if it does harm.
-
-        What is checked is left out in that step.
-        """
+        """What is wrong after the last step, as that does not make it; ``None`` if it does harm."""
         wrong: set[str] = set()
         for k, leaf in enumerate(body):
             s = leaf.statement
             if k not in places:
                 if not self.is_harmless(s):
                     return None
-                if not self.checks(leaf):
-                    wrong |= touched_stores(s) if isinstance(s, prog.Free) else {*written_stores(s)}
+                wrong |= touched_stores(s) if isinstance(s, prog.Free) else {*written_stores(s)}
                 continue
             if wrong & {store for store, _ in _reads(s)}:
                 return None
@@ -210,6 +190,10 @@ class _EndRoller:
         if isinstance(s, prog.Free):
             return True
         if not isinstance(s, prog.Call) or s.endings or s.needs:
+            return False
+        # Left out in that step alone, what is checked would be a branch of every step, which costs
+        # short ones a tenth of their time.
+        if self.context.kernels[s.kernel].checks:
             return False
         return all(c.store in self.context.registers for c in (*s.args, *s.results))
 
@@ -237,7 +221,7 @@ def _matched(body: Sequence[_Leaf], end: Sequence[_Leaf]) -> tuple[list[int], li
     freed: set[str] = set()
     for k, leaf in enumerate(end):
         start = places[-1] + 1 if places else 0
-        place = next((n for n in range(start, len(body)) if body[n].is_as(leaf)), None)
+        place = next((n for n in range(start, len(body)) if body[n] == leaf), None)
         if place is None and isinstance(leaf.statement, prog.Free):
             left.append(leaf)
             freed |= touched_stores(leaf.statement)
@@ -265,25 +249,10 @@ def _leaves(s: prog.ProgramStatement, env: Mapping[str, ix.Expr], known: Conditi
             results = tuple(_settled(c, known) for c in call.results)
             if results and all(c.when == ix.FALSE for c in results):
                 return []
-            return [_Leaf((), replace(call, results=results), s)]
+            return [_Leaf((), replace(call, results=results))]
         case _:
             now = at_step(s, env)
-            return [] if now is None else [_Leaf((), now, s)]
-
-
-def _under(
-    condition: ix.Expr, s: prog.ProgramStatement, chosen: Collection[prog.ProgramStatement]
-) -> prog.ProgramStatement:
-    """A statement, of which those chosen run under a condition."""
-    if any(s is c for c in chosen):
-        return prog.Guard(condition=condition, body=s)
-    match s:
-        case prog.Sequence(items=items):
-            return replace(s, items=tuple(_under(condition, item, chosen) for item in items))
-        case prog.Guard(body=body):
-            return replace(s, body=_under(condition, body, chosen))
-        case _:
-            return s
+            return [] if now is None else [_Leaf((), now)]
 
 
 def _freed(items: Iterable[prog.ProgramStatement]) -> set[str]:

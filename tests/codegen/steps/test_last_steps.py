@@ -86,7 +86,4 @@ def test_what_is_made_too_much_is_not_read() -> None:
 
 def test_what_is_checked_is_not_made_too_much() -> None:
     kernels = {**KERNELS, "update": replace(KERNELS["update"], checks=("index",))}
-    loop = rolled(program("0", "N-1"), ("loss", "w"), replace(CONTEXT, kernels=kernels))
-    assert loop is not None and isinstance(loop.body, prog.Sequence)
-    guard = prog.Guard(condition=parse("i < N-1"), body=call("update", "i", ("e", "w"), "w"))
-    assert loop.body.items == (*step("i"), guard)
+    assert rolled(program("0", "N-1"), context=replace(CONTEXT, kernels=kernels)) is None
