@@ -190,6 +190,8 @@ class CostModel:
     rolled_share: int = 3
     """Calls of the one that are not calls of the other are made in all steps; these are so many
     times as many."""
+    repeated_steps: int = 8
+    """Fewest steps, if that is known, of a loop of which the last step does what nothing reads."""
     reported_steps: int = 64
     """How many steps a function runs where it is compiled for a number of them, for a report."""
 

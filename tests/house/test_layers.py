@@ -44,7 +44,7 @@ RANKS = {
 # The sub-packages of each package, the lowest first; "" stands for the files beside them.
 FLOORS = {
     "cli": ("options", "reports", "", "commands"),
-    "codegen": ("", "text", "stores", "kernels", "regions", "program"),
+    "codegen": ("", "text", "stores", "kernels", "regions", "steps", "program"),
     "driver": ("", "search", "report", "slow", "capture"),
     "frontend": (
         "syntax", "environment", "format", "errors", "expressions", "equations", "calls",

@@ -23,13 +23,14 @@ from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.module import module
-from tempoc.codegen.program.rolled_steps import rolled_steps
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
+from tempoc.codegen.steps.last_steps import last_steps
+from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.text.naming import RESERVED
@@ -261,11 +262,12 @@ def _steps(
     hosts: Mapping[str, HostCall],
     context: ProgramContext,
 ) -> prog.ProgramStatement:
-    """The tree of calls, without regions; first steps of loops are in these where that pays."""
+    """The tree of calls, without regions; steps at the ends of loops are in these if that pays."""
     tree = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     by_name = stages.statements.by_name
     light = {f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)}
-    return rolled_steps(tree, context, light)
+    outputs = {o.store for o in interface.outputs(stages)}
+    return last_steps(rolled_steps(tree, context, light), context, outputs)
 
 
 def _is_light(s: Statement, graph: Graph) -> bool:

@@ -18,23 +18,24 @@ results of the wrong ones are dropped, if they are computed element by element.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.lengths import length_parameters
-from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
-from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.codegen.steps.at_steps import (
+    MOVED,
+    Items,
+    at_step,
+    implies,
+    is_plain,
+    items_of,
+    size,
+    stays,
+)
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
-from tempoc.symbolic.walk import substitute
-
-Items = tuple[prog.ProgramStatement, ...]
-_MOVED = (prog.Call, prog.Free, prog.Guard, prog.Loop, prog.Sequence)
-"""What may stand in a device loop."""
 
 
 def rolled_steps(
@@ -44,8 +45,8 @@ def rolled_steps(
 
     ``light`` are the kernels that compute each element by itself.
     """
-    positive = (ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
-    return _StepRoller(context=context, light=light).convert(tree, tuple(positive), ())
+    positive = tuple(ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
+    return _StepRoller(context=context, light=light).convert(tree, positive, ())
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class _Both:
     @cached_property
     def there(self) -> list[prog.ProgramStatement | None]:
         """The late statements at the early step."""
-        return [_at(s, self.at) for s in self.late]
+        return [at_step(s, self.at) for s in self.late]
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -95,7 +96,9 @@ class _StepRoller:
                 for item in items:
                     new = self.convert(item, known, outer)
                     longer = None
-                    if isinstance(new, prog.Loop) and (outer is None or self.stays(new, outer)):
+                    if isinstance(new, prog.Loop) and (
+                        outer is None or stays(new, outer, self.context)
+                    ):
                         longer = self.rolled(rolled, new, known)
                     rolled = (*rolled, new) if longer is None else longer
                 return replace(s, items=rolled)
@@ -105,25 +108,10 @@ class _StepRoller:
             case prog.Loop(body=body, place="host") if outer is not None:
                 return replace(s, body=self.convert(body, known, (*outer, s.var)))
             case prog.Loop(body=body):
-                stays = outer is None or self.stays(s, outer)
-                return replace(s, body=self.convert(body, known, None)) if stays else s
+                moved = outer is None or stays(s, outer, self.context)
+                return replace(s, body=self.convert(body, known, None)) if moved else s
             case _:
                 return s
-
-    def stays(self, loop: prog.Loop, outer: tuple[str, ...]) -> bool:
-        """Whether a loop is on the device, and no reason is known to move it to the host.
-
-        On the host nothing is there before it is made.
-        """
-        if loop.place == "host":
-            return False
-        names = {*self.context.bounds, *outer}
-        try:
-            arrays(loop, self.context.stores, self.context.fixed, names)
-            length_parameters(loop, self.context, names)
-        except SharedArraysUnknown:
-            return False
-        return True
 
     def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The statements before a loop that are not its first step, and the longer loop.
@@ -133,13 +121,13 @@ class _StepRoller:
         if loop.place != "device" or abs(loop.step) != 1 or loop.limit is not None:
             return None
         first = ix.sub(loop.lower, ix.Const(loop.step))
-        if ix.compare(">=", first, ix.ZERO) != ix.TRUE or not _is_plain(loop):
+        if ix.compare(">=", first, ix.ZERO) != ix.TRUE or not is_plain(loop):
             return None
         start = len(before)
-        while start and isinstance(before[start - 1], _MOVED) and _is_plain(before[start - 1]):
+        while start and isinstance(before[start - 1], MOVED) and is_plain(before[start - 1]):
             start -= 1
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
-        both = _Both(before[start:], _items(loop.body), {loop.var: first}, later)
+        both = _Both(before[start:], items_of(loop.body), {loop.var: first}, later)
         if not both.pairs:
             return None
         start += both.pairs[0][0]
@@ -153,8 +141,8 @@ class _StepRoller:
     def merged(self, both: _Both) -> Items | None:
         """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
         early, late, pairs = both.early, both.late, both.pairs
-        same = _size([early[m] for m, _ in pairs])
-        most = max(_size(early), _size(late)) - same
+        same = size([early[m] for m, _ in pairs])
+        most = max(size(early), size(late)) - same
         if same < MODEL.rolled_calls or most * MODEL.rolled_share > same:
             return None
         merged: list[prog.ProgramStatement | None] = []
@@ -201,16 +189,6 @@ class _StepRoller:
         return replace(s, results=tuple(results))
 
 
-def _is_plain(s: prog.ProgramStatement) -> bool:
-    """Whether a statement does nothing but what loops on the device do, and ends no length."""
-    parts = [*statements_in(s)]
-    return all(
-        isinstance(p, _MOVED)
-        and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
-        for p in parts
-    ) and not any(call.endings for call in calls(s))
-
-
 def _replaces(early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement) -> bool:
     """Whether one call writes all that another one does, and reads nothing of that."""
     made = [s for s in early if not isinstance(s, prog.Free)]
@@ -221,15 +199,6 @@ def _replaces(early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement) 
     return always and {c.store for c in s.results} <= results and results.isdisjoint(args)
 
 
-def _size(items: Sequence[prog.ProgramStatement]) -> int:
-    """The number of calls in statements."""
-    return sum(1 for item in items for _ in calls(item))
-
-
-def _items(s: prog.ProgramStatement) -> Items:
-    return s.items if isinstance(s, prog.Sequence) else (s,)
-
-
 def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:
     """The end of a loop, but no further down than its beginning.
 
@@ -237,21 +206,9 @@ def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:
     """
     up = loop.step > 0
     gap = ix.sub(loop.upper, loop.lower) if up else ix.sub(loop.lower, loop.upper)
-    if any(_implies(c, gap) for c in (ix.TRUE, *known)):
+    if any(implies(c, gap) for c in (ix.TRUE, *known)):
         return loop.upper
     return (ix.maximum if up else ix.minimum)(loop.upper, loop.lower)
-
-
-def _implies(condition: ix.Expr, gap: ix.Expr) -> bool:
-    """Whether a number is at least 0, if a condition holds."""
-    if ix.compare(">=", gap, ix.ZERO) == ix.TRUE:
-        return True
-    if not isinstance(condition, ix.Relation):
-        return False
-    difference = ix.sub(condition.left, condition.right)
-    less = {">=": difference, ">": ix.sub(difference, ix.ONE)}
-    less |= {"<=": ix.sub(ix.ZERO, difference), "<": ix.sub(ix.Const(-1), difference)}
-    return condition.op in less and (ix.compare(">=", gap, less[condition.op]) == ix.TRUE)
 
 
 def _common(
@@ -275,37 +232,3 @@ def _common(
         else:
             n += 1
     return places
-
-
-def _at(s: prog.ProgramStatement, env: Mapping[str, ix.Expr]) -> prog.ProgramStatement | None:
-    """A statement with values of variables; ``None`` where its condition does not hold."""
-    match s:
-        case prog.Guard(condition=condition, body=body):
-            now, inside = substitute(condition, env), _at(body, env)
-            if now == ix.FALSE or inside is None:
-                return None
-            return inside if now == ix.TRUE else prog.Guard(condition=now, body=inside)
-        case prog.Sequence(items=items):
-            parts = (_at(item, env) for item in items)
-            return prog.Sequence(items=tuple(p for p in parts if p is not None))
-        case prog.Loop(body=body):
-            inside = _at(body, env) or prog.Sequence(items=())
-            lower, upper = (substitute(e, env) for e in (s.lower, s.upper))
-            return replace(s, body=inside, lower=lower, upper=upper)
-        case _:
-            new: prog.ProgramStatement = _substituted(s, env)
-            return new
-
-
-def _substituted(x: Any, env: Mapping[str, ix.Expr]) -> Any:
-    """Data of the program with values of variables; conditions that hold are left out."""
-    if isinstance(x, ix.Expr):
-        return substitute(x, env)
-    if isinstance(x, tuple):
-        return tuple(_substituted(part, env) for part in x)
-    if is_dataclass(x) and not isinstance(x, type):
-        parts = {f.name: _substituted(getattr(x, f.name), env) for f in fields(x)}
-        if isinstance(x, prog.Cell) and parts["when"] == ix.TRUE:
-            parts["when"] = None
-        return replace(x, **parts)
-    return x

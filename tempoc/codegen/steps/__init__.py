@@ -1,0 +1,6 @@
+"""First and last steps of device loops, which the schedule keeps apart, put into their loops.
+
+In: the tree of calls, without regions. Out: a tree with longer loops and fewer calls.
+
+May import, of its package: regions
+"""

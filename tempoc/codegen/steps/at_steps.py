@@ -1,0 +1,124 @@
+"""What is known of steps of device loops: their conditions, and the statements at one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.lengths import length_parameters
+from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
+from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import substitute
+
+Items = tuple[prog.ProgramStatement, ...]
+Conditions = tuple[ix.Expr, ...]
+MOVED = (prog.Call, prog.Free, prog.Guard, prog.Loop, prog.Sequence)
+"""What may stand in a device loop."""
+
+
+def stays(loop: prog.Loop, outer: tuple[str, ...], context: ProgramContext) -> bool:
+    """Whether a loop is on the device, and no reason is known to move it to the host.
+
+    On the host nothing is there before it is made.
+    """
+    if loop.place == "host":
+        return False
+    names = {*context.bounds, *outer}
+    try:
+        arrays(loop, context.stores, context.fixed, names)
+        length_parameters(loop, context, names)
+    except SharedArraysUnknown:
+        return False
+    return True
+
+
+def is_plain(s: prog.ProgramStatement) -> bool:
+    """Whether a statement does nothing but what loops on the device do, and ends no length."""
+    parts = [*statements_in(s)]
+    return all(
+        isinstance(p, MOVED)
+        and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
+        for p in parts
+    ) and not any(call.endings for call in calls(s))
+
+
+def size(items: Sequence[prog.ProgramStatement]) -> int:
+    """The number of calls in statements."""
+    return sum(1 for item in items for _ in calls(item))
+
+
+def items_of(s: prog.ProgramStatement) -> Items:
+    """The statements of a sequence, or the one that there is."""
+    return s.items if isinstance(s, prog.Sequence) else (s,)
+
+
+def implies(condition: ix.Expr, gap: ix.Expr) -> bool:
+    """Whether a number is at least 0, if a condition holds."""
+    if ix.compare(">=", gap, ix.ZERO) == ix.TRUE:
+        return True
+    if not isinstance(condition, ix.Relation):
+        return False
+    less = _gaps(condition)
+    return condition.op in less and (ix.compare(">=", gap, less[condition.op]) == ix.TRUE)
+
+
+def is_wrong(condition: ix.Expr, known: Conditions) -> bool:
+    """Whether the contrary of a condition follows from one of those that are known."""
+    return is_known(ix.negation(condition), known)
+
+
+def is_known(condition: ix.Expr, known: Conditions) -> bool:
+    """Whether a condition follows from one of those that are known."""
+    if condition == ix.TRUE or condition in known:
+        return True
+    if isinstance(condition, ix.Conjunction):
+        return all(is_known(c, known) for c in condition.args)
+    if not isinstance(condition, ix.Relation):
+        return False
+    gap = _gaps(condition).get(condition.op)
+    return gap is not None and any(implies(c, gap) for c in (ix.TRUE, *known))
+
+
+def _gaps(condition: ix.Relation) -> dict[str, ix.Expr]:
+    """For each comparison the number that is at least 0 where it holds."""
+    difference = ix.sub(condition.left, condition.right)
+    less = {">=": difference, ">": ix.sub(difference, ix.ONE)}
+    return less | {"<=": ix.sub(ix.ZERO, difference), "<": ix.sub(ix.Const(-1), difference)}
+
+
+def at_step(s: prog.ProgramStatement, env: Mapping[str, ix.Expr]) -> prog.ProgramStatement | None:
+    """A statement with values of variables; ``None`` where its condition does not hold."""
+    match s:
+        case prog.Guard(condition=condition, body=body):
+            now, inside = substitute(condition, env), at_step(body, env)
+            if now == ix.FALSE or inside is None:
+                return None
+            return inside if now == ix.TRUE else prog.Guard(condition=now, body=inside)
+        case prog.Sequence(items=items):
+            parts = (at_step(item, env) for item in items)
+            return prog.Sequence(items=tuple(p for p in parts if p is not None))
+        case prog.Loop(body=body):
+            inside = at_step(body, env) or prog.Sequence(items=())
+            lower, upper = (substitute(e, env) for e in (s.lower, s.upper))
+            return replace(s, body=inside, lower=lower, upper=upper)
+        case _:
+            new: prog.ProgramStatement = substituted(s, env)
+            return new
+
+
+def substituted(x: Any, env: Mapping[str, ix.Expr]) -> Any:
+    """Data of the program with values of variables; conditions that hold are left out."""
+    if isinstance(x, ix.Expr):
+        return substitute(x, env)
+    if isinstance(x, tuple):
+        return tuple(substituted(part, env) for part in x)
+    if is_dataclass(x) and not isinstance(x, type):
+        parts = {f.name: substituted(getattr(x, f.name), env) for f in fields(x)}
+        if isinstance(x, prog.Cell) and parts["when"] == ix.TRUE:
+            parts["when"] = None
+        return replace(x, **parts)
+    return x

@@ -1,0 +1,89 @@
+"""Last steps behind loops of the device, put into these: trees by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.last_steps import last_steps
+from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.buffers import Buffer
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.parse import parse
+
+STORES = ("w", "e", "loss")
+KERNELS = {name: prog.Kernel(name=name, dims=("i",)) for name in ("error", "mean", "update")}
+CONTEXT = ProgramContext(
+    stores={name: Buffer(name=name, dtype="f32", shape=(parse("8"),)) for name in STORES},
+    kernels=KERNELS,
+    bounds={"N": None, "M": 4},
+    x64=False,
+)
+
+
+def call(kernel: str, at: str, args: tuple[str, ...], result: str) -> prog.Call:
+    given = tuple(prog.Cell(store=name) for name in args)
+    made = (prog.Cell(store=result),)
+    return prog.Call(kernel=kernel, point=(parse(at),), args=given, results=made)
+
+
+def step(at: str) -> tuple[prog.ProgramStatement, ...]:
+    return call("error", at, ("w",), "e"), call("mean", at, ("e",), "loss")
+
+
+def program(
+    lower: str, upper: str, by: int = 1, when: str = "", more: tuple[prog.Call, ...] = ()
+) -> prog.Sequence:
+    """A loop that learns, and a step behind it that only says how well that went."""
+    body = prog.Sequence(items=(*step("i"), call("update", "i", ("e", "w"), "w")))
+    loop = prog.Loop(
+        var="i", lower=parse(lower), upper=parse(upper), step=by, body=body, place="device"
+    )
+    last: tuple[prog.ProgramStatement, ...] = step(upper)
+    if when:
+        last = (prog.Guard(condition=parse(when), body=prog.Sequence(items=last)),)
+    return prog.Sequence(items=(loop, *last, *more))
+
+
+def rolled(
+    tree: prog.Sequence, outputs: tuple[str, ...] = ("loss",), context: ProgramContext = CONTEXT
+) -> prog.Loop | None:
+    """The loop, if the step behind it is one of its own."""
+    found = last_steps(tree, context, outputs)
+    assert isinstance(found, prog.Sequence)
+    loop = found.items[0]
+    assert isinstance(loop, prog.Loop)
+    return None if found == tree else loop
+
+
+def test_a_last_step_becomes_a_step_of_the_loop_if_it_is_there() -> None:
+    cases = (
+        (program("0", "N-1"), "0", "N"),
+        (program("N-1", "0", -1), "N-1", "-1"),
+        (program("1", "N-2", when="N >= 3"), "1", "N-1"),
+        (program("1", "N-1"), "min(1, N-1)", "N"),  # the step is there if the loop has none
+    )
+    for tree, lower, upper in cases:
+        loop = rolled(tree)
+        assert loop is not None and (loop.lower, loop.upper) == (parse(lower), parse(upper))
+        assert loop.body == tree.items[0].body  # type: ignore[union-attr]
+    assert rolled(program("1", "N-2", when="N >= 2")) is None, "a step without the loop"
+
+
+def test_what_is_made_too_much_is_not_read() -> None:
+    assert rolled(program("0", "N-1"), outputs=("loss", "w")) is None
+    more = (call("mean", "0", ("w",), "loss"),)
+    assert rolled(program("0", "N-1", more=more)) is None
+    around = prog.Loop(
+        var="k", lower=ix.ZERO, upper=ix.Sym("N"), step=1, body=program("0", "N-1"), place="device"
+    )
+    assert last_steps(around, CONTEXT, ("loss",)) == around, "the next loop goes on with it"
+    start = replace(call("update", "k", (), "w"), args=())
+    fresh = prog.Sequence(items=(start, *program("0", "N-1").items))
+    assert last_steps(replace(around, body=fresh), CONTEXT, ("loss",)) != around
+    assert rolled(program("0", "M-1")) is None, "one step more of four"
+
+
+def test_what_is_checked_is_not_made_too_much() -> None:
+    kernels = {**KERNELS, "update": replace(KERNELS["update"], checks=("index",))}
+    assert rolled(program("0", "N-1"), context=replace(CONTEXT, kernels=kernels)) is None
