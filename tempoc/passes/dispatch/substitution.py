@@ -197,6 +197,8 @@ class Recognition:
         while name != self.state.name:
             self.visited[name] = None
             node = self.graph.nodes[name]
+            if not isinstance(node.op, Negative | Copy):
+                raise NoSubstitution
             sign *= -1 if isinstance(node.op, Negative) else 1
             (name,) = node.sources
         return sign
@@ -269,6 +271,8 @@ class Recognition:
         elif own == [True, False] and operand_type(self.graph, first).ndim == 1:
             row, states = second, first
         else:
+            raise NoSubstitution
+        if sum(isinstance(e, ix.Slice) for e in states.entries) != 1:
             raise NoSubstitution
         axes = operand_type(self.graph, states).ndim
         if operand_type(self.graph, row).ndim != 1 or axes > 2 or axes != node.types[0].ndim + 1:

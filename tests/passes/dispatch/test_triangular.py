@@ -69,6 +69,9 @@ LOOPS = {
     "the product is divided alone": "%z.s = div %z.p, %A[i, i] : [r, i] f32\n"
     "%z = sub %b, %z.s : [r, i] f32\n",
     "the product is no term": "%z.s = sub %b, %z.p : [r, i] f32\n%z = tanh %z.s : [r, i] f32\n",
+    "sums of products of three": "%z.v = mul %A[i, 0:i], %z[r, 0:i] : [r, i] f32[i]\n"
+    "%z.q = matmul %z.v, %A[i, 0:i] : [r, i] f32\n%z.s = sub %b, %z.q : [r, i] f32\n"
+    "%z = div %z.s, %A[i, i] : [r, i] f32\n",
     "of the other sign": "%z.s = add %b, %z.p : [r, i] f32\n%z = div %z.s, %A[i, i] : [r, i] f32\n",
 }
 PRODUCT = "%z.p = matmul %A[i, 0:i], %z[r, 0:i] : [r, i] f32\n"
