@@ -84,7 +84,7 @@ class MatrixRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Product:
+class WeightedSum:
     """The sum over other states, times ``sign`` and ``factors``: operands of row and of states."""
 
     row: Edge
@@ -99,7 +99,7 @@ class Dividend:
     """``right`` and the product: what makes a state, but for a division by ``diagonal``."""
 
     right: Edge | None
-    product: Product
+    product: WeightedSum
     diagonal: Edge | None = None
 
 
@@ -262,7 +262,7 @@ class Recognition:
                     return Dividend(right=None, product=self.factors(node, inner))
         raise NoSubstitution
 
-    def factors(self, node: Node, product: Node) -> Product:
+    def factors(self, node: Node, product: Node) -> WeightedSum:
         """The operands of a product: a row, and the states in the same range."""
         first, second = product.inputs
         own = [e.source in self.part for e in (first, second)]
@@ -277,7 +277,7 @@ class Recognition:
         axes = operand_type(self.graph, states).ndim
         if operand_type(self.graph, row).ndim != 1 or axes > 2 or axes != node.types[0].ndim + 1:
             raise NoSubstitution
-        return Product(row=row, states=states, node=node)
+        return WeightedSum(row=row, states=states, node=node)
 
     def scaled(self, node: Node) -> Dividend:
         """A copy, or with the opposite sign."""
@@ -382,10 +382,10 @@ class Recognition:
             reads.append(replace(read, entries=entries))
         if operand_type(self.graph, reads[0]).shape != node.types[0].shape:
             raise NoSubstitution
-        wanted, own = (MatrixRead.of(self.graph, e) for e in (diagonal, reads[1]))
-        if (wanted.source, wanted.out, wanted.dims) != (own.source, own.out, own.dims):
+        divisor, own = (MatrixRead.of(self.graph, e) for e in (diagonal, reads[1]))
+        if (divisor.source, divisor.out, divisor.dims) != (own.source, own.out, own.dims):
             raise NoSubstitution
-        for a, b in zip(wanted.entries, own.entries, strict=True):
+        for a, b in zip(divisor.entries, own.entries, strict=True):
             if isinstance(a, ix.Slice) or isinstance(b, ix.Slice):
                 raise NoSubstitution
             if not self.space.equal(a, b, at):

@@ -66,11 +66,11 @@ class Triangular(GraphPass):
                 continue
             try:
                 recognition = Recognition.of(graph, context.space, part)
-                solve = _Solve.of(recognition, graph, part)
-                nodes = solve.nodes(self.least)
+                builder = _SystemBuilder.of(recognition, graph, part)
+                nodes = builder.nodes(self.least)
             except (NoSubstitution, OperandError):
                 continue
-            name, dim = solve.found.state.name, solve.found.dim
+            name, dim = builder.recurrence.state.name, builder.recurrence.dim
             graph = replace_nodes(graph, {name: nodes})
             context.remarks.add(
                 self.name, f"`{name}` solves a triangular system along {dim}", nodes[-1].span
@@ -84,47 +84,47 @@ class Triangular(GraphPass):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Solve:
+class _SystemBuilder:
     """Builds the nodes of a solve; ``columns`` are the dimensions that are columns of it."""
 
-    found: Substitution
+    recurrence: Substitution
     builder: NodeBuilder
     columns: tuple[str, ...]
     batch: tuple[str, ...]
 
     @classmethod
-    def of(cls, recognition: Recognition, graph: Graph, part: tuple[str, ...]) -> _Solve:
+    def of(cls, recognition: Recognition, graph: Graph, part: tuple[str, ...]) -> _SystemBuilder:
         """Raises ``NoSubstitution``."""
-        found = recognition.result()
-        dims = found.state.domain.dims
+        recurrence = recognition.result()
+        dims = recurrence.state.domain.dims
         vector = {d for n in part for d in graph.nodes[n].vector}
-        with_matrix = {n for e in found.row.entries for n in symbols(e)}
+        with_matrix = {n for e in recurrence.row.entries for n in symbols(e)}
         columns = tuple(d for d in dims if d in vector and d not in with_matrix)
-        batch = tuple(d for d in dims if d != found.dim and d not in columns)
+        batch = tuple(d for d in dims if d != recurrence.dim and d not in columns)
         builder = recognition.builder
-        builder.node = replace(found.state, vector=tuple(d for d in batch if d in vector))
-        return cls(found=found, builder=builder, columns=columns, batch=batch)
+        builder.node = replace(recurrence.state, vector=tuple(d for d in batch if d in vector))
+        return cls(recurrence=recurrence, builder=builder, columns=columns, batch=batch)
 
     def nodes(self, least: int) -> tuple[Node, ...]:
         """The solve, what it reads, and the state, which takes its element of it.
 
         Raises ``NoSubstitution`` or ``OperandError``.
         """
-        state, space = self.found.state, self.builder.space
+        state, space = self.recurrence.state, self.builder.space
         if state.types[0].dtype not in (DType.F32, DType.F64):
             raise NoSubstitution
         if len(self.columns) + state.types[0].ndim > 1:
             raise NoSubstitution
-        n, first = self.count(self.found.dim), self.range(self.found.dim).lo
+        n, first = self.count(self.recurrence.dim), self.range(self.recurrence.dim).lo
         settled = self.builder.graph.universe.settled(n)
         few = isinstance(settled, ix.Const) and settled.value < least
         if few and self.builder.node.vector:
             raise NoSubstitution
         domain = space.project(state.domain, self.batch)
         matrix, right = self.matrix(domain, n), self.right(domain)
-        op = TriangularSolve(lower=self.found.lower, unit=self.found.unit)
+        op = TriangularSolve(lower=self.recurrence.lower, unit=self.recurrence.unit)
         solved = self.builder.put("solve", op, (matrix, right), domain)
-        points: list[IndexPart] = [ix.sub(ix.Sym(self.found.dim), first)]
+        points: list[IndexPart] = [ix.sub(ix.Sym(self.recurrence.dim), first)]
         points += [ix.sub(ix.Sym(d), self.range(d).lo) for d in self.columns]
         points += [(ix.ZERO, e, 1) for e in state.types[0].shape]
         read = Edge(source=solved.name, entries=tuple(map(ix.Sym, domain.dims)))
@@ -136,7 +136,7 @@ class _Solve:
 
     def range(self, dim: str) -> ix.Slice:
         """The points along a dimension; raises ``NoSubstitution`` if their ends may be crossed."""
-        points = self.found.ranges[dim]
+        points = self.recurrence.ranges[dim]
         least = ix.compare("<=", points.lower, points.upper)
         if not self.builder.space.implies(Domain(()), least):
             raise NoSubstitution
@@ -144,13 +144,13 @@ class _Solve:
 
     def count(self, dim: str) -> ix.Expr:
         """How many points there are along a dimension."""
-        return ix.sub(self.found.ranges[dim].upper, self.found.ranges[dim].lower)
+        return ix.sub(self.recurrence.ranges[dim].upper, self.recurrence.ranges[dim].lower)
 
     def matrix(self, domain: Domain, n: ix.Expr) -> Edge | Node:
         """All rows and columns; raises ``NoSubstitution`` if some do not exist."""
-        row, graph = self.found.row, self.builder.graph
-        source, whole = graph.nodes[row.source], self.range(self.found.dim)
-        places = (self.found.row_place, row.moving)
+        row, graph = self.recurrence.row, self.builder.graph
+        source, whole = graph.nodes[row.source], self.range(self.recurrence.dim)
+        places = (self.recurrence.row_place, row.moving)
         read = row.at(places[0], whole).at(places[1], whole)
         entries, axes = read.entries[: row.dims], read.entries[row.dims :]
         if self.builder.space.outside(domain, entries, source.domain) is not None:
@@ -169,23 +169,24 @@ class _Solve:
             edge = self.builder.put("rows", SpatialIndex(entries=tuple(parts)), (edge,), domain)
         if places[0] > places[1]:
             edge = self.builder.put("turned", Transpose(), (edge,), domain)
-        if (self.found.sign > 0 or self.found.factors) and not self.found.unit:
+        if (self.recurrence.sign > 0 or self.recurrence.factors) and not self.recurrence.unit:
             raise NoSubstitution
-        for factor in self.found.factors:
+        for factor in self.recurrence.factors:
             edge = self.builder.put("scaled", Multiply(), (edge, factor), domain)
-        if self.found.sign > 0:
+        if self.recurrence.sign > 0:
             edge = self.builder.put("opposite", Negative(), (edge,), domain)
         return edge
 
     def right(self, domain: Domain) -> Edge | Node:
         """The right sides, a column each; raises ``NoSubstitution`` for those of another type."""
-        state, found = self.found.state, self.found
-        rows = self.builder.put("right", Copy(), (found.right,), state.domain)
+        recurrence = self.recurrence
+        state = recurrence.state
+        rows = self.builder.put("right", Copy(), (recurrence.right,), state.domain)
         if replace(rows.types[0], weak=False) != replace(state.types[0], weak=False):
             raise NoSubstitution
-        moving = (found.dim, *self.columns)
+        moving = (recurrence.dim, *self.columns)
         entries = tuple(self.range(d) if d in moving else ix.Sym(d) for d in state.domain.dims)
         edge: Edge | Node = Edge(source=rows.name, entries=entries)
-        if next(d for d in state.domain.dims if d in moving) != found.dim:
+        if next(d for d in state.domain.dims if d in moving) != recurrence.dim:
             edge = self.builder.put("columns", Transpose(), (edge,), domain)
         return edge
