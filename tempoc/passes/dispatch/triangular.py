@@ -31,7 +31,7 @@ from tempoc.ops.tensor.movement import Transpose
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition, Substitution
 from tempoc.passes.vectorization.vectorize import Vectorize
-from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
@@ -130,9 +130,16 @@ class _SystemBuilder:
         read = Edge(source=solved.name, entries=tuple(map(ix.Sym, domain.dims)))
         last = self.builder.put("element", SpatialIndex(entries=tuple(points)), (read,))
         nodes = self.builder.finish(replace(last, vector=()))
-        if nodes is None:
+        if nodes is None or not all(self.is_inside(n, e) for n in nodes for e in n.inputs):
             raise NoSubstitution
         return nodes
+
+    def is_inside(self, node: Node, edge: Edge) -> bool:
+        """Whether what a node reads is defined at all points at which the node is."""
+        source = self.builder.nodes.get(edge.source) or self.builder.graph.nodes[edge.source]
+        space = self.builder.space
+        at = node.domain if edge.guard == ix.TRUE else space.restrict(node.domain, edge.guard)
+        return space.outside(at, edge.entries, source.domain) is None
 
     def range(self, dim: str) -> ix.Slice:
         """The points along a dimension; raises ``NoSubstitution`` if their ends may be crossed."""
@@ -172,6 +179,11 @@ class _SystemBuilder:
         if (self.recurrence.sign > 0 or self.recurrence.factors) and not self.recurrence.unit:
             raise NoSubstitution
         for factor in self.recurrence.factors:
+            number = graph.nodes[factor.source]
+            if not number.inputs and number.op.cheap:  # it may be defined at fewer points
+                factor = read_of(
+                    self.builder.put("factor", number.op, (), Domain(()), number.types)
+                )
             edge = self.builder.put("scaled", Multiply(), (edge, factor), domain)
         if self.recurrence.sign > 0:
             edge = self.builder.put("opposite", Negative(), (edge,), domain)

@@ -55,6 +55,15 @@ output z = %z[0:R, 0:N]
 %z = sub %z.t, %b : [r, i | i >= 1] f32
 output z = %z[0:R, 1:N]
 """,
+    "a number that is defined where there is a second step": """\
+%half = literal{value=0.5, dtype=f32} : [| N >= 2] f32
+%z.p = matmul %A[i, 0:i], %z[r, 0:i] : [r, i | i >= 1] f32
+%z.t = mul %z.p, %half : [r, i | i >= 1] f32
+%z.1 = sub %b, %z.t : [r, i | i >= 1] f32
+%z.0 = copy %b : [r, i | i == 0] f32
+%z = merge{targets=((r, i), (r, i))} %z.0 when i == 0, %z.1 when i >= 1 : [r, i] f32
+output z = %z[0:R, 0:N]
+""",
     "the first step divides by itself": """%z.0 = div %b[r, 0], %A[0, 0] : [r] f32
 %z.p = matmul %A[i, 0:i], %z[r, 0:i] : [r, i | i >= 1] f32
 %z.s = sub %b, %z.p : [r, i | i >= 1] f32
