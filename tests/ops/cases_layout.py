@@ -238,7 +238,8 @@ LINEAR = [
     Case(Cholesky(), (Arg(Z, (2, 2), values=[[4, 1], [3, 9]]),)),
     Case(LogDet(), (Arg(F, (2, 2), values=0),)),
     *(Case(op, (Arg(F, a), Arg(d, b)), rtol=2e-3, atol=2e-3)
-      for op in (Solve(), TriangularSolve(), TriangularSolve(lower=True, unit=True))
+      for op in (Solve(), TriangularSolve(), TriangularSolve(lower=True),
+                 TriangularSolve(lower=True, unit=True))
       for d, a, b in (
         (F, (3, 3), (3,)), (Z, (3, 3), (3, 2)), (F, (2, 3, 3), (3,)), (F, (3, 3), (2, 3, 1)),
         (F, ("t", "t"), ("t",)), (F, ("t + 1", "t + 1"), ("t + 1", "T - t")),

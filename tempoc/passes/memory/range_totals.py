@@ -54,13 +54,14 @@ class RangeTotals(GraphPass):
         """The graph with running arrays."""
         lazy = enclosing_conds(graph)
         sums = [n for n in graph.nodes.values() if isinstance(n.op, Sum) and n.name not in lazy]
-        if not sums:
+        ranges = [s for n in sums if (s := _RangeSum.of(graph, n, context.space)) is not None]
+        if not ranges:
             return graph
         part_of = {n: k for k, part in enumerate(components(graph)) for n in part}
         replacements: dict[str, Iterable[Node]] = {}
-        for node in sums:
-            each = _RangeSum.of(graph, node, context.space)
-            if each is not None and part_of[each.added.name] == part_of[node.name]:
+        for each in ranges:
+            node = each.node
+            if part_of[each.added.name] == part_of[node.name]:
                 builder = NodeBuilder(graph=graph, space=context.space, node=node)
                 each.build(builder)
                 replacements[node.name] = builder.nodes.values()

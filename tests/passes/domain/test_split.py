@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 
+from tempoc.driver.pipelines import O2
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
@@ -214,6 +216,16 @@ def test_a_cut_is_explained() -> None:
     assert remark.message == (
         "t < P is computed apart from t >= P: there `a`, `y` need no earlier or later point in t"
     )
+
+
+def test_loops_are_not_cut_at_each_of_many_near_points() -> None:
+    branches = (f"y[t] = w * y[t-1] + {k}.0 when t == {k}\n" for k in range(1, 12))
+    text = "dim t < T\ninput x[t]: f32\nparam w: f32\n" + "".join(branches)
+    text += "y[0] = x[0]\ny[t] = 0.5 * y[t-1] * w\nloss = sum((y * y)[t = 0:T])\n"
+    before = graph_of(text + "g = grad(loss, w)\noutput loss, g\n")
+    passes = O2[: [p.name for p in O2].index("split") + 1]
+    outcome = run_pipeline(before, passes, PassContext(Space(before.universe)))
+    assert outcome.records[-1].step == "split" and not outcome.records[-1].changed
 
 
 def test_generated_programs_keep_their_meaning() -> None:
