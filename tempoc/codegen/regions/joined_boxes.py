@@ -249,14 +249,22 @@ class BoxJoiner:
         return not reads_of_others(new.statement, boxes, writes, self.stages)
 
     def cover(self, parts: Sequence[_BoxCall]) -> bool:
-        """Whether the boxes of each array that several write cover it, for typical bounds."""
+        """Whether the boxes of each array cover it, for typical bounds.
+
+        Where several parts write whole arrays, those that one part writes do not count: the
+        alternative is to copy the whole ones. Joined parts of arrays are concatenations, which XLA
+        computes again in their consumers on a CPU, so that more has to be gained.
+        """
         values = typical_bounds(self.stages.graph.universe)
         writers = Counter(tensor for part in parts for tensor in part.boxes)
+        several = {tensor for tensor, count in writers.items() if count > 1}
+        whole = not any(p.boxes[t].at for p in parts for t in p.boxes.keys() & several)
+        counted = several if whole else writers.keys()
         written: dict[str, int] = {}
         for part in parts:
             if evaluate(part.step.static, values):
                 for tensor, box in part.boxes.items():
-                    if writers[tensor] == 1:
+                    if tensor not in counted:
                         continue
                     sizes = (evaluate(size, values) for _, size in box.spans)
                     written[tensor] = written.get(tensor, 0) + math.prod(sizes)

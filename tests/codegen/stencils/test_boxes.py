@@ -138,6 +138,27 @@ def test_what_depends_on_another_box_is_apart(name: str) -> None:
     assert "joined(" not in kernels(APART[name])
 
 
+PATHS = """dim b < B
+dim t < T
+dim s < S
+param x[b, t]: f32
+u[b, t, s] = x when t == 0
+u[b, t, s] = u[b, t-1, s] + x when s == 0
+%su[b, t, s] = logsumexp(stack([u[b, t-1, s], u[b, t-1, s-%d]], 0)) + x
+loss = sum(u[b = 0:B, t = T-1, s = S-1])
+g = grad(loss, x)
+output g
+"""
+
+
+def test_what_one_part_keeps_beside_whole_arrays_need_not_cover_its_own() -> None:
+    assert "joined(u, u_boxes)" in kernels(PATHS % ("", 1))
+    # Parts of an array, here of a ring, would be concatenations.
+    assert "joined(u, " not in kernels(
+        PATHS % ("u[b, t, s] = u[b, t-1, s] * u[b, t-1, s-1] + x when s == 1\n", 2)
+    )
+
+
 def test_a_joined_kernel_is_one_call() -> None:
     text = kernels(JOINED["a rod that remembers"])
     steps = text[text.index("def loop_t(") :]
