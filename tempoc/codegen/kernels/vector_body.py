@@ -296,7 +296,21 @@ class VectorBody:
 
     def _mapped_slice(self, argument: KernelArgument) -> str:
         """The slice of a store that the points are mapped over."""
-        home = self.mapped_stores[argument.cell[0]]
+        home, alias = self.mapped_stores[argument.cell[0]], argument.cell[0]
+        cuts = self._cuts(home)
+        if cuts and not self.moved.get(alias) and (box := self._box(argument, cuts)):
+            return box
+        name = self._part_of(argument)
+        for dim, far in self.moved.get(alias, {}).items():
+            place = home.place(dim, ())
+            if isinstance(far, Clamped):
+                name = f"clamped({name}, {far.steps}, {place})"
+            else:
+                name = f"jnp.roll({name}, {-far.steps}, {place})"
+        return f"{name}[{', '.join(cuts)}]" if cuts else name
+
+    def _cuts(self, home: MappedStore) -> list[str]:
+        """The static slices that the points access of the axes of a store; none: of all."""
         cuts: list[str] = []
         for k in home.store.order:
             if k >= len(home.store.axes):
@@ -307,14 +321,30 @@ class VectorBody:
             cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
         while cuts and cuts[-1] == ":":
             cuts.pop()
-        name = self._part_of(argument)
-        for dim, far in self.moved.get(argument.cell[0], {}).items():
-            place = home.place(dim, ())
-            if isinstance(far, Clamped):
-                name = f"clamped({name}, {far.steps}, {place})"
+        return cuts
+
+    def _box(self, argument: KernelArgument, cuts: Sequence[str]) -> str | None:
+        """Slices of what lies at slots known only when the kernel runs, as one; ``None``: no such.
+
+        XLA for CPUs computes a row of which several slices are read in a function that each of
+        them calls, and what has calls in its loop takes ten times as long.
+        """
+        parts = {p.axis.dim: p for p in self.parts.get(argument.cell[0], ())}
+        if not any(self._is_later(p.start) for p in parts.values()):
+            return None
+        store, left = self.stages.buffers[self.origins[argument.cell[0]]], iter(cuts)
+        index: list[str] = []
+        for k in store.order:
+            part = parts.get(store.axes[k].dim) if k < len(store.axes) else None
+            if part is None:
+                index.append(next(left, ":"))
+            elif part.dim or not self._is_later(part.start):
+                return None
             else:
-                name = f"jnp.roll({name}, {-far.steps}, {place})"
-        return f"{name}[{', '.join(cuts)}]" if cuts else name
+                index.append(slot(part.start, part.axis, self.frame))
+        while index[-1] == ":":
+            index.pop()
+        return f"box_at({self._kernel_argument(argument).name}, jnp.s_[{', '.join(index)}])"
 
     def _part_of(self, argument: KernelArgument) -> str:
         """What an alias takes of the array of its tensor; all of it, for others."""

@@ -53,7 +53,7 @@ def module(
     own_helpers = {
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
         "in_windows": in_windows(batch), "in_rows": IN_ROWS,
-        "joined": JOINED, "ring_row": prelude.RING_ROW,
+        "joined": JOINED, "ring_row": prelude.RING_ROW, "box_at": prelude.BOX_AT,
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

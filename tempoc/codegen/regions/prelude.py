@@ -55,6 +55,19 @@ def ring_row(ring, step):
 '''
 """Stands in front of kernels that read rows of rings at several distances."""
 
+BOX_AT = '''\
+def box_at(array, place):
+    """``array[place]``, for slices and for integers that are not negative, as one slice."""
+    sizes = array.shape
+    cuts = [*place, *[slice(None)] * (len(sizes) - len(place))]
+    ends = [p.indices(n)[:2] if isinstance(p, slice) else (p, p + 1) for p, n in zip(cuts, sizes)]
+    lengths = [max(0, b - a) if isinstance(p, slice) else 1 for p, (a, b) in zip(cuts, ends)]
+    starts = [jnp.int32(a) for a, _ in ends]
+    box = lax.dynamic_slice(array, starts, lengths, allow_negative_indices=False)
+    return lax.squeeze(box, [k for k, p in enumerate(cuts) if not isinstance(p, slice)])
+'''
+"""Stands in front of kernels that read slices of rows."""
+
 CLAMPED = '''\
 def clamped(array, steps, axis):
     """What stands some steps further along an axis: past its ends, what stands there."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "clamped"),
+    *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at"),
+    "clamped",
     *("complex_numbers", "convolved_by_fourier", "convolved_by_lags", "convolved_by_matrix"),
     *("first_fault", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn", "in_batches"),
     *("in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined", "lax"),
