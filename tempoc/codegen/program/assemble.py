@@ -29,6 +29,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
+from tempoc.codegen.regions.rotated import ring_uses
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.codegen.stores.context import KernelCell, Stages
@@ -118,7 +119,8 @@ def assemble(
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
     joined = join_boxes(steps, functions, context, stages, names, separate)
-    device = _form_regions(joined.tree, joined.context, names, stages, separate if blocks else None)
+    context = replace(joined.context, ring_uses=ring_uses(joined.functions, stages))
+    device = _form_regions(joined.tree, context, names, stages, separate if blocks else None)
     program = replace(
         _program(stages),
         stores=(*stored, *(b for kernel in device.prints for b in rows[kernel])),
@@ -224,7 +226,7 @@ def _narrow(
 ) -> Iterator[tuple[KernelFunction, frozenset[str]]]:
     """The functions that update arrays with an axis of possible length 1, and the tensors read."""
     for s in statements:
-        if _calls_any(functions[s.name], ("updated",)):
+        if _calls_any(functions[s.name], ("updated", "with_ring_row")):
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
 
 

@@ -13,6 +13,7 @@ from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
 from tempoc.codegen.regions import prelude
+from tempoc.codegen.regions.rotated import rotated_helper
 from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
@@ -34,6 +35,7 @@ REGION_HELPERS = {
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,
+    "rotated": rotated_helper(),
 }
 """Functions that regions call; they are emitted in front of the regions."""
 
@@ -53,7 +55,9 @@ def module(
     own_helpers = {
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
         "in_windows": in_windows(batch), "in_rows": IN_ROWS,
-        "joined": JOINED, "ring_row": prelude.RING_ROW, "box_at": prelude.BOX_AT,
+        "joined": JOINED, "box_at": prelude.BOX_AT, "ring_age": prelude.RING_AGE,
+        "ring_row": prelude.RING_ROW, "with_ring_row": prelude.WITH_RING_ROW,
+        "with_joined_row": prelude.WITH_JOINED_ROW,
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

@@ -47,14 +47,6 @@ def updated(array, part, start, when=None):
 '''
 """Stands in front of kernels that update arrays of which an axis may have length 1."""
 
-RING_ROW = '''\
-def ring_row(ring, step):
-    """The row of a step in a ring; as no step is negative, XLA need not look for that."""
-    slot = lax.rem(step, jnp.int32(ring.shape[0]))
-    return lax.dynamic_index_in_dim(ring, slot, 0, False, allow_negative_indices=False)
-'''
-"""Stands in front of kernels that read rows of rings at several distances."""
-
 BOX_AT = '''\
 def box_at(array, place):
     """``array[place]``, for slices and for integers that are not negative, as one slice."""
@@ -67,6 +59,50 @@ def box_at(array, place):
     return lax.squeeze(box, [k for k, p in enumerate(cuts) if not isinstance(p, slice)])
 '''
 """Stands in front of kernels that read slices of rows."""
+
+RING_AGE = '''\
+def ring_age(ring, age):
+    """Where a row is in a ring of rows by age, for how long before the current step it is.
+
+    In front are two empty tuples or more: the first as long as steps are looked ahead, the second
+    empty unless the loop goes down.
+    """
+    ahead, down = ring[:2]
+    return 2 + len(ahead) + (-age if down else age)
+'''
+
+RING_ROW = '''\
+def ring_row(ring, step, age, cuts=None):
+    """The row of so many steps before one, or slices of it; no such step is negative."""
+    if isinstance(ring, tuple):
+        row = ring[ring_age(ring, age)]
+        return row[cuts] if cuts else row
+    return box_at(ring, (lax.rem(step - age, jnp.int32(ring.shape[0])), *(cuts or ())))
+'''
+"""Stands in front of kernels that read rows of short rings (`stores/ring_rows.py`)."""
+
+WITH_RING_ROW = '''\
+def with_ring_row(ring, step, age, part, start=None):
+    """A ring with a part put into the row of so many steps before one."""
+    if isinstance(ring, tuple):
+        k = ring_age(ring, age)
+        row = part if start is None else updated(ring[k], part, start)
+        return (*ring[:k], row, *ring[k + 1 :])
+    first = (0,) * part.ndim if start is None else start
+    slot = lax.rem(step - age, jnp.int32(ring.shape[0]))
+    return updated(ring, part[None], [slot, *map(jnp.int32, first)])
+'''
+"""Stands in front of kernels that write rows of short rings."""
+
+WITH_JOINED_ROW = '''\
+def with_joined_row(ring, step, age, boxes):
+    """A ring with boxes put into the row of so many steps before one."""
+    if isinstance(ring, tuple):
+        k = ring_age(ring, age)
+        return (*ring[:k], joined(ring[k], boxes), *ring[k + 1 :])
+    return joined(ring, boxes, lax.rem(step - age, jnp.int32(ring.shape[0])))
+'''
+"""Stands in front of kernels that write all boxes of a row of a short ring."""
 
 CLAMPED = '''\
 def clamped(array, steps, axis):
