@@ -13,7 +13,6 @@ from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
 from tempoc.codegen.regions import prelude
-from tempoc.codegen.regions.rotated import rotated_helper
 from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
@@ -35,7 +34,7 @@ REGION_HELPERS = {
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,
-    "rotated": rotated_helper(),
+    "rotated": prelude.rotated(MODEL.rotated_bytes),
 }
 """Functions that regions call; they are emitted in front of the regions."""
 

@@ -90,7 +90,7 @@ def with_ring_row(ring, step, age, part, start=None):
         return (*ring[:k], row, *ring[k + 1 :])
     first = (0,) * part.ndim if start is None else start
     slot = lax.rem(step - age, jnp.int32(ring.shape[0]))
-    return updated(ring, part[None], [slot, *map(jnp.int32, first)])
+    return updated(ring, part[None], [slot, *(jnp.int32(k) for k in first)])
 '''
 """Stands in front of kernels that write rows of short rings."""
 
@@ -207,3 +207,39 @@ def with_row(rows, values, more):
     return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
 '''
 """Stands in front of regions that print."""
+
+
+def rotated(limit: int) -> str:
+    """The function of loops that carry short rings as rows; ``limit`` is in bytes of a row.
+
+    Of a ring, XLA for CPUs lets those who read a row that the same step has written compute it once
+    more, and copies all of the ring. Here what a step makes, and what the steps before it made, are
+    arrays of their own: the oldest is forgotten, the others become one step older.
+    """
+    return f'''\
+def rotated(lower, upper, step, carry, rings, first, sign=1, places=None):
+    """``looped`` from a first step on, of short rings at some places as their rows by age.
+
+    ``rings`` has for each place how many steps ahead a step writes. Large rows, and those of GPUs,
+    stay in their rings.
+    """
+    size = lambda ring: ring[0].size * ring.dtype.itemsize
+    small = {{k: n for k, n in rings.items() if size(carry[k]) <= {limit}}}
+    if not small or jax.default_backend() != "cpu":
+        return looped(lower, upper, step, carry, places or ())
+    each = lambda change, xs: tuple(change(x, k) if k in small else x for k, x in enumerate(xs))
+    def apart(ring, k):
+        ages = range(1, len(ring) + 1)
+        slots = [(first + sign * (small[k] - age)) % len(ring) for age in ages]
+        rows = [lax.dynamic_index_in_dim(ring, slot, 0, False) for slot in slots]
+        return ((),) * small[k], ((),) * (sign < 0), *rows
+    def together(rows, k):
+        ages = sign * (end - jnp.arange(len(rows) - 2, dtype=jnp.int32)) + small[k] - 1
+        return jnp.stack(rows[2:])[ages % (len(rows) - 2)]
+    def aged(i, carry):
+        carry = step(i, each(lambda rows, k: (*rows[:3], *rows[2:]), carry))
+        return each(lambda rows, k: rows[:-1], carry)
+    carry = looped(lower, upper, aged, each(apart, carry), places or ())
+    end = first + sign * jnp.maximum(upper - lower, 0)
+    return each(together, carry)
+'''

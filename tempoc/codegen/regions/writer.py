@@ -13,9 +13,8 @@ from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_selected
 from tempoc.codegen.regions.counts import loop_counts
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
-from tempoc.codegen.regions.loop_state import may_hold
+from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
 from tempoc.codegen.regions.prints import print_kernels
-from tempoc.codegen.regions.rotated import rotated_rings
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, names_in
 from tempoc.codegen.text.static_values import static_values
@@ -245,11 +244,11 @@ class RegionWriter(RegionNames):
 
     def rings(self, loop: prog.Loop, carried: list[str]) -> str:
         """The places of the rings that a loop carries as rows, with how far ahead it writes."""
-        found = {
+        aheads = {
             self.array_names[store]: ahead
             for store, ahead in rotated_rings(loop, self.cells, self.context)
         }
-        some = (f"{k}: {found[name]}" for k, name in enumerate(carried) if name in found)
+        some = (f"{k}: {aheads[name]}" for k, name in enumerate(carried) if name in aheads)
         text = ", ".join(some)
         return f"{{{text}}}" if text else ""
 

@@ -54,10 +54,11 @@ class KernelFrame:
     def ring_place(self, store: KernelBuffer, at: Mapping[str, ix.Entry]) -> str | None:
         """Which row of a short ring is accessed: the arguments step and age (`ring_rows.py`)."""
         ring = short_ring(store)
-        if ring is None or isinstance(at[ring.dim], ix.Slice):
+        entry = at[ring.dim] if ring is not None else None
+        if ring is None or not isinstance(entry, ix.Expr):
             return None
-        known = self.proves(ix.compare(">=", at[ring.dim], ix.ZERO))
-        return row_place(ring, at[ring.dim], self.dims, self.out) if known else None
+        known = self.proves(ix.compare(">=", entry, ix.ZERO))
+        return row_place(ring, entry, self.dims, self.out) if known else None
 
 
 @dataclass(frozen=True, slots=True)

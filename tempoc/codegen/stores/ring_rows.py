@@ -3,7 +3,7 @@
 A kernel that gets ``x`` of the last two steps reads ``ring_row(x, t, 1)``, the row of one step
 before its own, and returns ``with_ring_row(x, t, 0, row)``. Both take the ring as an array, of
 which slots come around again, or as its rows by age, as loops on CPUs carry them
-(`codegen/regions/rotated.py`).
+(`rotated` in `codegen/regions/prelude.py`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def short_ring(store: KernelBuffer) -> KernelAxis | None:
     return store.axes[first] if short else None
 
 
-def row_place(ring: KernelAxis, entry: ix.Entry, dims: Collection[str], out: Emitter) -> str | None:
+def row_place(ring: KernelAxis, entry: ix.Expr, dims: Collection[str], out: Emitter) -> str | None:
     """The step of a kernel and how long before it a row of a short ring is, as two arguments.
 
     ``None`` if that varies. ``dims`` are the dimensions of the loops around the kernel.
     """
-    if ring.dim not in dims or isinstance(entry, ix.Slice):
+    if ring.dim not in dims:
         return None
     age = ix.sub(ix.Sym(ring.dim), entry)
     return f"{out.index(ix.Sym(ring.dim))}, {age.value}" if isinstance(age, ix.Const) else None
