@@ -192,6 +192,8 @@ class CostModel:
     rolled_calls: int = 2
     """Fewest calls that a loop has in common with its first step, which stands before it, so that
     this becomes a step like the others. XLA compiles a call in about 40 ms."""
+    heavy_operators: int = 8
+    """With so many operators that compute, one call is enough."""
     rolled_share: int = 3
     """Calls of the one that are not calls of the other are made in all steps; these are so many
     times as many."""

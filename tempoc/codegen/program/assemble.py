@@ -31,7 +31,7 @@ from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.steps.last_steps import last_steps
-from tempoc.codegen.steps.rolled_steps import rolled_steps
+from tempoc.codegen.steps.rolled_steps import KernelKinds, rolled_steps
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.text.naming import RESERVED
@@ -263,9 +263,28 @@ def _steps(
     """The tree of calls, without regions; steps at the ends of loops are in these if that pays."""
     tree = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     by_name = stages.statements.by_name
-    light = {f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)}
+    kinds = KernelKinds(
+        light={f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)},
+        heavy={f.name for n, f in functions.items() if _is_heavy(by_name[n], stages.graph)},
+        moves={f.name: passed for f in functions.values() if (passed := _passed_on(f)) is not None},
+    )
     outputs = {o.store for o in interface.outputs(stages)}
-    return last_steps(rolled_steps(tree, context, light), context, outputs)
+    return last_steps(rolled_steps(tree, context, kinds), context, outputs)
+
+
+def _is_heavy(s: Statement, graph: Graph) -> bool:
+    """Whether XLA takes as long to compile a statement as several others."""
+    ops = [graph.nodes[m].op for m in s.members]
+    return sum(not op.moves for op in ops) >= MODEL.heavy_operators
+
+
+def _passed_on(f: KernelFunction) -> tuple[int, ...] | None:
+    """The argument that each result of a kernel is, if it does nothing but pass these on."""
+    names = [a.name for a in f.arguments]
+    plain = not (f.checks or f.endings or f.lengths or f.windows)
+    if not plain or any(r.text not in names or r.where != ix.TRUE for r in f.results):
+        return None
+    return tuple(names.index(r.text) for r in f.results)
 
 
 def _is_light(s: Statement, graph: Graph) -> bool:

@@ -18,7 +18,7 @@ results of the wrong ones are dropped, if they are computed element by element.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tempoc.base.cost_model import MODEL
@@ -30,23 +30,63 @@ from tempoc.codegen.steps.at_steps import (
     implies,
     is_plain,
     items_of,
-    size,
     stays,
 )
+from tempoc.memory.text import cell_bytes
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.walk import substitute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelKinds:
+    """What is known of kernels.
+
+    ``light`` ones compute each element by itself, ``heavy`` ones take XLA as long as several
+    others. ``moves`` only pass arguments on: it has for each result which one.
+    """
+
+    light: Collection[str] = ()
+    heavy: Collection[str] = ()
+    moves: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def size(self, items: Sequence[prog.ProgramStatement]) -> int:
+        """The number of calls that XLA compiles; a heavy one counts as the fewest that pay."""
+        every = [c.kernel for item in items for c in calls(item) if c.kernel not in self.moves]
+        return len(every) + sum((MODEL.rolled_calls - 1) * (k in self.heavy) for k in every)
+
+    def bare(
+        self, s: prog.ProgramStatement | None, arrays: Collection[str]
+    ) -> prog.ProgramStatement | None:
+        """A statement without the names of kernels that only move, equal to others that do so.
+
+        ``arrays`` are the stores that are one array, of which keys say nothing.
+        """
+        match s:
+            case prog.Call(kernel=kernel, args=args, results=results) if kernel in self.moves:
+                given = [args[k] for k in self.moves[kernel]]
+                if any(c.store not in arrays for c in (*given, *results)):
+                    return s
+                places = (tuple(replace(c, key=()) for c in cells) for cells in (given, results))
+                passed, made = places
+                return replace(s, kernel="", point=(), args=passed, results=made)
+            case prog.Sequence(items=items):
+                parts = (self.bare(item, arrays) for item in items)
+                return replace(s, items=tuple(part for part in parts if part is not None))
+            case prog.Guard(body=body) | prog.Loop(body=body):
+                return replace(s, body=self.bare(body, arrays) or body)
+            case _:
+                return s
 
 
 def rolled_steps(
-    tree: prog.ProgramStatement, context: ProgramContext, light: Collection[str]
+    tree: prog.ProgramStatement, context: ProgramContext, kinds: KernelKinds
 ) -> prog.ProgramStatement:
-    """The tree with first steps in their loops.
-
-    ``light`` are the kernels that compute each element by itself.
-    """
+    """The tree with first steps in their loops."""
     positive = tuple(ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
-    return _StepRoller(context=context, light=light).convert(tree, positive, ())
+    return _StepRoller(context=context, kinds=kinds).convert(tree, positive, ())
 
 
 @dataclass(frozen=True)
@@ -61,6 +101,8 @@ class _Both:
     late: Items
     at: Mapping[str, ix.Expr]
     later: ix.Expr
+    kinds: KernelKinds
+    arrays: Collection[str]
 
     @cached_property
     def there(self) -> list[prog.ProgramStatement | None]:
@@ -70,7 +112,10 @@ class _Both:
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """The places of statements that are the same, in order."""
-        return _common(self.early, self.there)
+        early, there = (
+            [self.kinds.bare(s, self.arrays) for s in part] for part in (self.early, self.there)
+        )
+        return _common(early, there)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +123,7 @@ class _StepRoller:
     """Converts trees; the fields are the arguments of `rolled_steps`."""
 
     context: ProgramContext
-    light: Collection[str]
+    kinds: KernelKinds
 
     def convert(
         self,
@@ -127,7 +172,14 @@ class _StepRoller:
         while start and isinstance(before[start - 1], MOVED) and is_plain(before[start - 1]):
             start -= 1
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
-        both = _Both(before[start:], items_of(loop.body), {loop.var: first}, later)
+        both = _Both(
+            before[start:],
+            items_of(loop.body),
+            {loop.var: first},
+            later,
+            self.kinds,
+            self.context.registers,
+        )
         if not both.pairs:
             return None
         start += both.pairs[0][0]
@@ -141,8 +193,8 @@ class _StepRoller:
     def merged(self, both: _Both) -> Items | None:
         """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
         early, late, pairs = both.early, both.late, both.pairs
-        same = size([early[m] for m, _ in pairs])
-        most = max(size(early), size(late)) - same
+        same = self.kinds.size([early[m] for m, _ in pairs])
+        most = max(self.kinds.size(early), self.kinds.size(late)) - same
         if same < MODEL.rolled_calls or most * MODEL.rolled_share > same:
             return None
         merged: list[prog.ProgramStatement | None] = []
@@ -153,7 +205,8 @@ class _StepRoller:
             for k in range(n, n_next):
                 new = self.conditional(late[k], both.later) if k in own else late[k]
                 merged.append(late[k] if replaced and new is not None else new)
-            merged += [self.conditional(s, ix.negation(both.later)) for s in early[m:m_next]]
+            no = ix.negation(both.later)
+            merged += [self.conditional(s, no) for s in early[m:m_next]]
             merged += late[n_next : n_next + 1]
             m, n = m_next + 1, n_next + 1
         steps = tuple(s for s in merged if s is not None)
@@ -165,16 +218,18 @@ class _StepRoller:
         """A statement under a condition on the step; ``None`` if it costs much where it fails.
 
         It writes whole arrays, of which each element is computed by itself, so that XLA selects
-        them while it computes them.
+        them while it computes them. What is only passed on would be copied for that.
         """
         if isinstance(s, prog.Guard):
             inside = self.conditional(s.body, condition)
             return None if inside is None else replace(s, body=inside)
         if isinstance(s, prog.Free):
             return prog.Guard(condition=condition, body=s)
-        if not isinstance(s, prog.Call) or s.kernel not in self.light or s.endings:
+        if not isinstance(s, prog.Call) or s.kernel not in self.kinds.light or s.endings:
             return None
         kernel = self.context.kernels[s.kernel]
+        if s.kernel in self.kinds.moves and self.is_large(s):
+            return None
         if kernel.checks or any(
             c.store not in self.context.registers for c in (*s.args, *s.results)
         ):
@@ -187,6 +242,15 @@ class _StepRoller:
             for c in s.results
         )
         return replace(s, results=tuple(results))
+
+    def is_large(self, call: prog.Call) -> bool:
+        """Whether results of a call are known to take longer to copy than a call does."""
+        fixed = {n: ix.Const(v) for n, v in self.context.fixed.items()}
+        for cell in call.results:
+            size = substitute(cell_bytes(self.context.stores[cell.store]), fixed)
+            if isinstance(size, ix.Const) and size.value > MODEL.copied_bytes:
+                return True
+        return False
 
 
 def _replaces(early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement) -> bool:
@@ -212,7 +276,7 @@ def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:
 
 
 def _common(
-    one: Sequence[prog.ProgramStatement], other: Sequence[prog.ProgramStatement | None]
+    one: Sequence[prog.ProgramStatement | None], other: Sequence[prog.ProgramStatement | None]
 ) -> list[tuple[int, int]]:
     """The places of a longest common subsequence, in order."""
     length = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]

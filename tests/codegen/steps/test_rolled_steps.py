@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.steps.rolled_steps import rolled_steps
+from tempoc.codegen.steps.rolled_steps import KernelKinds, rolled_steps
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix
@@ -42,7 +42,7 @@ def program(lower: str, upper: str, by: int, first: str) -> prog.Sequence:
 
 def rolled(tree: prog.ProgramStatement, light: tuple[str, ...] = ("a", "s")) -> prog.Loop | None:
     """The loop, if nothing stands before it any more."""
-    found = rolled_steps(tree, CONTEXT, light)
+    found = rolled_steps(tree, CONTEXT, KernelKinds(light=light))
     assert isinstance(found, prog.Sequence)
     assert len(found.items) == 1 or found == tree
     return found.items[0] if len(found.items) == 1 else None  # type: ignore[return-value]
@@ -70,7 +70,7 @@ def test_a_loop_without_steps_keeps_the_one_before_it() -> None:
         ends[upper] = loop.upper
     assert ends == {"N": parse("N"), "M-1": parse("max(1, M-1)"), "N+M": parse("N+M")}
     tree = prog.Guard(condition=parse("M >= 2"), body=program("1", "M-1", 1, "0"))
-    guarded = rolled_steps(tree, CONTEXT, ("a", "s"))
+    guarded = rolled_steps(tree, CONTEXT, KernelKinds(light=("a", "s")))
     assert isinstance(guarded, prog.Guard) and isinstance(guarded.body, prog.Sequence)
     (loop,) = guarded.body.items
     assert isinstance(loop, prog.Loop) and loop.upper == parse("M-1")
