@@ -425,7 +425,8 @@ class RegionWriter(RegionNames):
         if kernel.checks:
             number = list(self.context.kernels).index(kernel.name)
             point = tupled([self.coordinate(e) for e in call.point])
-            self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, code, {point})")
+            code = "code" if call.where is None else f"jnp.where({self.text(call.where)}, code, 0)"
+            self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, {code}, {point})")
 
     # ------------------------------------------------------------ effects of statements
 

@@ -9,12 +9,12 @@
 
 A last step often makes a part of what the others make, as a loss without new weights, and XLA would
 compile that part twice. It becomes a step like the others where nothing reads what is then made too
-much, and which may be made: nothing in it is checked.
+much; what is checked of that does not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
@@ -150,7 +150,8 @@ class _EndRoller:
         elif not is_known(ix.compare(">=", gap, ix.ZERO), known):
             first = (ix.minimum if loop.step > 0 else ix.maximum)(loop.lower, loop.upper)
         plain = next((k for k, s in enumerate(tail) if not _is_moved(s)), len(tail))
-        body = _leaves(loop.body, {loop.var: loop.upper}, known)
+        at = {loop.var: loop.upper}
+        body = _leaves(loop.body, at, known)
         places, left = _matched(body, _leaves(prog.Sequence(items=tail[:plain]), {}, known))
         if size([body[k].statement for k in places]) < MODEL.rolled_calls:
             return None
@@ -161,7 +162,33 @@ class _EndRoller:
         if wrong & self.needed(before, loop, rest, replace(around, known=known)):
             return None
         upper = ix.add(loop.upper, ix.Const(loop.step))
-        return (replace(loop, lower=first, upper=upper), *rest)
+        extra = [leaf.statement for k, leaf in enumerate(body) if k not in places]
+        inside = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), loop.upper)
+        steps = self.checked(loop.body, lambda s: _leaves(s, at, known), extra, inside)
+        return (replace(loop, lower=first, upper=upper, body=steps), *rest)
+
+    def checked(
+        self,
+        s: prog.ProgramStatement,
+        leaves: Callable[[prog.ProgramStatement], Sequence[_Leaf]],
+        extra: Sequence[prog.ProgramStatement],
+        inside: ix.Expr,
+    ) -> prog.ProgramStatement:
+        """A step in which what the last one makes too much is checked only ``inside`` the loop.
+
+        As a branch, which the last step does not take, it would cost short steps a tenth.
+        """
+        match s:
+            case prog.Sequence(items=items):
+                parts = (self.checked(item, leaves, extra, inside) for item in items)
+                return replace(s, items=tuple(parts))
+            case prog.Guard(body=body):
+                return replace(s, body=self.checked(body, leaves, extra, inside))
+            case prog.Call(kernel=kernel) if self.context.kernels[kernel].checks:
+                here = [leaf.statement for leaf in leaves(s)]
+                return replace(s, where=inside) if any(x in extra for x in here) else s
+            case _:
+                return s
 
     def is_short(self, gap: ix.Expr) -> bool:
         """Whether a loop is known to have few steps, so that one more counts."""
@@ -190,10 +217,6 @@ class _EndRoller:
         if isinstance(s, prog.Free):
             return True
         if not isinstance(s, prog.Call) or s.endings or s.needs:
-            return False
-        # Left out in that step alone, what is checked would be a branch of every step, which costs
-        # short ones a tenth of their time.
-        if self.context.kernels[s.kernel].checks:
             return False
         return all(c.store in self.context.registers for c in (*s.args, *s.results))
 

@@ -30,7 +30,7 @@ from tempoc.program.nodes.tuning import UNTUNED, RunTuning
 from tempoc.program.nodes.variants import Variant
 from tempoc.symbolic import expr as ix
 
-VERSION = 7
+VERSION = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,8 @@ class Call:
     """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
 
     The result for a param that the user gives is dropped. ``needs`` are the capacities that growing
-    stores must have before the call.
+    stores must have before the call. In a loop on the device, what it checks counts only ``where``
+    a condition holds: elsewhere nothing reads what it makes.
     """
 
     kernel: str
@@ -134,6 +135,7 @@ class Call:
     results: tuple[Cell, ...]
     endings: tuple[Ending, ...] = ()
     needs: tuple[CapacityNeed, ...] = ()
+    where: ix.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
