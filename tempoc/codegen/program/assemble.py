@@ -269,7 +269,7 @@ def _steps(
         moves={f.name: passed for f in functions.values() if (passed := _passed_on(f)) is not None},
     )
     outputs = {o.store for o in interface.outputs(stages)}
-    return last_steps(rolled_steps(tree, context, kinds), context, outputs)
+    return last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
 
 
 def _is_heavy(s: Statement, graph: Graph) -> bool:

@@ -9,7 +9,7 @@
 
 A last step often makes a part of what the others make, as a loss without new weights, and XLA would
 compile that part twice. It becomes a step like the others where nothing reads what is then made too
-much; what is checked of that does not count.
+much; what is checked of that does not count, and what is read is not overwritten.
 """
 
 from __future__ import annotations
@@ -46,11 +46,18 @@ from tempoc.symbolic.walk import substitute
 
 
 def last_steps(
-    tree: prog.ProgramStatement, context: ProgramContext, outputs: Collection[str]
+    tree: prog.ProgramStatement,
+    context: ProgramContext,
+    outputs: Collection[str],
+    light: Collection[str] = (),
 ) -> prog.ProgramStatement:
-    """The tree with last steps in their loops; ``outputs`` are stores that are read after it."""
+    """The tree with last steps in their loops; ``outputs`` are stores that are read after it.
+
+    ``light`` are the kernels that compute each element by itself.
+    """
     positive = tuple(ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
-    return _EndRoller(context=context, outputs=outputs).convert(tree, _Around(known=positive))
+    ends = _EndRoller(context=context, outputs=outputs, light=light)
+    return ends.convert(tree, _Around(known=positive))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,7 @@ class _EndRoller:
 
     context: ProgramContext
     outputs: Collection[str]
+    light: Collection[str]
 
     def convert(self, s: prog.ProgramStatement, around: _Around) -> prog.ProgramStatement:
         """The tree with longer loops."""
@@ -155,38 +163,58 @@ class _EndRoller:
         places, left = _matched(body, _leaves(prog.Sequence(items=tail[:plain]), {}, known))
         if size([body[k].statement for k in places]) < MODEL.rolled_calls:
             return None
+        extra = [leaf.statement for k, leaf in enumerate(body) if k not in places]
         wrong = self.spoiled(body, places)
         if wrong is None or (len(places) < len(body) and self.is_short(gap)):
             return None
         rest = (*_within(guard, (*(leaf.guarded() for leaf in left), *tail[plain:])), *rest)
-        if wrong & self.needed(before, loop, rest, replace(around, known=known)):
+        kept = wrong & self.needed(before, loop, rest, replace(around, known=known))
+        if kept & _freed([loop.body]) or not self.may_keep(extra, kept):
             return None
         upper = ix.add(loop.upper, ix.Const(loop.step))
-        extra = [leaf.statement for k, leaf in enumerate(body) if k not in places]
         inside = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), loop.upper)
-        steps = self.checked(loop.body, lambda s: _leaves(s, at, known), extra, inside)
+
+        def is_extra(s: prog.ProgramStatement) -> bool:
+            return any(leaf.statement in extra for leaf in _leaves(s, at, known))
+
+        steps = self.apart(loop.body, is_extra, kept, inside)
         return (replace(loop, lower=first, upper=upper, body=steps), *rest)
 
-    def checked(
+    def may_keep(self, extra: Sequence[prog.ProgramStatement], kept: set[str]) -> bool:
+        """Whether a last step may keep stores that statements write which it has too much.
+
+        Those compute each element by itself, so that XLA selects them while it computes them.
+        """
+        makers = [s for s in extra if isinstance(s, prog.Call) and kept & {*written_stores(s)}]
+        written = {store for s in makers for store in written_stores(s)}
+        return kept <= written and all(s.kernel in self.light for s in makers)
+
+    def apart(
         self,
         s: prog.ProgramStatement,
-        leaves: Callable[[prog.ProgramStatement], Sequence[_Leaf]],
-        extra: Sequence[prog.ProgramStatement],
+        is_extra: Callable[[prog.ProgramStatement], bool],
+        kept: Collection[str],
         inside: ix.Expr,
     ) -> prog.ProgramStatement:
-        """A step in which what the last one makes too much is checked only ``inside`` the loop.
+        """A step in which what the last one has too much is checked only ``inside`` the loop.
 
-        As a branch, which the last step does not take, it would cost short steps a tenth.
+        Nor does it write what is ``kept``. As a branch it would cost short steps a tenth.
         """
         match s:
             case prog.Sequence(items=items):
-                parts = (self.checked(item, leaves, extra, inside) for item in items)
+                parts = (self.apart(item, is_extra, kept, inside) for item in items)
                 return replace(s, items=tuple(parts))
             case prog.Guard(body=body):
-                return replace(s, body=self.checked(body, leaves, extra, inside))
-            case prog.Call(kernel=kernel) if self.context.kernels[kernel].checks:
-                here = [leaf.statement for leaf in leaves(s)]
-                return replace(s, where=inside) if any(x in extra for x in here) else s
+                return replace(s, body=self.apart(body, is_extra, kept, inside))
+            case prog.Call(kernel=kernel, results=results) if is_extra(s):
+                checks = bool(self.context.kernels[kernel].checks)
+                made = tuple(
+                    replace(c, when=ix.conjunction(inside, c.when or ix.TRUE))
+                    if c.store in kept
+                    else c
+                    for c in results
+                )
+                return replace(s, results=made, where=inside if checks else s.where)
             case _:
                 return s
 

@@ -28,6 +28,7 @@ from tempoc.codegen.steps.at_steps import (
     Items,
     at_step,
     implies,
+    is_known,
     is_plain,
     items_of,
     stays,
@@ -37,7 +38,7 @@ from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +146,7 @@ class _StepRoller:
                         outer is None or stays(new, outer, self.context)
                     ):
                         longer = self.rolled(rolled, new, known)
+                        longer = longer or self.unguarded(rolled, new, known)
                     rolled = (*rolled, new) if longer is None else longer
                 return replace(s, items=rolled)
             case prog.Guard(condition=condition, body=body):
@@ -174,7 +176,7 @@ class _StepRoller:
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
         both = _Both(
             before[start:],
-            items_of(loop.body),
+            _settled(items_of(loop.body), known),
             {loop.var: first},
             later,
             self.kinds,
@@ -189,6 +191,24 @@ class _StepRoller:
         upper = _not_before(loop, known)
         longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
         return (*before[:start], longer)
+
+    def unguarded(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
+        """The same for a first step under a condition on bounds; without it there are no steps."""
+        guard = before[-1] if before else None
+        if not isinstance(guard, prog.Guard):
+            return None
+        if not {*symbols(guard.condition)} <= {*self.context.bounds}:
+            return None
+        otherwise = conjuncts(ix.negation(guard.condition))
+        given = (*known, *conjuncts(guard.condition))
+        inside = self.rolled(items_of(guard.body), loop, given)
+        longer = inside[-1] if inside else None
+        if inside is None or not isinstance(longer, prog.Loop):
+            return None
+        if not all(is_known(_is_empty(each), otherwise) for each in (loop, longer)):
+            return None
+        first = replace(guard, body=prog.Sequence(items=inside[:-1]))
+        return (*before[:-1], *((first,) if inside[:-1] else ()), longer)
 
     def merged(self, both: _Both) -> Items | None:
         """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
@@ -261,6 +281,22 @@ def _replaces(early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement) 
     results, args = ({c.store for c in cells} for cells in (made[0].results, made[0].args))
     always = all(c.when is None for c in made[0].results)
     return always and {c.store for c in s.results} <= results and results.isdisjoint(args)
+
+
+def _settled(items: Items, known: tuple[ix.Expr, ...]) -> Items:
+    """Statements without the conditions on bounds that are known to hold."""
+    settled: Items = ()
+    for s in items:
+        if isinstance(s, prog.Guard) and is_known(s.condition, known):
+            settled += _settled(items_of(s.body), known)
+        else:
+            settled += (s,)
+    return settled
+
+
+def _is_empty(loop: prog.Loop) -> ix.Expr:
+    """The condition under which a loop has no steps."""
+    return ix.compare(">=" if loop.step > 0 else "<=", loop.lower, loop.upper)
 
 
 def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:
