@@ -147,6 +147,8 @@ class _StepRoller:
                     ):
                         longer = self.rolled(rolled, new, known)
                         longer = longer or self.unguarded(rolled, new, known)
+                    elif outer is None and rolled and isinstance(new, prog.Guard):
+                        longer = self.unbranched(rolled, new)
                     rolled = (*rolled, new) if longer is None else longer
                 return replace(s, items=rolled)
             case prog.Guard(condition=condition, body=body):
@@ -209,6 +211,21 @@ class _StepRoller:
             return None
         first = replace(guard, body=prog.Sequence(items=inside[:-1]))
         return (*before[:-1], *((first,) if inside[:-1] else ()), longer)
+
+    def unbranched(self, before: Items, guard: prog.Guard) -> Items | None:
+        """The statements of two branches as one, if the first is for one value of a variable."""
+        first, later = before[-1], guard.condition
+        if not isinstance(first, prog.Guard) or later != ix.negation(first.condition):
+            return None
+        match first.condition:
+            case ix.Relation(op="==", left=ix.Sym(name=name), right=ix.Const() as value):
+                at = {name: value}
+            case _:
+                return None
+        early, late = items_of(first.body), items_of(guard.body)
+        both = _Both(early, late, at, later, self.kinds, self.context.registers)
+        steps = self.merged(both) if both.pairs else None
+        return None if steps is None else (*before[:-1], *steps)
 
     def merged(self, both: _Both) -> Items | None:
         """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
