@@ -90,3 +90,13 @@ def test_what_is_checked_too_much_does_not_count() -> None:
     assert loop is not None
     update = replace(call("update", "i", ("e", "w"), "w"), where=parse("i < N-1"))
     assert loop.body == prog.Sequence(items=(*step("i"), update))
+
+
+def test_a_last_step_keeps_what_is_read_after_it() -> None:
+    tree = program("0", "N-1")
+    assert last_steps(tree, CONTEXT, ("w",)) == tree, "not computed element by element"
+    found = last_steps(tree, CONTEXT, ("w",), light=("update",))
+    assert isinstance(found, prog.Sequence) and isinstance(found.items[0], prog.Loop)
+    made = (prog.Cell(store="w", when=parse("i < N-1")),)
+    update = replace(call("update", "i", ("e", "w"), "w"), results=made)
+    assert found.items[0].body == prog.Sequence(items=(*step("i"), update))

@@ -86,3 +86,48 @@ def test_what_costs_more_stays_apart() -> None:
     assert isinstance(loop, prog.Loop)
     assert rolled(prog.Sequence(items=(*before, replace(loop, place="host")))) is None
     assert rolled(prog.Sequence(items=(*before, replace(loop, limit=ix.Sym("N"))))) is None
+
+
+def test_kernels_that_only_pass_arrays_on_are_the_same() -> None:
+    one, two = (call(kernel, at, "w", "g") for kernel, at in (("p", "0"), ("q", "i")))
+    step = call("f", "i", "g", "w")
+    body = prog.Sequence(items=(two, step))
+    loop = prog.Loop(var="i", lower=ix.ONE, upper=parse("N"), step=1, body=body, place="device")
+    tree = prog.Sequence(items=(one, call("f", "0", "g", "w"), loop))
+    kernels = {**CONTEXT.kernels, **{n: prog.Kernel(name=n, dims=("i",)) for n in ("p", "q")}}
+    context = replace(CONTEXT, kernels=kernels)
+    moves = KernelKinds(heavy=("f",), moves={"p": (0,), "q": (0,)})
+    longer = prog.Sequence(items=(replace(loop, lower=ix.ZERO),))
+    assert rolled_steps(tree, context, moves) == longer
+    assert rolled_steps(tree, context, replace(moves, moves={})) == tree
+    assert rolled_steps(tree, context, replace(moves, heavy=())) == tree
+
+
+def test_a_first_step_may_have_a_condition_without_which_there_are_no_steps() -> None:
+    *first, loop = program("1", "N-1", 1, "0").items
+    assert isinstance(loop, prog.Loop)
+    for condition, same in (("N >= 2", True), ("M >= 2", False)):
+        guard = prog.Guard(condition=parse(condition), body=prog.Sequence(items=tuple(first)))
+        tree = prog.Sequence(items=(guard, loop))
+        longer = rolled(tree)
+        assert (longer is not None) == same
+        assert longer is None or (longer.lower, longer.upper) == (ix.ZERO, parse("N-1"))
+
+
+def test_branches_for_one_value_and_the_others_become_one() -> None:
+    one, others = step("0", call("s", "0", "g", "m")), step("k", call("a", "k", "mg", "m"))
+    branches = (
+        prog.Guard(condition=parse("k == 0"), body=one),
+        prog.Guard(condition=parse("k != 0"), body=others),
+    )
+    loop = prog.Loop(
+        var="k",
+        lower=ix.ZERO,
+        upper=parse("N"),
+        step=1,
+        body=prog.Sequence(items=branches),
+        place="device",
+    )
+    (found,) = rolled_steps(prog.Sequence(items=(loop,)), CONTEXT, KernelKinds(light="as")).items
+    assert [c.kernel for c in found.body.items] == ["f", "c", "a", "s", "u"]
+    assert found.body.items[3].results[0].when == parse("k == 0")
