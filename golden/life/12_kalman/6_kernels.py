@@ -429,17 +429,19 @@ def likelihood_d_now_cov_1(at):
 
 
 def loop_t(
-    at, likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past, F,
-    likelihood_d_now_rows, surprise, guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2,
-    valid, sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
-    sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
-    likelihood_d_spread_add3, sure, keep, *, steps=None,
+    at, likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+    likelihood_d_Q_now2, likelihood_d_Q_past, F, likelihood_d_now_rows, surprise, guess_cov, H,
+    gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+    sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+    sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3, sure, keep, *,
+    steps=None,
 ):
     """t from at[0] down, at[1] steps; the loop of likelihood_d_now_cov_0, likelihood_d_guess_cov, likelihood_d_Q_now."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
         (
-            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+            likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+            likelihood_d_Q_now2, likelihood_d_Q_past,
         ) = carry
         t = at[0] - i
         (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
@@ -454,17 +456,26 @@ def loop_t(
         )
         likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new, likelihood_d_R_past)
         (
-            likelihood_d_Q_now2, likelihood_d_Q_past_new,
+            likelihood_d_Q_now2_new, likelihood_d_Q_past_new,
         ) = likelihood_d_Q_now((t,), likelihood_d_Q_past, likelihood_d_guess_cov2)
+        likelihood_d_Q_now2 = jnp.where(t > 0, likelihood_d_Q_now2_new, likelihood_d_Q_now2)
         likelihood_d_Q_past = jnp.where(t - 1 >= 1, likelihood_d_Q_past_new, likelihood_d_Q_past)
         return (
-            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+            likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+            likelihood_d_Q_now2, likelihood_d_Q_past,
         )
-    carry = (likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past)
+    carry = (
+        likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+        likelihood_d_Q_now2, likelihood_d_Q_past,
+    )
     (
-        likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+        likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+        likelihood_d_Q_now2, likelihood_d_Q_past,
     ) = lax.fori_loop(0, count, step_t, carry)
-    return (likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past)
+    return (
+        likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+        likelihood_d_Q_now2, likelihood_d_Q_past,
+    )
 
 
 def block(at, log_force, log_error, valid, seen, *, T):
@@ -525,8 +536,8 @@ def block(at, log_force, log_error, valid, seen, *, T):
             likelihood_d_Q_past = likelihood_d_Q_past_new2
         def step_t(i, carry):
             (
-                likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2,
-                likelihood_d_Q_past,
+                likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past,
+                likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
             ) = carry
             t = (T - 2) - i
             (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
@@ -541,24 +552,26 @@ def block(at, log_force, log_error, valid, seen, *, T):
             )
             likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new2, likelihood_d_R_past)
             (
-                likelihood_d_Q_now2, likelihood_d_Q_past_new3,
+                likelihood_d_Q_now2_new, likelihood_d_Q_past_new3,
             ) = likelihood_d_Q_now((t,), likelihood_d_Q_past, likelihood_d_guess_cov2)
+            likelihood_d_Q_now2 = jnp.where(t > 0, likelihood_d_Q_now2_new, likelihood_d_Q_now2)
             likelihood_d_Q_past = jnp.where(
                 t - 1 >= 1, likelihood_d_Q_past_new3, likelihood_d_Q_past,
             )
             return (
-                likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2,
-                likelihood_d_Q_past,
+                likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past,
+                likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
             )
         carry = (
-            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
+            likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+            likelihood_d_Q_now2, likelihood_d_Q_past,
         )
         (
-            likelihood_d_R_past, likelihood_d_guess_cov2, likelihood_d_Q_now2, likelihood_d_Q_past,
-        ) = lax.fori_loop(0, T - 2, step_t, carry)
-        (likelihood_d_now_cov,) = likelihood_d_now_cov_0(
-            (jnp.int32(0),), likelihood_d_guess_cov2, F,
-        )
+            likelihood_d_now_cov, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
+            likelihood_d_Q_now2, likelihood_d_Q_past,
+        ) = lax.fori_loop(0, T - 1, step_t, carry)
+        (likelihood_d_Q_all,) = likelihood_d_Q_total((), likelihood_d_Q_now2)
+    if T <= 1:
         (
             likelihood_d_R_now, likelihood_d_R_past_new3, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
@@ -570,19 +583,6 @@ def block(at, log_force, log_error, valid, seen, *, T):
         )
         if False:
             likelihood_d_R_past = likelihood_d_R_past_new3
-        (likelihood_d_Q_all,) = likelihood_d_Q_total((), likelihood_d_Q_now2)
-    if T <= 1:
-        (
-            likelihood_d_R_now, likelihood_d_R_past_new4, likelihood_d_guess_cov2,
-        ) = likelihood_d_guess_cov(
-            (jnp.int32(0),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
-            gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
-            sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
-            sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_past, sure, keep,
-        )
-        if False:
-            likelihood_d_R_past = likelihood_d_R_past_new4
         (likelihood_d_Q_all,) = likelihood_d_Q_total2(())
     by_error, by_force2 = by_force(
         (), likelihood_d_R_now, R_exp, likelihood_d_Q_all, Q_matmul, Q_exp,
