@@ -6,8 +6,10 @@ the arrays, then the bounds that the text names, which are Python ints when the 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring
@@ -120,6 +122,16 @@ def function(
         endings=tuple(body.endings),
         windows=stages.windows,
     )
+
+
+def passed_on(f: KernelFunction) -> tuple[int, ...] | None:
+    """The argument that each result of a kernel is, if it does nothing but pass these on."""
+    body = cast(ast.FunctionDef, ast.parse(f.text).body[0]).body
+    # A line more may give the name of an argument to another value: arrays are updated in place.
+    if len(body) != 2 or f.checks or f.endings or any(r.where != ix.TRUE for r in f.results):
+        return None
+    names, results = [a.name for a in f.arguments], [r.text for r in f.results]
+    return tuple(map(names.index, results)) if {*results} <= {*names} else None
 
 
 def _spans(statement: Statement, stages: Stages) -> Iterator[Span]:

@@ -15,7 +15,7 @@ import tempoc
 from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.base.python_text import identifier
-from tempoc.codegen.kernels.kernel import KernelFunction, function
+from tempoc.codegen.kernels.kernel import KernelFunction, function, passed_on
 from tempoc.codegen.kernels.ring_uses import ring_uses
 from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program import interface, lengths
@@ -266,7 +266,7 @@ def _steps(
     kinds = KernelKinds(
         light={f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)},
         heavy={f.name for n, f in functions.items() if _is_heavy(by_name[n], stages.graph)},
-        moves={f.name: passed for f in functions.values() if (passed := _passed_on(f)) is not None},
+        moves={f.name: passed for f in functions.values() if (passed := passed_on(f)) is not None},
     )
     outputs = {o.store for o in interface.outputs(stages)}
     return last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
@@ -276,15 +276,6 @@ def _is_heavy(s: Statement, graph: Graph) -> bool:
     """Whether XLA takes as long to compile a statement as several others."""
     ops = [graph.nodes[m].op for m in s.members]
     return sum(not op.moves for op in ops) >= MODEL.heavy_operators
-
-
-def _passed_on(f: KernelFunction) -> tuple[int, ...] | None:
-    """The argument that each result of a kernel is, if it does nothing but pass these on."""
-    names = [a.name for a in f.arguments]
-    plain = not (f.checks or f.endings or f.lengths or f.windows)
-    if not plain or any(r.text not in names or r.where != ix.TRUE for r in f.results):
-        return None
-    return tuple(names.index(r.text) for r in f.results)
 
 
 def _is_light(s: Statement, graph: Graph) -> bool:
