@@ -243,6 +243,10 @@ EXACT = {
 %n2 = cast{dtype=i32} %y : [t] i32[2, 3]
 %n3 = sum{axes=(1,), keepdims=true} %n2 : [t] i32[2, 1]
 %b = sum %n3 : [t] i32""",
+    "a sum of a reshape": """%n = reshape{shape=(t+1, 6)} %x[0:t+1] : [t] f32[t+1, 6]
+%a = max{axes=(0,)} %n : [t] f32[6]
+%n2 = reshape{shape=(2, 3, 1)} %y : [t] f32[2, 3, 1]
+%b = sum{axes=(1,)} %n2 : [t] f32[2, 1]""",
 }
 """Those that hold for every number."""
 
