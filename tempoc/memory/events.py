@@ -20,7 +20,8 @@ from tempoc.poly.relations.formulas import Formula
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statement, Statements, Tensor, Write
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import is_affine, substitute, substitute_entry
+from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.walk import is_affine, substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,8 +63,8 @@ from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.graph.stencils import reads_neighbours
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
-from tempoc.symbolic.walk import substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 Say = Callable[[str, Span | None, LoopRemark | None], None]
 """Receives the remarks: which loops run on the device, and why others do not."""

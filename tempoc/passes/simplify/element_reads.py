@@ -48,7 +48,8 @@ from tempoc.sdg.graph.rewrite import compose_axes, drop_dead, read_axes, replace
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import extent, is_affine, substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.walk import extent, is_affine, substitute, symbols
 
 READER = "@reader"
 """Ends what stands for a dimension of the reader in the place of an element, whose other symbols
