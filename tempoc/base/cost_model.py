@@ -111,6 +111,11 @@ class CostModel:
     Two states of 9 KB each that need each other, 100 steps stored: 98 ms with the array alone, 0.4
     carried."""
 
+    rotated_rows: int = 4
+    """Rings of at most so many rows are carried through loops on CPUs as their rows by age."""
+    rotated_bytes: int = 1 << 18
+    """Rows with more bytes are not: all but one are copied in each step."""
+
     unpacked_least: int = 1 << 16
     """Values of fewer bytes are stored, even if they are made of packed params."""
     unpacked_factor: int = 2

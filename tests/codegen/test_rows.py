@@ -19,7 +19,7 @@ FILTER = (
     "y[c, t] = x when t < 2\ny[c, t] = 0.5 * y[c, t-1] - 0.25 * y[c, t-2] + x[c, max(t-1, 0)] + x\n"
 )
 ROWS = {
-    "rings": (FILTER + "output y[0:C, T-1] as y\n", r"ring_row\(y\w*, t-1\)"),
+    "rings": (FILTER + "output y[0:C, T-1] as y\n", r"ring_row\(y\w*, t, 1\)"),
     "all steps": (FILTER + "output y\n", r"y\w*\[t-1\]"),
     "clamped": (FILTER + "output y\n", r"x\[jnp\.maximum\(0, t-1\)\]"),
     "beside a neighbour": (

@@ -9,6 +9,23 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def updated(array, part, start, when=None):
+    """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read, or
+    if all of it is selected.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    if when is not None:
+        old = lax.dynamic_slice(array, rest, part.shape, allow_negative_indices=False)
+        part = jnp.where(when, part, old)
+    new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
+    return lax.expand_dims(new, axes)
+
+
 def clamped(array, steps, axis):
     """What stands some steps further along an axis: past its ends, what stands there."""
     size = array.shape[axis]
@@ -22,10 +39,44 @@ def clamped(array, steps, axis):
     return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
 
 
-def ring_row(ring, step):
-    """The row of a step in a ring; as no step is negative, XLA need not look for that."""
-    slot = lax.rem(step, jnp.int32(ring.shape[0]))
-    return lax.dynamic_index_in_dim(ring, slot, 0, False, allow_negative_indices=False)
+def box_at(array, place):
+    """``array[place]``, for slices and for integers that are not negative, as one slice."""
+    sizes = array.shape
+    cuts = [*place, *[slice(None)] * (len(sizes) - len(place))]
+    ends = [p.indices(n)[:2] if isinstance(p, slice) else (p, p + 1) for p, n in zip(cuts, sizes)]
+    lengths = [max(0, b - a) if isinstance(p, slice) else 1 for p, (a, b) in zip(cuts, ends)]
+    starts = [jnp.int32(a) for a, _ in ends]
+    box = lax.dynamic_slice(array, starts, lengths, allow_negative_indices=False)
+    return lax.squeeze(box, [k for k, p in enumerate(cuts) if not isinstance(p, slice)])
+
+
+def ring_age(ring, age):
+    """Where a row is in a ring of rows by age, for how long before the current step it is.
+
+    In front are two empty tuples or more: the first as long as steps are looked ahead, the second
+    empty unless the loop goes down.
+    """
+    ahead, down = ring[:2]
+    return 2 + len(ahead) + (-age if down else age)
+
+
+def ring_row(ring, step, age, cuts=None):
+    """The row of so many steps before one, or slices of it; no such step is negative."""
+    if isinstance(ring, tuple):
+        row = ring[ring_age(ring, age)]
+        return row[cuts] if cuts else row
+    return box_at(ring, (lax.rem(step - age, jnp.int32(ring.shape[0])), *(cuts or ())))
+
+
+def with_ring_row(ring, step, age, part, start=None):
+    """A ring with a part put into the row of so many steps before one."""
+    if isinstance(ring, tuple):
+        k = ring_age(ring, age)
+        row = part if start is None else updated(ring[k], part, start)
+        return (*ring[:k], row, *ring[k + 1 :])
+    first = (0,) * part.ndim if start is None else start
+    slot = lax.rem(step - age, jnp.int32(ring.shape[0]))
+    return updated(ring, part[None], [slot, *(jnp.int32(k) for k in first)])
 
 
 def left_places(at, left, d_rows, *, I):
@@ -69,12 +120,11 @@ def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
     d_skewed_rows, d_skewed_rows2 = jax.vmap(point)(
         jnp.arange(I, dtype=jnp.int32), left_places,
         lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I),
-        clamped(ring_row(d_rows, diagonal-2), -1, 0), clamped(ring_row(d_rows, diagonal-1), -1, 0),
-        ring_row(d_rows, diagonal-1),
+        clamped(ring_row(d_rows, diagonal, 2), -1, 0),
+        clamped(ring_row(d_rows, diagonal, 1), -1, 0), ring_row(d_rows, diagonal, 1),
     )
     d_skewed2_2 = lax.dynamic_update_slice(d_skewed2, d_skewed_rows[None, :], (diagonal, 0))
-    d_rows2 = lax.dynamic_update_slice(d_rows, d_skewed_rows2[None, :], (lax.rem(diagonal, 2), 0))
-    return d_skewed2_2, d_rows2
+    return d_skewed2_2, with_ring_row(d_rows, diagonal, 0, d_skewed_rows2)
 
 
 def d(at, d_skewed, *, I, J):
@@ -91,6 +141,27 @@ def d(at, d_skewed, *, I, J):
     return (d_skewed_at_rows,)
 
 
+def squeezed(carry, places):
+    """What takes axes of length 1 from the arrays at some places, and what gives them back."""
+    def narrow(carry):
+        return tuple(
+            jax.tree.map(jnp.squeeze, x) if k in places else x for k, x in enumerate(carry)
+        )
+    def wide(arrays):
+        back = lambda y, x: jnp.reshape(y, jnp.shape(x))
+        both = enumerate(zip(arrays, carry))
+        return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
+    return narrow, wide
+
+
+def looped(lower, upper, step, carry, places):
+    """``lax.fori_loop``, of arrays at these places without axes of length 1 (see ``updated``)."""
+    narrow, wide = squeezed(carry, places)
+    def narrow_step(i, arrays):
+        return narrow(step(i, wide(arrays)))
+    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
+
+
 def loop_diagonal(at, d_skewed2, d_rows, left_places2, right_line2, *, steps=None, I, J):
     """diagonal from at[0] on, at[1] steps; the loop of d_skewed."""
     count = at[1] if steps is None else steps
@@ -101,7 +172,7 @@ def loop_diagonal(at, d_skewed2, d_rows, left_places2, right_line2, *, steps=Non
             (diagonal,), left_places2, right_line2, d_rows, d_skewed2, I=I, J=J,
         )
         return (d_skewed2, d_rows)
-    (d_skewed2, d_rows) = lax.fori_loop(0, count, step_diagonal, (d_skewed2, d_rows))
+    (d_skewed2, d_rows) = looped(0, count, step_diagonal, (d_skewed2, d_rows), (1,))
     return (d_skewed2, d_rows)
 
 
@@ -117,6 +188,6 @@ def block(at, left, right, *, M, N, I, J, lines):
             (diagonal,), left_places2, right_line2, d_rows, d_skewed2, I=I, J=J,
         )
         return (d_skewed2, d_rows)
-    (d_skewed2, d_rows) = lax.fori_loop(2, M + N + 3, step_diagonal, (d_skewed2, d_rows))
+    (d_skewed2, d_rows) = looped(2, M + N + 3, step_diagonal, (d_skewed2, d_rows), (1,))
     (d2,) = d((), d_skewed2, I=I, J=J)
     return (d_skewed2, d2)

@@ -38,6 +38,63 @@ def first_wrong(*wrong):
     return fault
 
 
+def updated(array, part, start, when=None):
+    """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read, or
+    if all of it is selected.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    if when is not None:
+        old = lax.dynamic_slice(array, rest, part.shape, allow_negative_indices=False)
+        part = jnp.where(when, part, old)
+    new = lax.dynamic_update_slice(array, part, rest, allow_negative_indices=False)
+    return lax.expand_dims(new, axes)
+
+
+def box_at(array, place):
+    """``array[place]``, for slices and for integers that are not negative, as one slice."""
+    sizes = array.shape
+    cuts = [*place, *[slice(None)] * (len(sizes) - len(place))]
+    ends = [p.indices(n)[:2] if isinstance(p, slice) else (p, p + 1) for p, n in zip(cuts, sizes)]
+    lengths = [max(0, b - a) if isinstance(p, slice) else 1 for p, (a, b) in zip(cuts, ends)]
+    starts = [jnp.int32(a) for a, _ in ends]
+    box = lax.dynamic_slice(array, starts, lengths, allow_negative_indices=False)
+    return lax.squeeze(box, [k for k, p in enumerate(cuts) if not isinstance(p, slice)])
+
+
+def ring_age(ring, age):
+    """Where a row is in a ring of rows by age, for how long before the current step it is.
+
+    In front are two empty tuples or more: the first as long as steps are looked ahead, the second
+    empty unless the loop goes down.
+    """
+    ahead, down = ring[:2]
+    return 2 + len(ahead) + (-age if down else age)
+
+
+def ring_row(ring, step, age, cuts=None):
+    """The row of so many steps before one, or slices of it; no such step is negative."""
+    if isinstance(ring, tuple):
+        row = ring[ring_age(ring, age)]
+        return row[cuts] if cuts else row
+    return box_at(ring, (lax.rem(step - age, jnp.int32(ring.shape[0])), *(cuts or ())))
+
+
+def with_ring_row(ring, step, age, part, start=None):
+    """A ring with a part put into the row of so many steps before one."""
+    if isinstance(ring, tuple):
+        k = ring_age(ring, age)
+        row = part if start is None else updated(ring[k], part, start)
+        return (*ring[:k], row, *ring[k + 1 :])
+    first = (0,) * part.ndim if start is None else start
+    slot = lax.rem(step - age, jnp.int32(ring.shape[0]))
+    return updated(ring, part[None], [slot, *(jnp.int32(k) for k in first)])
+
+
 def length(at, *, K):
     """13_lbfgs.rt:43: length = 0.5 ** k
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
@@ -55,7 +112,7 @@ def enough(at, length, r_0, w, x, label, enough_mul2, matmul_matmul, loss, *, N,
     """
     i = at[0]
     def point(length, enough_mul2):
-        enough_add = w[lax.rem(i, 2)] - length * r_0
+        enough_add = ring_row(w, i, 0) - length * r_0
         objective_matmul = matvec(x, enough_add, K)
         objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
         objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
@@ -74,7 +131,7 @@ def slope(at, x, w, label, d_mean_div, add_mul, loss, slope, *, N):
     13_lbfgs.rt:24: slope = grad(loss, w)
     """
     i = at[0]
-    w_i = w[lax.rem(i, 2)]
+    w_i = ring_row(w, i, 0)
     objective_matmul = jnp.matmul(x, w_i)
     objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
     objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
@@ -83,7 +140,7 @@ def slope(at, x, w, label, d_mean_div, add_mul, loss, slope, *, N):
     slope_matmul = jnp.matmul(d_mean_div * jax.nn.sigmoid(objective_matmul) - add_mul, x)
     slope_i = d_matmul3_mul + d_matmul3_mul + slope_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    slope = lax.dynamic_update_index_in_dim(slope, slope_i, lax.rem(i, 2), 0)
+    slope = with_ring_row(slope, i, 0, slope_i)
     return loss, slope, slope_i
 
 
@@ -106,7 +163,7 @@ def slope_add_mul(at, label, w, *, N):
 def enough_matmul_matmul(at, slope, r_0):
     """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
     i = at[0]
-    return (jnp.matmul(slope[lax.rem(i, 2)], r_0),)
+    return (jnp.matmul(ring_row(slope, i, 0), r_0),)
 
 
 def size(at, enough, length, *, K):
@@ -119,16 +176,16 @@ def size(at, enough, length, *, K):
 def w_1(at, size, r_0, w):
     """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
     i = at[0]
-    w_1 = w[lax.rem(i, 2)] - size * r_0
-    w = lax.dynamic_update_index_in_dim(w, w_1, lax.rem(i+1, 2), 0)
+    w_1 = ring_row(w, i, 0) - size * r_0
+    w = with_ring_row(w, i, -1, w_1)
     return (w,)
 
 
 def moved(at, w, slope, moved_s, moved_y, *, I, J):
     """13_lbfgs.rt:27: moved[i] = {s: w - w[i-1], y: slope - slope[i-1]} when i >= 1"""
     i = at[0]
-    moved_s_i = w[lax.rem(i, 2)] - w[lax.rem(i-1, 2)]
-    moved_y_i = slope[lax.rem(i, 2)] - slope[lax.rem(i-1, 2)]
+    moved_s_i = ring_row(w, i, 0) - ring_row(w, i, 1)
+    moved_y_i = ring_row(slope, i, 0) - ring_row(slope, i, 1)
     moved_s = lax.dynamic_update_index_in_dim(
         moved_s, moved_s_i, lax.rem(i, max(1, min(I-1, J))), 0,
     )
@@ -229,6 +286,54 @@ def selected_if(condition, step, carry):
     return jax.tree.map(chosen, step(carry), carry)
 
 
+def squeezed(carry, places):
+    """What takes axes of length 1 from the arrays at some places, and what gives them back."""
+    def narrow(carry):
+        return tuple(
+            jax.tree.map(jnp.squeeze, x) if k in places else x for k, x in enumerate(carry)
+        )
+    def wide(arrays):
+        back = lambda y, x: jnp.reshape(y, jnp.shape(x))
+        both = enumerate(zip(arrays, carry))
+        return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
+    return narrow, wide
+
+
+def looped(lower, upper, step, carry, places):
+    """``lax.fori_loop``, of arrays at these places without axes of length 1 (see ``updated``)."""
+    narrow, wide = squeezed(carry, places)
+    def narrow_step(i, arrays):
+        return narrow(step(i, wide(arrays)))
+    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
+
+
+def rotated(lower, upper, step, carry, rings, first, sign=1, places=None):
+    """``looped`` from a first step on, of short rings at some places as their rows by age.
+
+    ``rings`` has for each place how many steps ahead a step writes. Large rows, and those of GPUs,
+    stay in their rings.
+    """
+    size = lambda ring: ring[0].size * ring.dtype.itemsize
+    small = {k: n for k, n in rings.items() if size(carry[k]) <= 262144}
+    if not small or jax.default_backend() != "cpu":
+        return looped(lower, upper, step, carry, places or ())
+    each = lambda change, xs: tuple(change(x, k) if k in small else x for k, x in enumerate(xs))
+    def apart(ring, k):
+        ages = range(1, len(ring) + 1)
+        slots = [(first + sign * (small[k] - age)) % len(ring) for age in ages]
+        rows = [lax.dynamic_index_in_dim(ring, slot, 0, False) for slot in slots]
+        return ((),) * small[k], ((),) * (sign < 0), *rows
+    def together(rows, k):
+        ages = sign * (end - jnp.arange(len(rows) - 2, dtype=jnp.int32)) + small[k] - 1
+        return jnp.stack(rows[2:])[ages % (len(rows) - 2)]
+    def aged(i, carry):
+        carry = step(i, each(lambda rows, k: (*rows[:3], *rows[2:]), carry))
+        return each(lambda rows, k: rows[:-1], carry)
+    carry = looped(lower, upper, aged, each(apart, carry), places or ())
+    end = first + sign * jnp.maximum(upper - lower, 0)
+    return each(together, carry)
+
+
 def loop_i(
     at, loss, slope2, moved_s, moved_y, w, x, label, loss_d_loss_objective_mean_div, slope_add_mul2,
     length2, enough_mul2, *, steps=None, N, I, J, K,
@@ -283,7 +388,9 @@ def loop_i(
         (w,) = selected_if(i < I - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, w, fault)
     carry = (loss, slope2, moved_s, moved_y, w, fault)
-    (loss, slope2, moved_s, moved_y, w, fault) = lax.fori_loop(0, count, step_i, carry)
+    (loss, slope2, moved_s, moved_y, w, fault) = rotated(
+        0, count, step_i, carry, {1: 0}, at[0], 1, (0, 1, 4),
+    )
     return (loss, slope2, moved_s, moved_y, w, fault)
 
 
@@ -343,5 +450,7 @@ def block(at, loss, label, x, *, N, I, J, K):
         (w,) = selected_if(i < I - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, w, fault)
     carry = (loss, slope2, moved_s, moved_y, w, fault)
-    (loss, slope2, moved_s, moved_y, w, fault) = lax.fori_loop(0, i_end, step_i, carry)
+    (loss, slope2, moved_s, moved_y, w, fault) = rotated(
+        0, i_end, step_i, carry, {1: 0}, 0, 1, (0, 1, 4),
+    )
     return (loss, w, fault)

@@ -24,6 +24,7 @@ from tempoc.codegen.kernels.boxes import WrittenBox
 from tempoc.codegen.kernels.kernel import KernelFunction, returned, signature, unpacked
 from tempoc.codegen.stores.access import KernelFrame, slot
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
+from tempoc.codegen.stores.ring_rows import short_ring
 from tempoc.codegen.text.naming import RESERVED, names_in
 from tempoc.codegen.text.wrap_lines import INDENT, wrapped
 from tempoc.ops.definition.dtype_text import tupled
@@ -123,6 +124,11 @@ def joined_function(
         at = next(p.boxes[cell[0]].at for p in parts if cell[0] in p.boxes)
         slots = [slot(entry, axis, frame) for axis, entry in at]
         text = f"joined({', '.join([given[cell, ix.TRUE], boxes, *slots])})"
+        at_dims = {axis.dim: entry for axis, entry in at}
+        ring = short_ring(stages.buffers[cell[0]])
+        if ring is not None and [*at_dims] == [ring.dim]:
+            place = frame.ring_place(stages.buffers[cell[0]], at_dims)
+            text = f"with_joined_row({given[cell, ix.TRUE]}, {place}, {boxes})" if place else text
         results.append(KernelResult(cell=cell, text=text))
     lines.append(returned([r.text for r in results]))
     used = names_in(lines)

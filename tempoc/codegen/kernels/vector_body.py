@@ -28,6 +28,7 @@ from tempoc.codegen.kernels.vmap_batches import axes_text, joined, point_bytes, 
 from tempoc.codegen.stores.access import KernelFrame, from_axis_order, slot
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
+from tempoc.codegen.stores.ring_rows import short_ring
 from tempoc.codegen.stores.slots import same_slots
 from tempoc.codegen.text.naming import names_in
 from tempoc.ops.definition.dtype_text import tupled
@@ -296,7 +297,21 @@ class VectorBody:
 
     def _mapped_slice(self, argument: KernelArgument) -> str:
         """The slice of a store that the points are mapped over."""
-        home = self.mapped_stores[argument.cell[0]]
+        home, alias = self.mapped_stores[argument.cell[0]], argument.cell[0]
+        cuts = self._cuts(home)
+        if cuts and not self.moved.get(alias) and (box := self._box(argument, cuts)):
+            return box
+        name = self._part_of(argument)
+        for dim, far in self.moved.get(alias, {}).items():
+            place = home.place(dim, ())
+            if isinstance(far, Clamped):
+                name = f"clamped({name}, {far.steps}, {place})"
+            else:
+                name = f"jnp.roll({name}, {-far.steps}, {place})"
+        return f"{name}[{', '.join(cuts)}]" if cuts else name
+
+    def _cuts(self, home: MappedStore) -> list[str]:
+        """The static slices that the points access of the axes of a store; none: of all."""
         cuts: list[str] = []
         for k in home.store.order:
             if k >= len(home.store.axes):
@@ -307,14 +322,34 @@ class VectorBody:
             cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
         while cuts and cuts[-1] == ":":
             cuts.pop()
-        name = self._part_of(argument)
-        for dim, far in self.moved.get(argument.cell[0], {}).items():
-            place = home.place(dim, ())
-            if isinstance(far, Clamped):
-                name = f"clamped({name}, {far.steps}, {place})"
+        return cuts
+
+    def _box(self, argument: KernelArgument, cuts: Sequence[str]) -> str | None:
+        """Slices of what lies at slots known only when the kernel runs, as one; ``None``: no such.
+
+        XLA for CPUs computes a row of which several slices are read in a function that each of
+        them calls, and what has calls in its loop takes ten times as long.
+        """
+        parts = {p.axis.dim: p for p in self.parts.get(argument.cell[0], ())}
+        if not any(self._is_later(p.start) for p in parts.values()):
+            return None
+        store, left = self.stages.buffers[self.origins[argument.cell[0]]], iter(cuts)
+        index: list[str] = []
+        for k in store.order:
+            part = parts.get(store.axes[k].dim) if k < len(store.axes) else None
+            if part is None:
+                index.append(next(left, ":"))
+            elif part.dim or not self._is_later(part.start):
+                return None
             else:
-                name = f"jnp.roll({name}, {-far.steps}, {place})"
-        return f"{name}[{', '.join(cuts)}]" if cuts else name
+                index.append(slot(part.start, part.axis, self.frame))
+        while index[-1] == ":":
+            index.pop()
+        name, first = self._kernel_argument(argument).name, store.axes[store.order[0]].dim
+        at = {d: p.start for d, p in parts.items()}
+        if first in at and (place := self.frame.ring_place(store, at)):
+            return f"ring_row({name}, {place}, jnp.s_[{', '.join(index[1:])},])"
+        return f"box_at({name}, jnp.s_[{', '.join(index)}])"
 
     def _part_of(self, argument: KernelArgument) -> str:
         """What an alias takes of the array of its tensor; all of it, for others."""
@@ -332,8 +367,9 @@ class VectorBody:
                 index.append(":")
                 left.append(axis.dim if axis else "")
                 continue
-            if axis.ring and k == store.order[0] and self._is_later(part.start):
-                name = f"ring_row({name}, {self.out.index(part.start)})"
+            at = {axis.dim: part.start}
+            if k == store.order[0] and (place := self.frame.ring_place(store, at)):
+                name = f"ring_row({name}, {place})"
                 continue
             index.append(slot(part.start, axis, self.frame))
         while index and index[-1] == ":":
@@ -401,16 +437,31 @@ class VectorBody:
         starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
         given = f"{old}, {rows}, ({', '.join(starts)}{comma})"
+        row = self._written_row(home.store, write, places) if inner.where == ix.TRUE else None
         if inner.where != ix.TRUE and all(p.whole for p in places):
             new = f"jnp.where({self.out.index(inner.where)}, {rows}, {old})"
         elif inner.where != ix.TRUE:
             new = f"updated({given}, {self.out.index(inner.where)})"
+        elif row:
+            rows = f"{text}[{', '.join(lead[1:])}]" if "None" in lead[1:] else text
+            whole = sum(not p.whole for p in places) == 1
+            part = [] if whole else [f"({', '.join(starts[1:])},)"]
+            new = f"with_ring_row({', '.join([old, row, rows, *part])})"
         elif self._has_unit_axis(home.store, places):
             new = f"updated({given})"
         else:
             new = f"lax.dynamic_update_slice({given})"
         self._latest[cell] = self.out.bind(old, new)
         return KernelResult(cell=cell, text=self._latest[cell])
+
+    def _written_row(
+        self, store: KernelBuffer, write: Write | None, places: Sequence[_RowStart]
+    ) -> str | None:
+        """The arguments that say which row of a short ring is written."""
+        ring = short_ring(store)
+        if ring is None or write is None or not places[store.order[0]].single:
+            return None
+        return self.frame.ring_place(store, self.stages.point(write))
 
     def _has_unit_axis(self, store: KernelBuffer, places: Sequence[_RowStart]) -> bool:
         """Whether a fully written axis may have length 1 while another is written in part."""

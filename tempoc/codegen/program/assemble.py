@@ -16,6 +16,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.base.python_text import identifier
 from tempoc.codegen.kernels.kernel import KernelFunction, function
+from tempoc.codegen.kernels.ring_uses import ring_uses
 from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program import interface, lengths
 from tempoc.codegen.program.donation import donated
@@ -118,7 +119,7 @@ def assemble(
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
     joined = join_boxes(steps, functions, context, stages, names, separate)
-    device = _form_regions(joined.tree, joined.context, names, stages, separate if blocks else None)
+    device = _form_regions(joined, names, stages, separate if blocks else None)
     program = replace(
         _program(stages),
         stores=(*stored, *(b for kernel in device.prints for b in rows[kernel])),
@@ -175,11 +176,7 @@ class _DeviceProgram:
 
 
 def _form_regions(
-    steps: prog.ProgramStatement,
-    context: ProgramContext,
-    names: Names,
-    stages: Stages,
-    separate: frozenset[str] | None,
+    joined: JoinedProgram, names: Names, stages: Stages, separate: frozenset[str] | None
 ) -> _DeviceProgram:
     """Replace device loops by regions, then, unless ``separate`` is ``None``, form blocks.
 
@@ -187,8 +184,9 @@ def _form_regions(
     user, so that an error names its point, and those that rematerialize values, since XLA's common
     subexpression elimination would undo that.
     """
+    context = replace(joined.context, ring_uses=ring_uses(joined.functions, stages))
     loops = Regions(context=context, names=names)
-    tree = loops.convert(steps, frozenset(o.store for o in interface.outputs(stages)))
+    tree = loops.convert(joined.tree, frozenset(o.store for o in interface.outputs(stages)))
     emitted = (*loops.emitted,)
     if separate is not None:
         filled = [i.store for i in interface.inputs(stages)] + [
@@ -224,7 +222,7 @@ def _narrow(
 ) -> Iterator[tuple[KernelFunction, frozenset[str]]]:
     """The functions that update arrays with an axis of possible length 1, and the tensors read."""
     for s in statements:
-        if _calls_any(functions[s.name], ("updated",)):
+        if _calls_any(functions[s.name], ("updated", "with_ring_row")):
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
 
 

@@ -34,6 +34,7 @@ REGION_HELPERS = {
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,
+    "rotated": prelude.rotated(MODEL.rotated_bytes),
 }
 """Functions that regions call; they are emitted in front of the regions."""
 
@@ -53,7 +54,9 @@ def module(
     own_helpers = {
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
         "in_windows": in_windows(batch), "in_rows": IN_ROWS,
-        "joined": JOINED, "ring_row": prelude.RING_ROW,
+        "joined": JOINED, "box_at": prelude.BOX_AT, "ring_age": prelude.RING_AGE,
+        "ring_row": prelude.RING_ROW, "with_ring_row": prelude.WITH_RING_ROW,
+        "with_joined_row": prelude.WITH_JOINED_ROW,
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tempoc.codegen.stores.ring_rows import RingUse
 from tempoc.program.analysis.live import StoreKinds, single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes as prog
@@ -23,7 +24,8 @@ class ProgramContext:
     those found at run time, which are not in ``bounds``. ``rows`` has for kernels of prints the
     stores of the rows that a region collects, ``touched`` for each kernel the bytes of what a call
     of it reads and writes of stores. ``step_local`` are the stores without a value between steps of
-    a device loop, with its variable.
+    a device loop, with its variable. ``ring_uses`` are, by kernel, the short rings of which it uses
+    nothing but rows.
     """
 
     stores: Mapping[str, Buffer]
@@ -36,6 +38,7 @@ class ProgramContext:
     rows: Mapping[str, tuple[Buffer, ...]] = field(default_factory=dict)
     touched: Mapping[str, Expr] = field(default_factory=dict)
     step_local: Mapping[str, str] = field(default_factory=dict)
+    ring_uses: Mapping[str, Mapping[str, RingUse]] = field(default_factory=dict)
 
     @cached_property
     def registers(self) -> frozenset[str]:

@@ -3,6 +3,8 @@
 The parts of a key in a region are either static (constants, bounds, variables of unrolled loops) or
 set by the enclosing loops. Static parts distinguish the arrays of a store. All others must be equal
 in the whole region, since otherwise it would be unknown which arrays two calls share.
+
+Short rings may be carried as their rows by age (`prelude.rotated`).
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.stores.ring_rows import RingUse
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix
@@ -98,3 +103,42 @@ def may_hold(condition: ix.Expr, values: VariableValues) -> bool:
 def substituted(e: ix.Expr, values: VariableValues) -> ix.Expr:
     """The expression with values substituted."""
     return substitute(e, {name: ix.Const(value) for name, value in values.items()})
+
+
+def rotated_rings(
+    loop: prog.Loop, cells: Mapping[str, prog.Cells], context: ProgramContext
+) -> Iterator[tuple[str, int]]:
+    """The rings that a loop may carry as rows, and how many steps ahead a step writes of them."""
+    if abs(loop.step) != 1:
+        return
+    touching: dict[str, list[prog.Call]] = {}
+    for call in calls(loop):
+        for cell in (*call.args, *call.results):
+            touching.setdefault(cell.store, []).append(call)
+    for store, some in touching.items():
+        if store not in cells or len(cells[store].keys) > 1:
+            continue
+        uses = [_use(call, store, loop, context) for call in some]
+        known = [use for use in uses if use is not None]
+        written = {loop.step * age for use in known for age in use.written}
+        if len(known) < len(uses) or len(written) != 1:
+            continue
+        (ahead,) = (-age for age in written)
+        size = context.stores[store].axes[context.stores[store].order[0]].size
+        assert isinstance(size, ix.Const)
+        places = {ahead + loop.step * age for use in known for age in use.read}
+        # What nobody reads in the step that makes it is best put into its slot.
+        if ahead >= 0 and 0 in places and all(0 <= place <= size.value for place in places):
+            yield store, ahead
+
+
+def _use(call: prog.Call, store: str, loop: prog.Loop, context: ProgramContext) -> RingUse | None:
+    """How a call uses a ring at the step of a loop; ``None``: not only by its rows."""
+    cells = [cell for cell in (*call.args, *call.results) if cell.store == store]
+    use = context.ring_uses.get(call.kernel, {}).get(store)
+    buffer, kernel = context.stores[store], context.kernels[call.kernel]
+    if use is None or any(cell.when is not None for cell in cells):
+        return None
+    dim = buffer.axes[buffer.order[0]].dim
+    at = dict(zip(kernel.dims, call.point, strict=True)).get(dim)
+    return use if at == ix.Sym(loop.var) else None

@@ -47,13 +47,62 @@ def updated(array, part, start, when=None):
 '''
 """Stands in front of kernels that update arrays of which an axis may have length 1."""
 
-RING_ROW = '''\
-def ring_row(ring, step):
-    """The row of a step in a ring; as no step is negative, XLA need not look for that."""
-    slot = lax.rem(step, jnp.int32(ring.shape[0]))
-    return lax.dynamic_index_in_dim(ring, slot, 0, False, allow_negative_indices=False)
+BOX_AT = '''\
+def box_at(array, place):
+    """``array[place]``, for slices and for integers that are not negative, as one slice."""
+    sizes = array.shape
+    cuts = [*place, *[slice(None)] * (len(sizes) - len(place))]
+    ends = [p.indices(n)[:2] if isinstance(p, slice) else (p, p + 1) for p, n in zip(cuts, sizes)]
+    lengths = [max(0, b - a) if isinstance(p, slice) else 1 for p, (a, b) in zip(cuts, ends)]
+    starts = [jnp.int32(a) for a, _ in ends]
+    box = lax.dynamic_slice(array, starts, lengths, allow_negative_indices=False)
+    return lax.squeeze(box, [k for k, p in enumerate(cuts) if not isinstance(p, slice)])
 '''
-"""Stands in front of kernels that read rows of rings at several distances."""
+"""Stands in front of kernels that read slices of rows."""
+
+RING_AGE = '''\
+def ring_age(ring, age):
+    """Where a row is in a ring of rows by age, for how long before the current step it is.
+
+    In front are two empty tuples or more: the first as long as steps are looked ahead, the second
+    empty unless the loop goes down.
+    """
+    ahead, down = ring[:2]
+    return 2 + len(ahead) + (-age if down else age)
+'''
+
+RING_ROW = '''\
+def ring_row(ring, step, age, cuts=None):
+    """The row of so many steps before one, or slices of it; no such step is negative."""
+    if isinstance(ring, tuple):
+        row = ring[ring_age(ring, age)]
+        return row[cuts] if cuts else row
+    return box_at(ring, (lax.rem(step - age, jnp.int32(ring.shape[0])), *(cuts or ())))
+'''
+"""Stands in front of kernels that read rows of short rings (`stores/ring_rows.py`)."""
+
+WITH_RING_ROW = '''\
+def with_ring_row(ring, step, age, part, start=None):
+    """A ring with a part put into the row of so many steps before one."""
+    if isinstance(ring, tuple):
+        k = ring_age(ring, age)
+        row = part if start is None else updated(ring[k], part, start)
+        return (*ring[:k], row, *ring[k + 1 :])
+    first = (0,) * part.ndim if start is None else start
+    slot = lax.rem(step - age, jnp.int32(ring.shape[0]))
+    return updated(ring, part[None], [slot, *(jnp.int32(k) for k in first)])
+'''
+"""Stands in front of kernels that write rows of short rings."""
+
+WITH_JOINED_ROW = '''\
+def with_joined_row(ring, step, age, boxes):
+    """A ring with boxes put into the row of so many steps before one."""
+    if isinstance(ring, tuple):
+        k = ring_age(ring, age)
+        return (*ring[:k], joined(ring[k], boxes), *ring[k + 1 :])
+    return joined(ring, boxes, lax.rem(step - age, jnp.int32(ring.shape[0])))
+'''
+"""Stands in front of kernels that write all boxes of a row of a short ring."""
 
 CLAMPED = '''\
 def clamped(array, steps, axis):
@@ -158,3 +207,39 @@ def with_row(rows, values, more):
     return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
 '''
 """Stands in front of regions that print."""
+
+
+def rotated(limit: int) -> str:
+    """The function of loops that carry short rings as rows; ``limit`` is in bytes of a row.
+
+    Of a ring, XLA for CPUs lets those who read a row that the same step has written compute it once
+    more, and copies all of the ring. Here what a step makes, and what the steps before it made, are
+    arrays of their own: the oldest is forgotten, the others become one step older.
+    """
+    return f'''\
+def rotated(lower, upper, step, carry, rings, first, sign=1, places=None):
+    """``looped`` from a first step on, of short rings at some places as their rows by age.
+
+    ``rings`` has for each place how many steps ahead a step writes. Large rows, and those of GPUs,
+    stay in their rings.
+    """
+    size = lambda ring: ring[0].size * ring.dtype.itemsize
+    small = {{k: n for k, n in rings.items() if size(carry[k]) <= {limit}}}
+    if not small or jax.default_backend() != "cpu":
+        return looped(lower, upper, step, carry, places or ())
+    each = lambda change, xs: tuple(change(x, k) if k in small else x for k, x in enumerate(xs))
+    def apart(ring, k):
+        ages = range(1, len(ring) + 1)
+        slots = [(first + sign * (small[k] - age)) % len(ring) for age in ages]
+        rows = [lax.dynamic_index_in_dim(ring, slot, 0, False) for slot in slots]
+        return ((),) * small[k], ((),) * (sign < 0), *rows
+    def together(rows, k):
+        ages = sign * (end - jnp.arange(len(rows) - 2, dtype=jnp.int32)) + small[k] - 1
+        return jnp.stack(rows[2:])[ages % (len(rows) - 2)]
+    def aged(i, carry):
+        carry = step(i, each(lambda rows, k: (*rows[:3], *rows[2:]), carry))
+        return each(lambda rows, k: rows[:-1], carry)
+    carry = looped(lower, upper, aged, each(apart, carry), places or ())
+    end = first + sign * jnp.maximum(upper - lower, 0)
+    return each(together, carry)
+'''

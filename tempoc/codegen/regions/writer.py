@@ -18,7 +18,7 @@ from tempoc.codegen.regions.lengths import (
     own_lengths,
     step_lengths,
 )
-from tempoc.codegen.regions.loop_state import may_hold
+from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
 from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, names_in
@@ -259,7 +259,22 @@ class RegionWriter(RegionNames):
         ends = ("0", "count") if root else self.loop_range(loop)
         places = self.unit_axis_places(loop, carried)
         looped = f"{'looped' if places else 'lax.fori_loop'}({', '.join(ends)}, {step}"
+        first = "at[0]" if root else self.end_text(loop.lower)
+        if rings := self.rings(loop, carried):
+            looped = f"rotated({', '.join(ends)}, {step}"
+            sign = ", -1" if loop.step < 0 else ", 1" if places else ""
+            places = f", {rings}, {first}{sign}{places}"
         self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
+
+    def rings(self, loop: prog.Loop, carried: list[str]) -> str:
+        """The places of the rings that a loop carries as rows, with how far ahead it writes."""
+        aheads = {
+            self.array_names[store]: ahead
+            for store, ahead in rotated_rings(loop, self.cells, self.context)
+        }
+        some = (f"{k}: {aheads[name]}" for k, name in enumerate(carried) if name in aheads)
+        text = ", ".join(some)
+        return f"{{{text}}}" if text else ""
 
     def step_stores(self, loop: prog.Loop, depth: int) -> None:
         """The arrays that a step of a loop makes, as it does not overwrite them first."""

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
+from tempoc.codegen.stores.ring_rows import row_place, short_ring
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import Emitter, Interval
 from tempoc.ops.indexing.pick import Pick
@@ -49,6 +50,15 @@ class KernelFrame:
     def is_static(self, e: ix.Expr) -> bool:
         """Whether the value is known when JAX traces the kernel."""
         return not any(s in self.dims for s in symbols(e))
+
+    def ring_place(self, store: KernelBuffer, at: Mapping[str, ix.Entry]) -> str | None:
+        """Which row of a short ring is accessed: the arguments step and age (`ring_rows.py`)."""
+        ring = short_ring(store)
+        entry = at[ring.dim] if ring is not None else None
+        if ring is None or not isinstance(entry, ix.Expr):
+            return None
+        known = self.proves(ix.compare(">=", entry, ix.ZERO))
+        return row_place(ring, entry, self.dims, self.out) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +120,8 @@ def read(
             parts[number] = _AxisRead(axis.size) if whole else _slice(entry, axis, frame)
             index[number] = parts[number].index
     entries = [index[k] for k in store.order]
+    if not rows and (place := frame.ring_place(store, at)):
+        array, entries = f"ring_row({array}, {place})", entries[1:]
     while entries and entries[-1] == ":":
         entries.pop()
     text = f"{array}[{', '.join(entries)}]" if entries else array
@@ -259,6 +271,9 @@ def write(
 ) -> str:
     """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
     slots = [slot(at[axis.dim], axis, frame) for axis in store.axes]
+    ring = frame.ring_place(store, at) if where == ix.TRUE else None
+    if ring and len(slots) == 1:
+        return f"with_ring_row({array}, {ring}, {row})"
     if len(slots) == 1:
         place = store.order.index(0)
         text = f"lax.dynamic_update_index_in_dim({array}, {row}, {slots[0]}, {place})"

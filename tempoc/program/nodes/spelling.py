@@ -5,23 +5,17 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "clamped"),
+    *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at", "clamped"),
     *("complex_numbers", "convolved_by_fourier", "convolved_by_lags", "convolved_by_matrix"),
     *("first_fault", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn", "in_batches"),
     *("in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined", "lax"),
     *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_while"),
     *("masked_alone", "matvec", "minus_log", "paired", "put_into_sum", "random_bits"),
-    *("random_fold", "random_gumbel", "random_key", "random_normal", "random_normal64"),
-    *(
-        "random_integers",
-        "random_of_few",
-        "random_uniform",
-        "random_uniform64",
-        "ring_row",
-        "scanned_rows",
-    ),
-    *("selected_if", "squeezed", "taken_if", "threefry", "transposed_matmul", "unknown_zero"),
-    *("unpacked", "updated", "with_row", "with_zeros", "wrong_value"),
+    *("random_fold", "random_gumbel", "random_integers", "random_key", "random_normal"),
+    *("random_normal64", "random_of_few", "random_uniform", "random_uniform64", "ring_age"),
+    *("ring_row", "rotated", "scanned_rows", "selected_if", "squeezed", "taken_if", "threefry"),
+    *("transposed_matmul", "unknown_zero", "unpacked", "updated", "with_joined_row"),
+    *("with_ring_row", "with_row", "with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")

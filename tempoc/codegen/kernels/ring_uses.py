@@ -1,0 +1,32 @@
+"""Of which short rings kernels use nothing but rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tempoc.codegen.kernels.kernel import KernelFunction
+from tempoc.codegen.stores.context import Stages
+from tempoc.codegen.stores.ring_rows import RingUse, ring_use, short_ring
+from tempoc.codegen.text.naming import names_in
+
+
+def ring_uses(functions: Iterable[KernelFunction], stages: Stages) -> dict[str, dict[str, RingUse]]:
+    """For each kernel the short rings of which it uses nothing but rows; callers come last."""
+    uses: dict[str, dict[str, RingUse]] = {}
+    given: dict[str, list[str]] = {}
+    for f in functions:
+        called = [name for name in given if name in names_in([f.text])]
+        given[f.name], uses[f.name] = [a.cell[0] for a in f.arguments], {}
+        for argument in f.arguments:
+            tensor = argument.cell[0]
+            store = stages.buffers.get(tensor)
+            if store is None or short_ring(store) is None or given[f.name].count(tensor) > 1:
+                continue
+            own = ring_use(f.text, argument.name, called)
+            parts = [own, *(uses[name].get(tensor) for name in called if tensor in given[name])]
+            known = [part for part in parts if part is not None]
+            if len(known) == len(parts):
+                read = frozenset(age for part in known for age in part.read)
+                written = frozenset(age for part in known for age in part.written)
+                uses[f.name][tensor] = RingUse(read, written)
+    return uses

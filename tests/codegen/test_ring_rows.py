@@ -1,0 +1,37 @@
+"""Short rings: loops carry their rows by age where a step reads the row that it has made."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.agreement import agree
+from tests.whole.device.test_buckets import emitted
+
+HEAD = """dim t < T
+dim i < N
+input x[i]: f32
+"""
+SIZE = "e[t] = sum((y[t, i] ** 2)[i = 0:N])\noutput e\n"
+WAVE = "2.0 * y[t-1, i] - y[t-2, i] + 0.1 * (y[t-1, max(i-1, 0)] - y[t-1, min(i+1, N-1)])"
+ROTATED = {
+    "up": f"y[t, i] = x when t < 2\ny[t, i] = {WAVE}\n{SIZE}",
+    "down": f"y[t, i] = x when t >= T - 2\ny[t, i] = 0.9 * y[t+1, i] - y[t+2, i]\n{SIZE}",
+    "in parts": "y[t, i] = x when t < 2\ny[t, i] = y[t-2, i] when i == 0\n"
+    f"y[t, i] = y[t-1, i-1] - y[t-2, i]\n{SIZE}",
+    "arrays": "z[t] = x[0:N] when t < 2\nz[t] = z[t-1] - 0.5 * z[t-2]\n"
+    "e[t] = sum(z[t]) * z[t][0]\noutput e\n",
+}
+AHEAD = "y[0, i] = x\ny[1, i] = 0.5 * x\ny[t+1, i] = 0.9 * y[t, i] - y[t-1, i] when t >= 1\n"
+
+
+@pytest.mark.parametrize("name", ROTATED)
+def test_rows_that_a_step_makes_and_reads_are_carried_by_age(name: str) -> None:
+    text = HEAD + ROTATED[name]
+    assert " = rotated(" in emitted(text, None).kernels
+    agree(text, *({"T": t, "N": n} for t, n in ((2, 1), (7, 3))))
+
+
+def test_rows_that_only_later_steps_read_go_to_their_slots() -> None:
+    text = HEAD + AHEAD + SIZE
+    assert "rotated(" not in emitted(text, None).kernels
+    agree(text, {"T": 2, "N": 1}, {"T": 7, "N": 3})
