@@ -27,13 +27,13 @@ def entry_count(span: Span, name: str, dims: tuple[str, ...], given: int) -> Dia
     """Too many or too few positional entries."""
     entries = "entry" if given == 1 else "entries"
     spatial = f"write those of axes in a bracket of their own, `{name}[{', '.join(dims)}][...]`"
-    named = f"name the ones that differ, `{name}[{dims[-1]} = ...]`"
+    named = f"name the ones that differ, `{name}[{dims[-1]} = ...]`, or write `({name})[...]` for axes"
     return error(
         "RT121",
         f"`{name}` has {len(dims)} temporal dimension{'s' * (len(dims) != 1)} "
         f"({', '.join(dims)}), but the bracket has {given} {entries}",
         span,
-        f"{spatial if given > len(dims) else named}; a bracket after the first is spatial",
+        f"{spatial if given > len(dims) else named}: a bracket right after a name is temporal",
     )
 
 
@@ -62,6 +62,7 @@ def tensor_index(
     text = span.text
     where = f"{read or 'x'}[{dim} = {text} in 0:{bound}]" if dim else f"x[t = {text} in lo:hi]"
     help = f"write a data-dependent access, `{where}`, `{text}` an i32 tensor"
+    help += f"; for an axis of `{read}` write `({read})[{text}]`" if read else ""
     if choice:
         first, second = (f"{read or 'x'}[{dim or 't'} = {e}]" for e in choice[::2])
         help = f"choose between two reads, `{first} if {choice[1]} else {second}`"

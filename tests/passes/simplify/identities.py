@@ -341,7 +341,9 @@ ROUNDED = {
 %b = sum{axes=(0,)} %n3[t:T] : [t] f32[3, 8]
 %n4 = broadcast_to{shape=(2,)} %n : [t] i32[2]
 %n5 = scatter_add{axis=0, n=8} %x, %n4 : [t] f32[8, 3]
-%d = sum{axes=(0,)} %n5[0:T] : [] f32[8, 3]""",
+%d = sum{axes=(0,)} %n5[0:T] : [] f32[8, 3]
+%n6 = scatter_add{axis=0, n=T+8} %x, %n4 : [t] f32[T+8, 3]
+%e = sum{axes=(0,)} %n6[0:T] : [] f32[T+8, 3]""",
     "a sum of what is sent to one position": """%n = mod %k, %bins : [t] i32
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %n3 = getitem{entries=((0, T, 1), t % 8, (0, 3, 1))} %n2[0:T] : [t] f32[T, 3]
