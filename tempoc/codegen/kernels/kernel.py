@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring
+from tempoc.codegen.kernels.existing_cells import only_existing
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import VectorBody
@@ -99,18 +100,19 @@ def function(
     lines = inlined([*out.lines, returned(texts, stages.rows_alone)], named, WIDTH - len(INDENT))
     used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
-    given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
+    arguments, results = only_existing(body.arguments.values(), results, statement, stages)
+    given = {a.name: stored[a.cell[0]] for a in arguments if a.cell[0] in stored}
     lines = [*unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
     equations = equation_lines(_spans(statement, stages), stages.graph.name)
-    text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
+    text = [*signature(name, ["at", *(a.name for a in arguments)], keywords)]
     words = docstring("\n".join(equations) or f"{name}.")
     text += [INDENT + line if line else "" for line in words]
     text += [part for line in lines for part in wrapped(INDENT + line)]
     return KernelFunction(
         name=name,
         text="\n".join(text) + "\n",
-        arguments=tuple(body.arguments.values()),
+        arguments=arguments,
         results=results,
         bounds=keywords,
         equations=equations,
