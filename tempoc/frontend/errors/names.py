@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
@@ -9,7 +10,7 @@ from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.scope import free_name
 from tempoc.frontend.errors.library import about_function, about_name
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 
@@ -17,7 +18,20 @@ from tempoc.symbolic.text import show
 def unknown_name(span: Span, name: str, close: str | None) -> Diagnostic:
     """Nothing of that name exists."""
     help = about_name(name) or (f"did you mean `{close}`?" if close else None)
-    return error("RT020", f"unknown name `{name}`", span, help)
+    return error("RT020", f"unknown name `{name}`", span, help or _about_index(span, name))
+
+
+def _about_index(span: Span, name: str) -> str | None:
+    """Help for what stands alone in a bracket, as dimensions do; an extent of a type is none."""
+    text = span.source.text
+    bracket = re.search(r"(\w+)\[([\w\s,+-]*,)?\s*$", text[: span.start])
+    if bracket is None or bracket[1] in DType._value2member_map_:
+        return None
+    if not re.match(r"\s*[],+-]", text[span.end :]):
+        return None
+    bound = name.upper() if name != name.upper() else f"{name}_end"
+    free = bound if not re.search(rf"\b{bound}\b", text) else free_name(bound, text)
+    return f"declare the dimension: `dim {name} < {free}`"
 
 
 def unknown_function(
