@@ -48,21 +48,31 @@ def unknown_member(span: Span, module: str, name: str, close: str | None) -> Dia
     return error("RT022", f"the module `{module}` has no `{name}`", span, help)
 
 
-def not_callable(span: Span, what: str, *, taken: bool) -> Diagnostic:
-    """Only functions can be called; `taken`: there is one of that name in the language."""
+def not_callable(span: Span, what: str, *, builtin: bool, taken: bool) -> Diagnostic:
+    """Only functions can be called.
+
+    `builtin`: there is one of that name in the language; `taken`: it is hidden by another value.
+    """
     name = span.text.split("(")[0]
     help = f"`{name}` is defined in this file: give that another name" if taken else None
+    if not builtin and what == "a tensor" and name.isidentifier():
+        help = f"points and elements are read with brackets: `{name}[...]`"
     return error("RT070", f"{what} cannot be called", span, help)
 
 
 def declared_twice(span: Span, name: str, place: Span | None) -> Diagnostic:
     """A name is introduced twice."""
     other = free_name(name, span.source.text)
+    help = f"choose another name, such as `{other}`"
+    changed = span.source.line_text(span.line)[span.column - 1 :]
+    if re.match(rf"{name}\s*=.*\b{name}\b", changed):
+        help = f"a tensor is not changed: let another one begin with it, `{other}[0] = {name}`, "
+        help += f"and say what the next point is, `{other}[i+1] = ...`"
     return error(
         "RT023",
         f"`{name}` is declared already",
         span,
-        f"choose another name, such as `{other}`",
+        help,
         secondary=() if place is None else (Label(place, "declared here"),),
     )
 

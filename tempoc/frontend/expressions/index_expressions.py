@@ -48,7 +48,10 @@ def checked_index(
         by = _divisor(round, frame, e)
         parts = (e.then, e.condition, e.orelse) if isinstance(e, ast.IfExpr) else ()
         choice = [part.span.text for part in parts]
-        raise Failure(domain_errors.tensor_index(e.span, read, dim, bound, by, choice, own))
+        whole = not (isinstance(value, val.Ref) and value.type.dtype.is_float)
+        raise Failure(
+            domain_errors.tensor_index(e.span, read, dim, bound, by, choice, own, whole=whole)
+        )
     if is_condition(expr):
         raise Failure(domain_errors.condition_index(e.span, e.span.text))
     if not is_affine(expr):
