@@ -92,15 +92,14 @@ def function(
     )
     write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)
-    results = body.run()
+    new = body.run()
+    arguments, results = only_existing(body.arguments.values(), new, statement, stages)
     texts = [*(r.text for r in results), *body.shown, *body.endings.values()]
-    if out.checks:
-        texts.append(body.failure())
+    texts += [body.failure()] if out.checks else []
     named = {local[m] for m in statement.members if is_source_name(m)}
     lines = inlined([*out.lines, returned(texts, stages.rows_alone)], named, WIDTH - len(INDENT))
     used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
-    arguments, results = only_existing(body.arguments.values(), results, statement, stages)
     given = {a.name: stored[a.cell[0]] for a in arguments if a.cell[0] in stored}
     lines = [*unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
