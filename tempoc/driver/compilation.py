@@ -134,7 +134,7 @@ class Compilation:
             return self.graph
         context = PassContext(space=self.space)
         program = self.elaborated
-        graph = self._timed("prepare", lambda: with_cheaper_gradients(program, context))
+        graph = self._timed("elaborate", lambda: with_cheaper_gradients(program, context))
         self.later_remarks += context.remarks.entries
         return graph
 
