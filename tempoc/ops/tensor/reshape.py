@@ -78,7 +78,9 @@ class Reshape(Op):
 
     def at_position(self, link: Link, args: Types) -> Reshape:
         """To a shape without the axis."""
-        return replace(self, shape=without(self.shape, link.results))
+        (place,) = link.results
+        assert place is not None
+        return replace(self, shape=without(self.shape, (place,)))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""

@@ -7,8 +7,8 @@
     %parts.each = reshape{shape=(2, 4)} %keys.each : [t] f32[2, 4]
     %parts      = copy %parts.each[0:t+1]          : [t] f32[t+1, 2, 4]
 
-Keys and values of attention are often written as functions of all words so far. Each word is a part
-of the ranges of many points, and at each of them its key would be computed again: ``T * T`` products
+Keys and values of attention are often written as functions of all words so far. A word is a part of
+the ranges of many points, and at each of them its key would be computed again: ``T * T`` products
 in place of ``T``. Where ranges overlap, and a function treats their points one by one, alike at all
 points that read them, its values are a recurrent tensor, of which ranges are read.
 
@@ -67,7 +67,7 @@ def with_point_functions(graph: Graph, context: PassContext) -> Graph:
     """
     if graph.universe.lengths or not any(map(_moves, graph.nodes.values())):
         return graph
-    search = _Search(graph=graph, space=context.space.symbolic)
+    search = _RangeSearch(graph=graph, space=context.space.symbolic)
     names = search.run()
     for name in names:
         message = f"the points of `{name}` are in ranges that overlap: each is computed once"
@@ -82,7 +82,7 @@ def _moves(node: Node) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Range:
+class _RangeOfPoints:
     """An axis of an operand that is a range of points: entry ``slot`` of a read.
 
     The operand is what ``read`` gives, with the axis of that entry at ``axis``. ``works``: points
@@ -104,12 +104,10 @@ class _Range:
     def at(self, point: ix.Expr) -> Edge:
         """The read of one point."""
         entries = self.read.entries
-        return replace(
-            self.read, entries=(*entries[: self.slot], point, *entries[self.slot + 1 :])
-        )
+        return replace(self.read, entries=(*entries[: self.slot], point, *entries[self.slot + 1 :]))
 
 
-class _Count(NamedTuple):
+class _PlaceInRange(NamedTuple):
     """A number that counts the points of a range, as positions do."""
 
     value: ix.Expr
@@ -117,12 +115,12 @@ class _Count(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Search:
+class _RangeSearch:
     """Rewrites nodes in topological order; ``known`` has the ranges that are results of nodes."""
 
     graph: Graph
     space: Space
-    known: dict[str, _Range] = field(default_factory=dict)
+    known: dict[str, _RangeOfPoints] = field(default_factory=dict)
 
     def run(self) -> list[str]:
         """Rewrite the graph; the nodes of which ranges are now read."""
@@ -141,7 +139,7 @@ class _Search:
                 done.append(name)
         return done
 
-    def _function(self, node: Node) -> _Range | None:
+    def _function(self, node: Node) -> _RangeOfPoints | None:
         """An axis of a node's result that is a range of points, which the graph then computes."""
         options = [self._of_operand(edge) for edge in node.inputs]
         if not any(options):
@@ -163,14 +161,14 @@ class _Search:
                 return of
         return None
 
-    def _of_operand(self, edge: Edge) -> list[_Range]:
+    def _of_operand(self, edge: Edge) -> list[_RangeOfPoints]:
         """The axes of an operand that are ranges of points."""
         if edge.guard != ix.TRUE:
             return []
         if edge.source in self.known and is_identity(edge, self.graph):
             return [self.known[edge.source]]
         slots = [k for k, e in enumerate(edge.entries) if isinstance(e, ix.Slice)]
-        return [_Range(read=edge, slot=slot, axis=axis) for axis, slot in enumerate(slots)]
+        return [_RangeOfPoints(read=edge, slot=slot, axis=axis) for axis, slot in enumerate(slots)]
 
 
 def _is_function(node: Node) -> bool:
@@ -179,7 +177,7 @@ def _is_function(node: Node) -> bool:
     return is_computed(node) and op.pure and not op.checks and len(node.types) == 1
 
 
-def _reading(node: Node, of: _Range) -> Node:
+def _reading(node: Node, of: _RangeOfPoints) -> Node:
     """A node that reads the range of points in place of computing it."""
     axes = tuple(0 if k == of.axis else k + (k < of.axis) for k in range(node.types[0].ndim))
     return replace(node, op=Transpose(axes=axes) if of.axis else Copy(), inputs=(of.read,))
@@ -197,8 +195,8 @@ class _PointFunction:
     space: Space
     node: Node
     link: Link
-    ranges: Sequence[_Range | None]
-    first: _Range
+    ranges: Sequence[_RangeOfPoints | None]
+    first: _RangeOfPoints
 
     @property
     def dim(self) -> str:
@@ -212,7 +210,7 @@ class _PointFunction:
         assert axis is not None
         return axis
 
-    def made(self) -> tuple[tuple[Node, ...], _Range] | None:
+    def made(self) -> tuple[tuple[Node, ...], _RangeOfPoints] | None:
         """The nodes, and the result as a range of the last one; ``None`` where it is no function
         of points, or where computing it for each range costs no more."""
         operands = [self._operand(slot) for slot in range(len(self.node.inputs))]
@@ -226,19 +224,19 @@ class _PointFunction:
         except OperandError:
             return None
         (type_,) = self.node.types
-        wanted = replace(type_, shape=without(type_.shape, (self.axis,)))
+        expected = replace(type_, shape=without(type_.shape, (self.axis,)))
         entries = tuple(self.first.slice if d == self.dim else ix.Sym(d) for d in domain.dims)
         read = Edge(source=value.name, entries=entries, span=self.node.span)
-        if value.types != (wanted,) or not self._is_inside(builder, domain, read):
+        if value.types != (expected,) or not self._is_inside(builder, domain, read):
             return None
         op, slot = self.node.op, domain.dims.index(self.dim)
         works = not (op.moves or op.cheap or op.light) or any(r and r.works for r in self.ranges)
-        of = _Range(read=read, slot=slot, axis=self.axis, works=works)
+        of = _RangeOfPoints(read=read, slot=slot, axis=self.axis, works=works)
         return tuple(builder.nodes.values()), of
 
     # ------------------------------------------------------------ operands
 
-    def _operand(self, slot: int) -> Edge | _Count | None:
+    def _operand(self, slot: int) -> Edge | _PlaceInRange | None:
         """An operand at one point, ``dim`` with the ending ``POINT``; ``None`` if it has none."""
         edge, of, first = self.node.inputs[slot], self.ranges[slot], self.first.slice
         if self.link.operands[slot] is None:
@@ -251,15 +249,15 @@ class _PointFunction:
         if not isinstance(op, Arange) or not is_identity(edge, self.graph) or first.step != 1:
             return None
         nth = ix.sub(point, first.lo)
-        return _Count(ix.add(op.start, ix.mul(ix.Const(op.step), nth)), op.dtype)
+        return _PlaceInRange(ix.add(op.start, ix.mul(ix.Const(op.step), nth)), op.dtype)
 
-    def _domain(self, operands: Sequence[Edge | _Count]) -> Domain | None:
+    def _domain(self, operands: Sequence[Edge | _PlaceInRange]) -> Domain | None:
         """The points at which the function is computed; ``None`` if that does not save any.
 
         It varies with the dimension of the points, and with what else the operands name. Ranges of
         neighbours along some other dimension have to overlap.
         """
-        universe, own, entry = self.graph.universe, self.node.domain, self.first.slice
+        universe, own = self.graph.universe, self.node.domain
         named: set[str] = {s for e in self._other_extents() for s in symbols(e)}
         for operand in operands:
             entries = operand.entries if isinstance(operand, Edge) else (operand.value,)
@@ -267,9 +265,9 @@ class _PointFunction:
         repeated = [d for d in own.dims if d not in named]
         if self.dim in named or not any(self._overlaps(d) for d in repeated):
             return None
-        kept = tuple(d for d in own.dims if d in named)
-        dims = universe.sorted((*kept, self.dim))
-        return Domain(dims, self.space.project(own, kept).where)
+        others = tuple(d for d in own.dims if d in named)
+        dims = universe.sorted((*others, self.dim))
+        return Domain(dims, self.space.project(own, others).where)
 
     def _other_extents(self) -> tuple[ix.Expr, ...]:
         return without(self.node.types[0].shape, (self.axis,))
@@ -296,7 +294,7 @@ class _PointFunction:
     # ------------------------------------------------------------ nodes
 
     def _value(
-        self, builder: NodeBuilder, operands: Sequence[Edge | _Count], domain: Domain
+        self, builder: NodeBuilder, operands: Sequence[Edge | _PlaceInRange], domain: Domain
     ) -> Node:
         """The node that computes the function at a point. Raises ``OperandError``."""
         own = {self.dim + POINT: ix.Sym(self.dim)}
@@ -323,7 +321,7 @@ class _PointFunction:
         return builder.put("each", Squeeze(axes=(self.axis,)), (row,), domain)
 
     def _invariant(self, op: Op, domain: Domain) -> Op:
-        """The operator, if no attribute of it names the point of a reader; else ``OperandError``."""
+        """The operator; ``OperandError`` if an attribute of it names the point of a reader."""
         own = [d for d in domain.dims if d != self.dim]
         named = {s for e in expressions(op) for s in symbols(e)}
         if all(d in own for d in named if self.graph.universe.is_dim(d)):

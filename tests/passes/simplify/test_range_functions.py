@@ -26,8 +26,9 @@ ONCE = {
 %y = max{axes=(0,)} %h : [t] f32[2, 3]
 output y = %y[0:N]
 """,
-    "windows, as columns": """%c = transpose{axes=(1, 0)} %x[max(0, t-2):t+1] : [t] f32[4, -max(0, t-2)+t+1]
-%e = exp %c : [t] f32[4, -max(0, t-2)+t+1]
+    "windows, as columns": """%c = transpose{axes=(1, 0)} %x[max(0, t-2):t+1] \
+: [t] f32[4, min(3, t+1)]
+%e = exp %c : [t] f32[4, min(3, t+1)]
 %y = max{axes=(1,)} %e : [t] f32[4]
 output y = %y[0:N]
 """,
