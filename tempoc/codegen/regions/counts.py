@@ -1,4 +1,5 @@
-"""Numbers that a region or block is told, and need not know when JAX traces it: ends of loops.
+"""Numbers that a region or block is told, and need not know when JAX traces it: ends of loops,
+and bounds that conditions on its steps compare with.
 
 ::
 
@@ -11,6 +12,9 @@ With ``lax.fori_loop(1, T, ...)`` it would be compiled for each ``T``. That is w
 something else in the program depends on ``T``, and there nothing is gained: the shape of an array,
 or what a kernel computes from it. The minimum of ``T`` and something else does not count as such,
 nor ``max(0, 3-T)``: for long sequences they are the same for all.
+
+A condition is traced if it names the step, so that the bound may as well be: ``t < T - 1`` becomes
+``t < T_now - 1``. A condition on bounds alone stays with Python: it has two values, whatever ``T``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_selected
-from tempoc.codegen.regions.counts import loop_counts
+from tempoc.codegen.regions.counts import counting_bounds, loop_counts
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.prints import print_kernels
@@ -53,7 +53,6 @@ class RegionWriter(RegionNames):
     ends: tuple[ix.Expr, ...] = ()
     lines: list[str] = field(default_factory=list)
     values: dict[str, int] = field(default_factory=dict)
-    locals: Names = field(default_factory=Names)
     index: str = "i"
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
     row_names: dict[str, str] = field(default_factory=dict)
@@ -78,6 +77,9 @@ class RegionWriter(RegionNames):
             if e in self.ends:
                 self.end_names[e] = self.locals.fresh(f"{name}_end")
                 self.line(1, f"{self.end_names[e]} = jnp.int32(0)")
+        called = {c.kernel: self.kernel(c) for c in calls(s)}
+        stores = {name: self.context.stores[name] for name in self.cells}
+        self.counting = counting_bounds(replace(self.context, kernels=called, stores=stores))
         for e, count in loop_counts(s, self.context).items():
             self.counts[e] = self.locals.fresh(count)
         for kernel in print_kernels(s):
