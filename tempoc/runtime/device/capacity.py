@@ -122,6 +122,16 @@ def _spare_slots(
     return {group: spare // (len(slots) * max(1, one)) for group, one in slots.items()}
 
 
+def rounded_bounds(program: prog.Program, bounds: Mapping[str, int]) -> dict[str, int]:
+    """The bounds, those that are final sizes of growing stores rounded up as these are.
+
+    What is decided by them is the same for all runs whose kernels are the same.
+    """
+    sizes = zip(groups(program), Capacities.of(program, bounds).sizes, strict=True)
+    rounded_up = {s.name: last[-1] for (_, s), last in sizes if isinstance(s, Sym)}
+    return {**bounds, **{n: max(bounds[n], size) for n, size in rounded_up.items() if n in bounds}}
+
+
 @dataclass(slots=True)
 class Capacities:
     """All sizes and the current size by number of the group; frames share `now`."""
