@@ -89,7 +89,13 @@ def rounded_groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
     """The groups whose final size may be rounded up: it varies, and no other array has it."""
     if BUDGET in dict(program.provenance):
         return ()
-    exact = {n.size for call in calls(program.tree) for n in call.needs if n.size in n.rows}
+    taken = {kernel.name: {*kernel.bounds} for kernel in program.kernels}
+    exact = {
+        n.size
+        for call in calls(program.tree)
+        for n in call.needs
+        if n.size in n.rows and taken[call.kernel] & {*symbols(n.size)}
+    }
     for store in program.stores:
         exact |= {*store.shape, *(axis.size for axis in store.axes if not axis.grows)}
     constant = {b.name for b in program.bounds if isinstance(b.value, Const)}
