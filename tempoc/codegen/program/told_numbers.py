@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.codegen.kernels.kernel import KernelFunction, signature
-from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.counts import counting_bounds
 from tempoc.codegen.regions.joined_boxes import JoinedProgram
 from tempoc.codegen.text.number_bounds import number_bounds, with_numbers

@@ -40,7 +40,7 @@ def with_numbers(text: str, told: Sequence[str], first: int, head: list[str]) ->
     """
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
-    words, *rest = function.body
+    words = function.body[0]
     start, end = words.lineno - 1, words.end_lineno
     lines = text.splitlines()
     taken = [f"{INDENT}{name} = at[{first + k}]" for k, name in enumerate(told)]
