@@ -11,7 +11,7 @@ from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_selected
-from tempoc.codegen.regions.counts import loop_counts
+from tempoc.codegen.regions.counts import counting_bounds, loop_counts
 from tempoc.codegen.regions.lengths import (
     ended_length,
     ended_lengths,
@@ -58,7 +58,6 @@ class RegionWriter(RegionNames):
     ends: tuple[ix.Expr, ...] = ()
     lines: list[str] = field(default_factory=list)
     values: dict[str, int] = field(default_factory=dict)
-    locals: Names = field(default_factory=Names)
     index: str = "i"
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
     row_names: dict[str, str] = field(default_factory=dict)
@@ -87,6 +86,9 @@ class RegionWriter(RegionNames):
             name = symbols(e)[0]
             self.lengths[e] = self.locals.fresh(variable(name))
             self.end_names[e] = self.locals.fresh(f"{name}_end")
+        called = {c.kernel: self.kernel(c) for c in calls(s)}
+        stores = {name: self.context.stores[name] for name in self.cells}
+        self.counting = counting_bounds(replace(self.context, kernels=called, stores=stores))
         for e, count in loop_counts(s, self.context).items():
             self.counts[e] = self.locals.fresh(count)
         for kernel in print_kernels(s):
