@@ -41,8 +41,8 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.walk import substitute, symbols
 
 POINT = "@point"
 """Ends what stands for the point of a range, where its dimension is that of the reader's point."""

@@ -421,6 +421,8 @@ ROUNDED = {
 %b = sum{axes=(0,)} %n4 : [t] f32[3, 3]
 %n5 = einsum{spec="i,jk->ijk"} %r[T-1], %x : [t] f32[3, 2, 3]
 %d = sum{axes=(0, 2)} %n5[t:T] : [t] f32[3, 3]""",
+    "an axis that one factor has": """%a = einsum{spec="aij,j->i"} %x[0:t+1], %r : [t] f32[2]
+%b = einsum{spec="ij,aj->i"} %x, %r[t:T] : [t] f32[2]""",
     "a * x + b * x = (a + b) * x": """%n = mul %x, %y : [t] f32[2, 3]
 %n2 = mul %z, %x : [t] f32[2, 3]
 %a = sub %n, %n2 : [t] f32[2, 3]
