@@ -41,10 +41,10 @@ def loop_counts(s: prog.ProgramStatement, context: ProgramContext) -> dict[ix.Ex
                 named = ((lower, f"{variable(var)}_first"), (upper, f"{variable(var)}_end"))
             case prog.Call(kernel=kernel, point=point):
                 dims = context.kernels[kernel].dims
-                told = context.lengths_of(part)
+                passed = context.lengths_of(part)
                 named = (
                     *zip(point, (f"{variable(d)}_at" for d in dims), strict=False),
-                    *((e, f"{variable(e.name)}_now") for e in told if isinstance(e, ix.Sym)),
+                    *((e, f"{variable(e.name)}_now") for e in passed if isinstance(e, ix.Sym)),
                 )
         for e, name in named:
             if {*symbols(e)} & counted and {*symbols(e)} <= {*context.bounds}:

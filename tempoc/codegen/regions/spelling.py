@@ -100,15 +100,15 @@ class RegionNames:
         It has JAX operations if its value is traced.
         """
         known = self.is_static(e)
-        told = {} if known else self.told(e)
-        for name in self.names_in(replace_parts(e, dict.fromkeys(told, ix.ZERO))):
+        passed = {} if known else self.passed_numbers(e)
+        for name in self.names_in(replace_parts(e, dict.fromkeys(passed, ix.ZERO))):
             if name in self.context.bounds:
                 self.used[name] = None
         own: dict[ix.Expr, str] = {ix.Sym(name): variable(name) for name in symbols(e)}
         printer = ExprPrinter if known else TracedPrinter
-        return printer(own | self.lengths | told, " ").text(e, strength)
+        return printer(own | self.lengths | passed, " ").text(e, strength)
 
-    def told(self, e: ix.Expr) -> dict[ix.Expr, str]:
+    def passed_numbers(self, e: ix.Expr) -> dict[ix.Expr, str]:
         """The parts of a traced expression that the function is told, each with its name."""
         rest = replace_parts(e, dict.fromkeys(self.counts, ix.ZERO))
         for name in symbols(rest):

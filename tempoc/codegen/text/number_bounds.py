@@ -29,11 +29,11 @@ def number_bounds(text: str, bounds: Collection[str]) -> frozenset[str]:
     """
     function = ast.parse(text).body[0]
     every = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and n.id in bounds]
-    told = [*_told(function, frozenset(_coordinates(function)))]
-    return frozenset(n for n in every if every.count(n) == told.count(n))
+    numbers = [*_as_numbers(function, frozenset(_coordinates(function)))]
+    return frozenset(n for n in every if every.count(n) == numbers.count(n))
 
 
-def with_numbers(text: str, told: Sequence[str], first: int, head: list[str]) -> str:
+def with_numbers(text: str, passed: Sequence[str], first: int, head: list[str]) -> str:
     """The function with another ``head``, in which it takes some bounds from ``at``.
 
     They stand there from ``first`` on.
@@ -43,7 +43,7 @@ def with_numbers(text: str, told: Sequence[str], first: int, head: list[str]) ->
     words = function.body[0]
     start, end = words.lineno - 1, words.end_lineno
     lines = text.splitlines()
-    taken = [f"{INDENT}{name} = at[{first + k}]" for k, name in enumerate(told)]
+    taken = [f"{INDENT}{name} = at[{first + k}]" for k, name in enumerate(passed)]
     return "\n".join([*head, *lines[start:end], *taken, *lines[end:]]) + "\n"
 
 
@@ -60,7 +60,7 @@ def _coordinates(function: ast.AST) -> Iterator[str]:
                     yield name.id
 
 
-def _told(node: ast.AST, coordinates: frozenset[str]) -> Iterator[str]:
+def _as_numbers(node: ast.AST, coordinates: frozenset[str]) -> Iterator[str]:
     """The names in sums that are cast, or compared with a coordinate; each occurrence."""
     match node:
         case ast.Call(func=ast.Attribute() as cast, args=[number], keywords=[]):
@@ -73,7 +73,7 @@ def _told(node: ast.AST, coordinates: frozenset[str]) -> Iterator[str]:
                 yield from (*first, *second)
                 return
     for part in ast.iter_child_nodes(node):
-        yield from _told(part, coordinates)
+        yield from _as_numbers(part, coordinates)
 
 
 def _sum(node: ast.expr) -> list[str] | None:

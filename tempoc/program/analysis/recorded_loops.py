@@ -48,8 +48,8 @@ def counted_regions(program: prog.Program) -> frozenset[str]:
 def waits(s: prog.Region | prog.Block, program: prog.Program) -> bool:
     """Whether the host waits for the device in each step of an innermost loop of a kernel."""
     inner = [*_device_loops(s.loop.body if isinstance(s, prog.Region) else s.body)]
-    told = {*s.counts}
-    if s.endings or any({loop.lower, loop.upper} & told for loop in inner):
+    passed = {*s.counts}
+    if s.endings or any({loop.lower, loop.upper} & passed for loop in inner):
         return True
     if isinstance(s, prog.Region) and not inner:
         return not _is_brief(s)

@@ -29,7 +29,7 @@ def compiled_kernels(
     program, known = loaded.program, loaded.known
     results, counted = _results(program), counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
-    required = tuple([_required(traced.extern, bounds) for traced in loaded.traced])
+    required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
@@ -50,16 +50,10 @@ def compiled_kernels(
     return kernels
 
 
-def _required(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:
-    """What bounds say of the extents of a function's results.
-
-    Names that its arguments bind say the same wherever their shapes are the same.
-    """
-    extents = [e for result in extern.results for e in result.shape]
-    own = [e for e in extents if not {*extern.free} & {*symbols(e)}]
-    mixed = {name for e in extents for name in symbols(e) if e not in own}
-    named = [evaluate(e, bounds) for e in own]
-    return (*named, *(bounds[name] for name in sorted(mixed - {*extern.free})))
+def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:
+    """The values of bounds in the extents of a function's results."""
+    extents = (e for result in extern.results for e in result.shape)
+    return tuple(bounds[name] for e in extents for name in symbols(e) if name in bounds)
 
 
 def counted_kernels(program: prog.Program) -> frozenset[str]:

@@ -127,8 +127,8 @@ def _point(
     tables = {table(n.bound): RunLengths(bounds[n.bound]) for n in program.lengths}
     if isinstance(node, prog.Call):
         kernel = program.kernels[kernel_numbers(program)[node.kernel]]
-        told = lengths_of(node, kernel, program.bounds, program.lengths)
-        return tuple(evaluate(e, bounds) for e in (*node.point, *told))
+        passed = lengths_of(node, kernel, program.bounds, program.lengths)
+        return tuple(evaluate(e, bounds) for e in (*node.point, *passed))
     expressions = (*map(ix.Sym, node.point), *node.lengths, *node.counts)
     return tuple(evaluate(e, {**bounds, **tables}) for e in expressions)
 

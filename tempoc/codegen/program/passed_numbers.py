@@ -15,7 +15,7 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
 
 
-def told_numbers(joined: JoinedProgram) -> JoinedProgram:
+def passed_numbers(joined: JoinedProgram) -> JoinedProgram:
     """The program with kernels that take such bounds as numbers, behind their coordinates.
 
     Of a bound on which a shape depends, anywhere in the program, the kernels take the value.
@@ -23,13 +23,13 @@ def told_numbers(joined: JoinedProgram) -> JoinedProgram:
     context, kernels = joined.context, joined.context.kernels
     texts = {f.name: f for f in joined.functions if f.bounds and f.name in kernels}
     numbers = {name: own for name, f in texts.items() if (own := _numbers(f, joined))}
-    told = {name: _told(kernels[name], texts[name], own) for name, own in numbers.items()}
-    counting = counting_bounds(replace(context, kernels={**kernels, **told}))
+    passing = {name: _passing(kernels[name], texts[name], own) for name, own in numbers.items()}
+    counting = counting_bounds(replace(context, kernels={**kernels, **passing}))
     some = {name: tuple(b for b in own if b in counting) for name, own in numbers.items()}
     functions = {n: _function(texts[n], kernels[n], own) for n, own in some.items() if own}
     if not functions:
         return joined
-    changed = {name: _told(kernels[name], f, some[name]) for name, f in functions.items()}
+    changed = {name: _passing(kernels[name], f, some[name]) for name, f in functions.items()}
     return replace(
         joined,
         functions=tuple(functions.get(f.name, f) for f in joined.functions),
@@ -45,16 +45,16 @@ def _numbers(f: KernelFunction, joined: JoinedProgram) -> tuple[str, ...]:
     return () if called else own
 
 
-def _told(kernel: prog.Kernel, f: KernelFunction, told: tuple[str, ...]) -> prog.Kernel:
+def _passing(kernel: prog.Kernel, f: KernelFunction, passed: tuple[str, ...]) -> prog.Kernel:
     """A kernel that is told some of its bounds."""
-    bounds = tuple(b for b in kernel.bounds if b not in told)
+    bounds = tuple(b for b in kernel.bounds if b not in passed)
     static = static_values(f.text, {variable(b): b for b in bounds})
-    return replace(kernel, bounds=bounds, static=static, lengths=(*kernel.lengths, *told))
+    return replace(kernel, bounds=bounds, static=static, lengths=(*kernel.lengths, *passed))
 
 
-def _function(f: KernelFunction, kernel: prog.Kernel, told: tuple[str, ...]) -> KernelFunction:
-    bounds = tuple(b for b in f.bounds if b not in told)
+def _function(f: KernelFunction, kernel: prog.Kernel, passed: tuple[str, ...]) -> KernelFunction:
+    bounds = tuple(b for b in f.bounds if b not in passed)
     head = signature(f.name, ["at", *(a.name for a in f.arguments)], bounds)
     first = len(kernel.dims) + len(kernel.lengths)
-    text = with_numbers(f.text, [variable(b) for b in told], first, head)
-    return replace(f, text=text, bounds=bounds, lengths=(*f.lengths, *told))
+    text = with_numbers(f.text, [variable(b) for b in passed], first, head)
+    return replace(f, text=text, bounds=bounds, lengths=(*f.lengths, *passed))
