@@ -139,10 +139,9 @@ class DeclarationChecker:
         for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
             self.expression(where, e)
         some = [axis for axis in store.axes if axis.least or axis.rounded]
-        plain = all((axis.least > 0) != axis.rounded and not axis.ring for axis in some)
+        plain = all((a.least > 0) != a.rounded and not a.ring and a.every == 1 for a in some)
         self.require(plain and len(some) <= 1, where, "cannot grow that way")
-        evenly = all(a.every >= 1 and (a.every == 1 or not a.ring) for a in store.axes)
-        evenly = evenly and not any(a.every > 1 for a in some)
+        evenly = all(a.every == 1 or (a.every > 1 and not a.ring) for a in store.axes)
         self.require(evenly, where, "has slots for every so many points that it cannot have")
         inner = [axis.behind for axis in store.axes if axis.behind]
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
