@@ -16,7 +16,7 @@ own tensor. A training run within a step stays part of the derivative by what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
@@ -37,6 +37,7 @@ from tempoc.symbolic.domain import Domain
 
 Readers = Mapping[str, Sequence[OperandUse]]
 AT_ONCE = Timing(before=False, same=True, at_once=True)
+LATER = Timing(before=False, same=False, at_once=False)
 ANY_TIME = Timing(before=True, same=True, at_once=False)
 
 
@@ -199,7 +200,7 @@ class StepOrder:
     def onward(self, name: str, uses: Readers) -> Iterator[tuple[str, Timing]]:
         """The next nodes with steps that a node with steps leads to, and when.
 
-        Nodes without steps on the way are passed through, but for recurrences.
+        Nodes without steps on the way are passed through.
         """
         if not self.has_steps(name):
             return
@@ -216,12 +217,8 @@ class StepOrder:
             return [u.reader for u in uses.get(name, ()) if not self.has_steps(u.reader)]
 
         between = reachable(passages, onward)
-        repeated = cyclic_nodes(between, onward)
-        if repeated:
-            yield from (
-                (r, ANY_TIME)
-                for r in reachable(repeated, lambda n: [u.reader for u in uses.get(n, ())])
-            )
+        if cyclic_nodes(between, onward):
+            yield from self.through_recurrences(name, between, uses)
             return
         for middle in topological_sort(list(between), onward):
             for use in uses.get(middle, ()):
@@ -231,6 +228,36 @@ class StepOrder:
                     yield use.reader, timing(self.space, self.dims, passage, (ends[0], ends[1]))
                 else:
                     _join(passages, use.reader, passage)
+
+    def through_recurrences(
+        self, name: str, between: Collection[str], uses: Readers
+    ) -> Iterator[tuple[str, Timing]]:
+        """The same where nodes without steps depend on each other in a cycle.
+
+        What they do have are the slowest of the dimensions, as the state of a sampler has that of
+        the samples and not that of the moves which lead to the next one. A way that nowhere goes
+        back along these, and once goes on, leads to later steps.
+        """
+        nodes = self.graph.nodes
+        have = [all(d in nodes[n].domain.dims for n in between) for d in self.dims]
+        slowest = self.dims[: have.index(False)]
+        reached = {(name, False): None}
+        worklist = [*reached]
+        for place, is_later in worklist:  # grows meanwhile
+            for use in uses.get(place, ()):
+                if use.reader not in between and (place == name or not self.has_steps(use.reader)):
+                    continue
+                ends = nodes[place].domain.dims, nodes[use.reader].domain.dims
+                when = timing(self.space, slowest, self.passage(use), ends) if slowest else ANY_TIME
+                if when.before:
+                    yield from ((n, ANY_TIME) for n in reachable(between, _readers_in(uses)))
+                    return
+                then = use.reader, is_later or not when.same
+                if use.reader not in between:
+                    yield use.reader, LATER if then[1] else ANY_TIME
+                elif then not in reached:
+                    reached[then] = None
+                    worklist.append(then)
 
     def timing(self, name: str, use: OperandUse) -> Timing:
         """When a node is read by another one; both have steps."""
@@ -272,6 +299,11 @@ class StepOrder:
         where = ix.conjunction(reader.domain.where, edge.guard)
         written = Domain(reader.domain.dims, where)
         return writing(self.space, source, reader.op.targets[use.slot], written)
+
+
+def _readers_in(uses: Readers) -> Callable[[str], list[str]]:
+    """All readers of a node."""
+    return lambda name: [u.reader for u in uses.get(name, ())]
 
 
 def _join(passages: dict[str, Passage], name: str, passage: Passage) -> None:

@@ -66,7 +66,7 @@ class Effort:
 
     recurrence_nodes: int = 200
     """The most nodes of a cycle that may become a scan."""
-    chain_factors: int = 6
+    chain_factors: int = 7
     """The most factors of a chain of products: all sets of them are looked at."""
     joined_parts: int = 8
     """The most parts of a concatenation on each of which its consumers may be computed."""

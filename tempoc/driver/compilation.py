@@ -14,7 +14,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
 from tempoc.driver.configuration import configured
-from tempoc.driver.elaborate import elaborate
+from tempoc.driver.elaborate import ElaboratedProgram, elaborated, with_cheaper_gradients
 from tempoc.driver.kernel_table import entries, own_entries
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
@@ -33,6 +33,7 @@ from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
 from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.ops.tensor.elementwise import Exp
+from tempoc.passes.context import PassContext
 from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
@@ -116,9 +117,26 @@ class Compilation:
     @cached_property
     def graph(self) -> Graph:
         """The graph as the front end makes it; every access is proved to be inside its domain."""
-        return self._timed(
-            "elaborate", lambda: elaborate(self.loaded, self.options.defines, self.options.limits)
-        )
+        return self.elaborated.graph
+
+    @cached_property
+    def elaborated(self) -> ElaboratedProgram:
+        """The program as the front end makes it, and with its derivatives."""
+        given = self.loaded, self.options.defines, self.options.limits
+        return self._timed("elaborate", lambda: elaborated(*given))
+
+    @cached_property
+    def prepared(self) -> Graph:
+        """The graph that the passes begin with, which computes the same as `graph`."""
+        if self.options.level < 2 or self.options.passes is not None:
+            return self.graph
+        if "graph" in vars(self) and "elaborated" not in vars(self):  # it was given
+            return self.graph
+        context = PassContext(space=self.space)
+        program = self.elaborated
+        graph = self._timed("elaborate", lambda: with_cheaper_gradients(program, context))
+        self.later_remarks += context.remarks.entries
+        return graph
 
     @cached_property
     def space(self) -> Space:
@@ -134,7 +152,8 @@ class Compilation:
         assert dict(options.defines) == dict(self.options.defines)
         compilation = Compilation(self.loaded, options)
         compilation.shared, compilation.progress = self.shared, self.progress
-        compilation.graph = self.graph
+        compilation.elaborated, compilation.graph = self.elaborated, self.graph
+        compilation.prepared = self.prepared
         return compilation
 
     @cached_property
@@ -187,7 +206,7 @@ class Compilation:
     @cached_property
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
-        graph, steps = self.graph, self.steps
+        graph, steps = self.prepared, self.steps
         equivalence = Equivalence(graph) if self.options.verify_values else None
 
         def check(result: Graph, space: Space, step: str) -> None:

@@ -31,12 +31,16 @@ class CachedPass(NamedTuple):
 class PassCache:
     """Polyhedral spaces by universe, and pass results by the prefix of the pipeline.
 
-    The key includes the sizes of bounds only if a pass of the prefix has asked for them.
+    The key includes the sizes of bounds only if a pass of the prefix has asked for them, and the
+    place in ``starts`` of the graph that the pipeline begins with.
     """
 
     limits: Limits = LIMITS
     spaces: dict[Universe, Space] = field(default_factory=dict)
-    entries: dict[tuple[tuple[Pass, ...], _SizesOfBounds], CachedPass] = field(default_factory=dict)
+    entries: dict[tuple[int, tuple[Pass, ...], _SizesOfBounds], CachedPass] = field(
+        default_factory=dict
+    )
+    starts: list[Graph] = field(default_factory=list)
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
@@ -56,7 +60,10 @@ class PassCache:
 
         ``began`` is called with the place of each pass that begins.
         """
-        cached = self.cached_prefix(steps, sizes)
+        start = next((k for k, g in enumerate(self.starts) if g is graph), len(self.starts))
+        if start == len(self.starts):
+            self.starts.append(graph)
+        cached = self._cached_prefix(start, steps, sizes)
         context = PassContext(space=self.space_of(graph), size_hints=dict(sizes))
         if cached:
             context = cached[-1].context.copy()
@@ -66,8 +73,8 @@ class PassCache:
         def noted(record: PassRecord[Graph]) -> None:
             nonlocal finished
             finished += 1
-            key = steps[:finished], _key(sizes) if context.sizes_used else ()
-            self.entries[key] = CachedPass(record, context.copy())
+            key = _key(sizes) if context.sizes_used else ()
+            self.entries[start, steps[:finished], key] = CachedPass(record, context.copy())
             if finished < len(steps):
                 began(finished)
 
@@ -81,11 +88,14 @@ class PassCache:
         checked = check if verify is not None else None
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
 
-    def cached_prefix(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[CachedPass]:
+    def _cached_prefix(
+        self, start: int, steps: tuple[Pass, ...], sizes: Mapping[str, int]
+    ) -> list[CachedPass]:
         """The results of the longest prefix of the pipeline that is in the cache."""
         cached: list[CachedPass] = []
         for k in range(1, len(steps) + 1):
-            passed = self.entries.get((steps[:k], ())) or self.entries.get((steps[:k], _key(sizes)))
+            keys = ((start, steps[:k], own) for own in ((), _key(sizes)))
+            passed = next((self.entries[key] for key in keys if key in self.entries), None)
             if passed is None:
                 break
             cached.append(passed)

@@ -31,6 +31,7 @@ from tempoc.passes.memory.unpack import Unpack
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
+from tempoc.passes.simplify.range_functions import RangeFunctions
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed
@@ -52,6 +53,7 @@ O2: tuple[Pass, ...] = (
     Distribute(),
     Reassociate(),
     Canonicalize(),
+    RangeFunctions(),
     Reroll(),
     ReduceDomain(),
     RangeTotals(),
@@ -95,6 +97,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "totals": RangeTotals,
     "unpack": Unpack,
     "elements": ElementReads,
+    "ranges": RangeFunctions,
     "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,

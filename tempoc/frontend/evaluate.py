@@ -210,12 +210,16 @@ def _read(
     entries: dict[str, ix.Entry] = {}
     points: dict[str, val.Value] = {}
     named: list[str] = []
+    name = span.text.split("[")[0]
+    own = ""
+    if isinstance(value, val.Ref) and value.type.ndim:
+        own = f"{name}[{', '.join(val.dims_of(value, round.universe))}]"
     for dim, item in written.items():
         at = item.value
         if isinstance(at, ast.DataPoint):
             points[dim] = single(round, frame, at.index)
             at = at.within
-        entries[dim], dims = indices.entry(round, frame, at, dim, span.text.split("[")[0])
+        entries[dim], dims = indices.entry(round, frame, at, dim, name, own)
         named.extend(dims)
     result = temporal(round, frame, value, entries, span, strict=strict)
     result = pick(round, frame, result, entries, points, span) if points else result

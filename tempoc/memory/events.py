@@ -20,7 +20,8 @@ from tempoc.poly.relations.formulas import Formula
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statement, Statements, Tensor, Write
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import is_affine, substitute, substitute_entry
+from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.walk import is_affine, substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,20 +198,33 @@ def same_slot(a: ix.Expr, b: ix.Expr, modulo: ix.Expr | None, *, exact: bool) ->
 
 
 def slot_collisions(
-    a: CellExprs, b: CellExprs, moduli: Sequence[ix.Expr | None], *, exact: bool
+    a: CellExprs,
+    b: CellExprs,
+    moduli: Sequence[ix.Expr | None],
+    every: Sequence[int],
+    *,
+    exact: bool,
 ) -> Iterator[tuple[ix.Expr, ...]]:
-    """The cases in which two different cells may share a slot, as conjunctions."""
-    pairs = tuple(zip(a, b, moduli, strict=True))
-    for k, (x, y, modulo) in enumerate(pairs):
-        if modulo is None:
+    """The cases in which two different cells may share a slot, as conjunctions.
+
+    Of ``every`` so many indices along a dimension one has a slot.
+    """
+    pairs = tuple(zip(a, b, moduli, every, strict=True))
+    for k, (x, y, modulo, few) in enumerate(pairs):
+        if modulo is None and few == 1:
             continue
-        outer = tuple(ix.compare("==", p, q) for p, q, _ in pairs[:k])
-        inner = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
-        exactly = (same_slot(x, y, modulo, exact=True),) if exact else ()
+        outer = tuple(ix.compare("==", p, q) for p, q, _, _ in pairs[:k])
+        inner = tuple(
+            same_slot(ix.floordiv(p, n), ix.floordiv(q, n), m, exact=exact)
+            for p, q, m, n in pairs[k + 1 :]
+        )
+        one_slot = same_slot(ix.floordiv(x, few), ix.floordiv(y, few), modulo, exact=True)
+        exactly = (one_slot,) if exact or modulo is None else ()
+        least = ix.ONE if modulo is None else modulo
         for greater, smaller in ((x, y), (y, x)):
             yield (
                 *outer,
-                ix.compare(">=", ix.sub(greater, smaller), modulo),
+                ix.compare(">=", ix.sub(greater, smaller), least),
                 *exactly,
                 *inner,
             )

@@ -35,8 +35,8 @@ from tempoc.schedule.tree import (
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, Universe, conjuncts
-from tempoc.symbolic.walk import substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, Universe, conjuncts, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 
 def releases(

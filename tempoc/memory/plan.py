@@ -27,8 +27,8 @@ from tempoc.schedule.regions import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import divisions, symbols
 
 
 def plan(
@@ -98,9 +98,10 @@ class _Planner:
             # Scalars cost more as separate arrays than in a block.
             moves = sizes[dim] != ix.ONE and dim in self.moving.get(tensor.name, ())
             if dim in sliced or moves or not (small or tensor.type.ndim):
-                size = sizes[dim] if small else self.extent(tensor, dim)
+                every = 1 if small or dim in sliced else self.every(tensor, dim)
+                size = sizes[dim] if small else self.extent(tensor, dim, every)
                 least = self.initial_capacity(tensor, dim, size)
-                axes.append(BufferAxis(dim=dim, size=size, ring=small, least=least))
+                axes.append(BufferAxis(dim=dim, size=size, ring=small, least=least, every=every))
                 if self.graph is not None and dim in sliced and (small or least):
                     front = spatial_in_front(tensor.name, dim, self.statements, self.graph)
                     axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
@@ -208,9 +209,25 @@ class _Planner:
     def is_small(self, tensor: Tensor, dim: str, window: ix.Expr) -> bool:
         return window == ix.ONE or is_small(window, self.bound(dim), self.universe)
 
-    def extent(self, tensor: Tensor, dim: str) -> ix.Expr:
+    def every(self, tensor: Tensor, dim: str) -> int:
+        """The distance between neighbouring points of a tensor along a dimension.
+
+        It is a divisor by which all have one remainder, which some condition names.
+        """
+        parts = [p for p in conjuncts(tensor.domain.where) if dim in symbols(p)]
+        named = {e.divisor for p in parts for e in divisions(p) if isinstance(e, ix.Mod)}
+        for divisor in sorted(named, reverse=True):
+            remainder = ix.mod(ix.Sym(dim), divisor)
+            least = self.space.lower_bound(remainder, tensor.domain)
+            most = self.space.upper_bound(remainder, tensor.domain)
+            if isinstance(least, ix.Const) and least == most:
+                return divisor
+        return 1
+
+    def extent(self, tensor: Tensor, dim: str, every: int = 1) -> ix.Expr:
         """The number of slots for a full axis: the least upper bound of the points."""
-        limit = self.space.upper_bound(ix.Sym(dim) + 1, tensor.domain)
+        last = ix.floordiv(ix.Sym(dim), every)
+        limit = self.space.upper_bound(last + 1, tensor.domain)
         if self.names_dims(limit):
             return ix.Sym(self.bound(dim))
         # A kernel may contain an access, which needs a slot, even if the tensor has no points.

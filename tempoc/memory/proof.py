@@ -106,6 +106,8 @@ class _TensorProof:
         dims = self.tensor.domain.dims
         self.keys = tuple(keys.values())
         self.moduli = tuple({**keys, **rings}[d] for d in dims)
+        few = {a.dim: a.every for a in self.store.axes}
+        self.every = tuple(few.get(d, 1) for d in dims)
         self.picked = tuple(dims.index(k.dim) for k in self.store.keys)
 
     def failures(self) -> Iterator[str]:
@@ -169,7 +171,7 @@ class _TensorProof:
 
     def overwritten(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
         """Writes of another cell into the slot of a cell that is still live."""
-        if all(m is None for m in self.moduli):
+        if all(m is None for m in self.moduli) and max(self.every, default=1) == 1:
             return
         others = [*self.events.writes(instances.OTHER)]
         for read, write in self.pairs(reads, writes):
@@ -185,7 +187,9 @@ class _TensorProof:
         for exact in (False, True):
             if exact and not any(isinstance(m, ix.Const) and m.value > 1 for m in self.moduli):
                 return True
-            collisions = slot_collisions(read.cells, other.cells, self.moduli, exact=exact)
+            collisions = slot_collisions(
+                read.cells, other.cells, self.moduli, self.every, exact=exact
+            )
             if not any(self.stands_between(read, write, other, c) for c in collisions):
                 return False
         return True
@@ -272,7 +276,17 @@ class _TensorProof:
     # ------------------------------------------------------------------ capacity
 
     def sliced_rings(self) -> Iterator[str]:
-        """Vectorized accesses to rings, whose slots may not be contiguous."""
+        """Accesses of several slots that may not be there side by side.
+
+        Vectorized ones of rings, and any of an axis on which only some points have slots.
+        """
+        few = [a.dim for a in self.store.axes if a.every > 1]
+        uses = [(s.name, read.entries) for s, read in self.events.readers]
+        uses += [(s.name, write.entries) for s, write in self.events.writers]
+        for name, entries in uses:
+            at = dict(zip(self.tensor.domain.dims, entries, strict=True))
+            if any(isinstance(at[d], ix.Slice) for d in few):
+                yield f"{name} wants several slots of an axis on which few points have one"
         rings = [a.dim for a in self.store.axes if a.ring]
         taken = [(s.name, write.entries) for s, write in self.events.writers]
         for s, read in self.events.readers:
@@ -314,7 +328,8 @@ class _TensorProof:
     def is_inside(self, event: Event, cell: ix.Expr, axis: BufferAxis) -> bool:
         """Whether an axis has a slot for a cell."""
         size = self.world.at_most(axis.size)
-        outside = ix.disjunction(ix.Relation("<", cell, ix.ZERO), ix.compare(">=", cell, size))
+        last = ix.compare(">=", ix.floordiv(cell, axis.every), size)
+        outside = ix.disjunction(ix.Relation("<", cell, ix.ZERO), last)
         return self.formulas.never(event.formula.having(outside))
 
     def fits(self, event: Event, e: ix.Expr, size: ix.Expr) -> bool:

@@ -31,14 +31,15 @@ class TooLong(Exception):
 class Places:
     """How the points of a tensor lie in its store, with sizes as numbers.
 
-    ``keys`` and ``axes`` are places in a point, and what it is reduced by (0: by nothing);
-    ``slots`` are places and the number of slots; ``grows`` places of growing axes and their size;
-    ``extents`` are extents of values, and those of a slot.
+    ``keys`` and ``axes`` are places in a point, and what it is reduced by (0: by nothing); for axes
+    also of how many points one has a slot. ``slots`` are places, that and the number of slots;
+    ``grows`` places of growing axes and their size; ``extents`` are extents of values, and those of
+    a slot.
     """
 
     keys: tuple[tuple[int, int], ...]
-    axes: tuple[tuple[int, int], ...]
-    slots: tuple[tuple[int, int], ...]
+    axes: tuple[tuple[int, int, int], ...]
+    slots: tuple[tuple[int, int, int], ...]
     grows: tuple[tuple[int, tuple[str, ix.Expr]], ...]
     extents: tuple[tuple[ix.Expr, int], ...]
 
@@ -85,8 +86,12 @@ class Replay:
             keys=tuple(
                 (place[k.dim], 0 if k.modulo is None else self._value(k.modulo)) for k in store.keys
             ),
-            axes=tuple((place[a.dim], self._value(a.size) if a.ring else 0) for a in store.axes),
-            slots=tuple((place[a.dim], self._value(a.size)) for a in store.axes if not a.ring),
+            axes=tuple(
+                (place[a.dim], self._value(a.size) if a.ring else 0, a.every) for a in store.axes
+            ),
+            slots=tuple(
+                (place[a.dim], a.every, self._value(a.size)) for a in store.axes if not a.ring
+            ),
             grows=tuple((place[a.dim], (a.dim, a.size)) for a in store.axes if a.grows),
             extents=tuple(
                 (e, self._value(size))
@@ -95,7 +100,11 @@ class Replay:
         )
 
     def _check_rings(self) -> None:
-        """Check that no vectorized access is to a ring, whose slots may not be contiguous."""
+        """Check that accesses of several slots get what they want.
+
+        None that is vectorized is to a ring, whose slots may not be contiguous; none is to an axis
+        on which only some points have slots.
+        """
         for s in self.statements.statements:
             for write in s.writes:
                 self._check_ring(s.name, write.tensor, write.entries)
@@ -104,11 +113,21 @@ class Replay:
                 own = zip(read.entries, s.single.reads[k].entries, strict=True)
                 side = tuple(e if not isinstance(one, ix.Slice) else ix.ZERO for e, one in own)
                 self._check_ring(s.name, read.tensor, side)
+            uses = [(r.tensor, r.entries) for r in s.reads]
+            uses += [(w.tensor, w.entries) for w in s.writes]
+            for tensor, entries in uses:
+                self._check_sparse(s.name, tensor, entries)
 
     def _check_ring(self, user: str, tensor: str, entries: tuple[ix.Entry, ...]) -> None:
         at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
         if any(a.ring and isinstance(at[a.dim], ix.Slice) for a in self.plan.stores[tensor].axes):
             raise lost_value(user, tensor, (), "is one of a ring, several are wanted", self.bounds)
+
+    def _check_sparse(self, user: str, tensor: str, entries: tuple[ix.Entry, ...]) -> None:
+        at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
+        axes = self.plan.stores[tensor].axes
+        if any(a.every > 1 and isinstance(at[a.dim], ix.Slice) for a in axes):
+            raise lost_value(user, tensor, (), "is one of several that are wanted", self.bounds)
 
     def _value(self, e: object) -> int:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
@@ -199,7 +218,7 @@ class Replay:
     ) -> None:
         """Check that the array has a slot for the point, as large as its value."""
         places = self.places[tensor]
-        fits = all(0 <= point[place] < size for place, size in places.slots)
+        fits = all(0 <= point[k] // every < size for k, every, size in places.slots)
         if places.extents:
             dims = self.statements.tensors[tensor].domain.dims
             values = {**env, **dict(zip(dims, point, strict=True))}
@@ -257,4 +276,5 @@ class Replay:
         """The slot of a point."""
         places = self.places[tensor]
         key = tuple([point[k] % m if m else point[k] for k, m in places.keys])
-        return tensor, key, tuple([point[k] % m if m else point[k] for k, m in places.axes])
+        at = [(point[k] // every, m) for k, m, every in places.axes]
+        return tensor, key, tuple([i % m if m else i for i, m in at])

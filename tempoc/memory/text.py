@@ -103,5 +103,6 @@ def slots_text(
     for a in store.axes:
         word = "ring " if a.ring else "rounded " if a.rounded else "up to " if a.grows else ""
         place = f" behind {a.behind}" if a.behind else " ahead" if a.ahead else ""
-        parts.append(f"{a.dim}: {word}{shown(a.size)}{place if order else ''}")
+        every = f" of every {a.every}" if a.every > 1 else ""
+        parts.append(f"{a.dim}: {word}{shown(a.size)}{every}{place if order else ''}")
     return ", ".join(parts) or "1"

@@ -88,6 +88,7 @@ def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[
             yield from zip(statements.tensors[tensor].domain.dims, entries, strict=True)
     for store in plan.stores.values():
         yield from ((a.dim, a.size) for a in store.axes)
+        yield from ((a.dim, ix.Const(2 * a.every)) for a in store.axes if a.every > 1)
         yield from ((k.dim, k.modulo) for k in store.keys if k.modulo is not None)
 
 

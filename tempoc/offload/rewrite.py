@@ -26,7 +26,8 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import drop_dead_evictions
 from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
-from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores
+from tempoc.program.analysis.live import written_stores
+from tempoc.program.analysis.traversal import cells_of, statements_in
 from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bounds_set_by_run

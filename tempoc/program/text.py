@@ -78,7 +78,8 @@ def _axis(axis: BufferAxis) -> str:
         return f"{axis.dim}: {size} rounded{place}"
     if axis.grows:
         return f"{axis.dim}: {axis.least} up to {size}{place}"
-    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{place}"
+    every = f" of every {axis.every}" if axis.every > 1 else ""
+    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{every}{place}"
 
 
 def _needs(needs: tuple[prog.CapacityNeed, ...]) -> str:

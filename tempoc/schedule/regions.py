@@ -17,7 +17,8 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
         24      1        256             -      24.2                    17.2
 
 A short outermost loop stays on the host, which costs nothing there. Files are saved and Python
-functions called by the host, and so are loops with a run-time length at each of their steps. Small
+functions called by the host. A length that each step of a loop finds out for itself is one more
+number of that step, unless anything outside of the step needs it (`length_homes`). Small
 tensors that are printed are collected (``collected_lines.py``).
 
 JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
@@ -27,7 +28,7 @@ excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
@@ -58,12 +59,12 @@ from tempoc.schedule.tree import (
     walk,
 )
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.graph.stencils import reads_neighbours
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
-from tempoc.symbolic.walk import substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 Say = Callable[[str, Span | None, LoopRemark | None], None]
 """Receives the remarks: which loops run on the device, and why others do not."""
@@ -81,7 +82,8 @@ def place_loops(
     tree: ScheduleTree, statements: Statements, graph: Graph, space: Space, say: Say
 ) -> ScheduleTree:
     """The tree with the place (host, device, unrolled) of each loop set."""
-    return _RegionPlaces(statements, graph, space, say).outside(tree)
+    homes = length_homes(tree, statements, graph)
+    return _RegionPlaces(statements, graph, space, say, homes).outside(tree)
 
 
 class _TooMuch(Exception):
@@ -94,6 +96,7 @@ class _RegionPlaces:
     graph: Graph
     space: Space
     say: Say
+    homes: Mapping[str, TreeLoop]
     sure: ix.Expr = ix.TRUE
 
     def where(self, condition: ix.Expr) -> _RegionPlaces:
@@ -120,10 +123,10 @@ class _RegionPlaces:
         """An outermost loop as a device region, if that is possible and pays."""
         if self.steps(loop) is not None:
             return None
-        variables = frozenset(x.var for x in loops(loop))
+        inner = (*loops(loop),)
         for execute in executed(loop):
             statement = self.statement(execute)
-            if business := self.business(statement) or self.lasts(variables, execute):
+            if business := self.business(statement) or self.lasts(inner, execute):
                 self.refuse(loop, business, self.span(statement))
                 return None
         if business := self.printing(loop):
@@ -202,7 +205,13 @@ class _RegionPlaces:
         return ix.conjunction(*(p for p in conjuncts(where) if _is_monotone(p, lengths)))
 
     def steps(self, loop: TreeLoop) -> int | None:
-        """The number of steps of a loop, if constant and at most ``unrolled_steps``."""
+        """The number of steps of a loop, if constant and at most ``unrolled_steps``.
+
+        That of a loop that data may end is not.
+        """
+        ends = (*symbols(loop.lower), *symbols(loop.upper))
+        if any(name in ends for name in self.graph.universe.lengths):
+            return None
         steps = step_count(loop, fixed_bounds(self.graph))
         if steps is None or steps > MODEL.unrolled_steps:
             return None
@@ -258,15 +267,19 @@ class _RegionPlaces:
                     return Business("nested print", text, self.statement(execute).members)
         return None
 
-    def lasts(self, variables: frozenset[str], execute: Execute) -> Business | None:
-        """The reason why a run-time length keeps a loop on the host, whose own variable and those
-        of loops in it are ``variables``."""
+    def lasts(self, inner: Sequence[TreeLoop], execute: Execute) -> Business | None:
+        """The reason why a run-time length keeps a loop on the host; ``inner``: it and its loops.
+
+        A length that varies with one of them does, unless it matters within a step only.
+        """
         universe = self.graph.universe
+        variables = {loop.var for loop in inner}
         dims = self.statement(execute).domain.dims
         for dim, e in zip(dims, execute.point, strict=True):
             if not variables.isdisjoint(symbols(e)):
                 for b in universe.ended:
-                    if dim in b.outer:
+                    home = self.homes.get(b.name)
+                    if dim in b.outer and not any(loop is home for loop in inner):
                         what = next(d.name for d in universe.dims if d.bound == b.name)
                         text = f"how long `{what}` lasts is found out for each `{dim}`"
                         return Business("own length", text, (b.name,))
@@ -280,6 +293,78 @@ class _RegionPlaces:
         """The source span of a statement."""
         spans = [s for m in statement.members for s in self.graph.nodes[m].spans]
         return spans[0] if spans else None
+
+
+# ---------------------------------------------------------------- lengths of steps
+
+
+def length_homes(
+    tree: ScheduleTree, statements: Statements, graph: Graph
+) -> Mapping[str, TreeLoop]:
+    """The lengths that matter within a step of one loop only, each with that loop.
+
+    ::
+
+        for i in 0..I:              K[i] begins as the largest length,
+          for k in 0..K[i]:         is found out here,
+            x[i, k]                 and is forgotten after this step of i:
+          root[i]                   i is the home of K
+
+    So a loop on the device can find them out: none has to be kept, or told to the host.
+    """
+    universe = graph.universe
+    uses = {s.name: frozenset(_lengths(s, graph)) for s in statements.statements}
+    homes: dict[str, TreeLoop] = {}
+    for b in universe.ended:
+        if not b.outer or b.name in _outside(graph):
+            continue
+        needing = [
+            _home(execute, around, statements.by_name[execute.statement], b.outer)
+            for execute, around in walk(tree)
+            if isinstance(execute, Execute) and b.name in uses[execute.statement]
+        ]
+        home = needing[0] if needing else None
+        if home is not None and all(loop is home for loop in needing):
+            homes[b.name] = home
+    return homes
+
+
+def _home(
+    execute: Execute, around: tuple[TreeLoop, ...], statement: Statement, outer: tuple[str, ...]
+) -> TreeLoop | None:
+    """The innermost of the loops that are at the point of the length; ``None`` if some are not."""
+    at = dict(zip(statement.domain.dims, execute.point, strict=True))
+    points = [at.get(d) for d in outer]
+    if any(not isinstance(e, ix.Sym) for e in points):
+        return None
+    homes = [loop for loop in around if ix.Sym(loop.var) in points]
+    return homes[-1] if len({loop.var for loop in homes}) == len(outer) else None
+
+
+def _lengths(statement: Statement, graph: Graph) -> Iterator[str]:
+    """The lengths on which it depends what a statement is, or at which points it is executed."""
+    universe = graph.universe
+    indices = [
+        statement.domain.where,
+        *(ix.Sym(universe.dim(d).bound) for d in statement.domain.dims),
+        *(e for read in statement.reads for e in expressions(read.entries)),
+        *(e for write in statement.writes for e in expressions((*write.entries, write.where))),
+    ]
+    for node in (graph.nodes[m] for m in statement.members):
+        indices += node_expressions(node)
+        indices += (e for t in operand_types(graph, node) for e in t.shape)
+        indices += (e for edge in node.inputs for e in expressions((*edge.entries, edge.guard)))
+    yield from statement.ends
+    for name in dict.fromkeys(name for e in indices for name in symbols(e)):
+        yield from (b.name for b in universe.roots(name))
+
+
+def _outside(graph: Graph) -> frozenset[str]:
+    """The lengths that are needed outside of statements."""
+    universe = graph.universe
+    indices = [*universe.assumptions, *(b.value for b in universe.bounds if b.value is not None)]
+    indices += (e for output in graph.outputs for e in expressions(output.entries))
+    return frozenset(b.name for e in indices for n in symbols(e) for b in universe.roots(n))
 
 
 # ---------------------------------------------------------------- indices that vary on the device

@@ -37,6 +37,13 @@ def entries_at(dims: tuple[str, ...], points: Mapping[str, E]) -> tuple[E | ix.S
     return tuple(points.get(d, ix.Sym(d)) for d in dims)
 
 
+def substitute_entry(e: ix.Entry, env: Mapping[str, ix.Expr]) -> ix.Entry:
+    """``substitute`` for an access entry."""
+    if isinstance(e, ix.Slice):
+        return ix.Slice(substitute(e.lo, env), substitute(e.hi, env), e.step)
+    return substitute(e, env)
+
+
 Point = tuple[int, ...]
 """An index for each dimension of a domain."""
 

@@ -158,13 +158,6 @@ def replace_parts(e: ix.Expr, substitution: Mapping[ix.Expr, ix.Expr]) -> ix.Exp
     return rebuilt(e, lambda part: replace_parts(part, substitution))
 
 
-def substitute_entry(e: ix.Entry, env: Mapping[str, ix.Expr]) -> ix.Entry:
-    """``substitute`` for an access entry."""
-    if isinstance(e, ix.Slice):
-        return ix.Slice(substitute(e.lo, env), substitute(e.hi, env), e.step)
-    return substitute(e, env)
-
-
 def evaluate(e: ix.Expr, env: Mapping[str, Any]) -> int:
     """The value at a point; conditions give 0 or 1. ``KeyError`` for a symbol without a value.
 

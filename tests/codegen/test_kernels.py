@@ -10,6 +10,8 @@ import jax
 import numpy as np
 import pytest
 
+from tempoc.codegen.stores.array_sizes import DynamicSize
+from tempoc.symbolic import expr as ix
 from tests.codegen import programs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,3 +82,15 @@ def test_a_whole_store_read_after_its_update_is_not_copied():
     assert memory.alias_size_in_bytes == 2 * STORE
     # Masking may materialize the values once, but nothing copies a store beside that.
     assert memory.temp_size_in_bytes <= 2 * STORE
+
+
+def test_multiples_of_rows_have_multiples_of_the_room() -> None:
+    t, room = ix.Sym("t"), ix.Sym("T_room")
+    rows = ix.add(t, ix.ONE)
+    size = DynamicSize(name="T_room", dim="t", size=ix.Sym("T"), least=(rows,))
+    three = ix.Const(3)
+    assert size.pad(rows) == room
+    assert size.pad(ix.mul(three, rows)) == ix.mul(three, room)
+    assert size.pad(ix.mul(three, t)) == ix.sub(ix.mul(three, room), three)
+    assert size.pad(ix.add(ix.mul(three, t), ix.Const(4))) is None
+    assert size.pad(ix.Sym("u")) is None

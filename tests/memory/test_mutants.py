@@ -21,6 +21,7 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.graph.graph import Graph
+from tempoc.symbolic.text import show
 from tests.support.agreement import data, free_bounds
 from tests.support.examples import EXAMPLES
 from tests.support.mutants import Mutant, mutants
@@ -59,6 +60,17 @@ w[t+1] = w[t] - 0.1 * grad(loss, w)
 loss[t] = sum(tanh(w[t] @ x[t]) ** 2)
 late[t] = loss[T-1-t] + (x[t])[t % 4]
 output loss, late
+"""
+ALTERNATING = """dim t < T
+dim l < L
+input x0: f32[3]
+h[0, 0] = x0
+h[t, 0] = tanh(y[t-1, L-1])
+h[t, l+1] = y
+a[t, l] = max(h[t = 0:t+1], axis = 0) when l % 3 == 1
+a[t, l] = h
+y = tanh(h + a)
+output y[T-1, L-1] as y
 """
 UNTIL = """dim t < T until stop
 input c0: i32
@@ -156,6 +168,15 @@ def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
         return [(bounds, data(graph, bounds, False), {}) for bounds in sizes]
 
     Mutated(Source("m.rt", TEXTS[name]), level, runs).check()
+
+
+def test_slots_for_some_points_only() -> None:
+    mutated = Mutated(Source("m.rt", ALTERNATING), 2, lambda graph: [])
+    found = [x for x in mutants(mutated.good.plan, mutated.good.statements) if "along l" in x[0]]
+    (axis,) = (axis for store in mutated.good.plan.stores.values() for axis in store.axes)
+    assert (axis.every, show(axis.size)) == (3, "(L+1)//3")
+    assert len(found) == 3 and all(mutated.noticed(plan) for _, plan in found)
+    mutated.check_proofs(found, [])
 
 
 @pytest.mark.long("a large plan; test_microbatch runs small ones")

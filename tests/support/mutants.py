@@ -32,7 +32,8 @@ def mutants(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
 def too_small(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     """One slot less along a dimension, or one element less along a spatial axis."""
     for name, store in plan.stores.items():
-        for what, less in [*_fewer_keys(store, plan), *_fewer_slots(store), *_narrower(store)]:
+        fewer = [*_fewer_keys(store, plan), *_fewer_slots(store), *_sparser(store)]
+        for what, less in [*fewer, *_narrower(store)]:
             if not statements.tensors[name].is_given:
                 yield f"{name}: {what}", replace(plan, stores={**plan.stores, name: less})
 
@@ -53,6 +54,14 @@ def _fewer_slots(store: Buffer) -> Iterator[tuple[str, Buffer]]:
             axes = (*store.axes[:i], less, *store.axes[i + 1 :])
             kind = "ring" if ring else "block"
             yield f"a {kind} of one slot less along {axis.dim}", replace(store, axes=axes)
+
+
+def _sparser(store: Buffer) -> Iterator[tuple[str, Buffer]]:
+    for i, axis in enumerate(store.axes):
+        if axis.every > 1:
+            more = replace(axis, every=axis.every + 1)
+            axes = (*store.axes[:i], more, *store.axes[i + 1 :])
+            yield f"one more point for each slot along {axis.dim}", replace(store, axes=axes)
 
 
 def _narrower(store: Buffer) -> Iterator[tuple[str, Buffer]]:

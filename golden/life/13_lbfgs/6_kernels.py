@@ -339,6 +339,7 @@ def loop_i(
     length2, enough_mul2, *, steps=None, N, I, J, K,
 ):
     """i from at[0] on, at[1] steps; the loop of slope, moved, past_0, ..."""
+    I_now = at[2]
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
@@ -385,7 +386,7 @@ def loop_i(
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = selected_if(i < I - 1, taken2, (w,))
+        (w,) = selected_if(i < I_now - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, w, fault)
     carry = (loss, slope2, moved_s, moved_y, w, fault)
     (loss, slope2, moved_s, moved_y, w, fault) = rotated(
@@ -447,7 +448,7 @@ def block(at, loss, label, x, *, N, I, J, K):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = selected_if(i < I - 1, taken2, (w,))
+        (w,) = selected_if(i < i_end - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, w, fault)
     carry = (loss, slope2, moved_s, moved_y, w, fault)
     (loss, slope2, moved_s, moved_y, w, fault) = rotated(

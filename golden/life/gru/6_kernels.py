@@ -769,6 +769,7 @@ def loop_i(
     loss_d_cost_take_along_expand_dims_expand_dims, *, steps=None, I, T, N,
 ):
     """i from at[0] on, at[1] steps; the loop of at_add, letter, h_1, ..."""
+    I_now = at[2]
     print_loss_rows = (jnp.int32(0), jnp.zeros((4096,), jnp.int32), jnp.zeros((4096,), jnp.float32))
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
@@ -1170,7 +1171,7 @@ def loop_i(
             net_adam_adam_direction_v_moving_average_m_out_w,
             net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
             net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
-        ) = taken_if(i < I - 1, taken2, carry)
+        ) = taken_if(i < I_now - 1, taken2, carry)
         def taken5(carry):
             (print_loss_rows,) = carry
             (row,) = print_loss((i,), loss2)

@@ -238,7 +238,6 @@ def net_1(
     m_moving_average_m_3_b, v_moving_average_m_0_w, v_moving_average_m_0_b, v_moving_average_m_1_w,
     v_moving_average_m_1_b, v_moving_average_m_2_w, v_moving_average_m_2_b, v_moving_average_m_3_w,
     v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-    *, I,
 ):
     """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
     moons.rt:44: net[i+1] = optim.adam(net, grad(loss, net), i, lr = optim.cosine(i, 1e-2, I))
@@ -249,6 +248,7 @@ def net_1(
     optim.rt:154: return -expm1((i + 1) * log(decay))
     optim.rt:201: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
+    I = at[1]
     i = at[0]
     cosine_div = jnp.int32(i).astype(jnp.float32) / jnp.int32(I).astype(jnp.float32)
     cosine_clip = jnp.minimum(jnp.maximum(cosine_div, jnp.float32(0.0)), jnp.float32(1.0))
@@ -510,9 +510,10 @@ def loop_i(
     net_adam_adam_direction_v_moving_average_m_2_b, net_adam_adam_direction_v_moving_average_m_3_w,
     net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
     net_2_b, net_3_w, net_3_b, random_seed, loss_direction_wave_power, loss_d_loss_expand_dims2_2,
-    *, steps=None, I,
+    *, steps=None,
 ):
     """i from at[0] on, at[1] steps; the loop of loss, net_adam_adam_direction_v_mul8, net_adam_adam_direction_0, ..."""
+    I_now = at[2]
     print_loss_rows = (jnp.int32(0), jnp.zeros((4096,), jnp.int32), jnp.zeros((4096,), jnp.float32))
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
@@ -600,7 +601,7 @@ def loop_i(
         (
             net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
         ) = net_1(
-            (i,), net_adam_adam_direction_m_moving_average_m_0_w,
+            (i, I_now), net_adam_adam_direction_m_moving_average_m_0_w,
             net_adam_adam_direction_m_moving_average_m_0_b,
             net_adam_adam_direction_m_moving_average_m_1_w,
             net_adam_adam_direction_m_moving_average_m_1_b,
@@ -616,7 +617,7 @@ def loop_i(
             net_adam_adam_direction_v_moving_average_m_2_b,
             net_adam_adam_direction_v_moving_average_m_3_w,
             net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b,
-            net_2_w, net_2_b, net_3_w, net_3_b, I=I,
+            net_2_w, net_2_b, net_3_w, net_3_b,
         )
         def taken(carry):
             (print_loss_rows,) = carry
@@ -704,9 +705,10 @@ def loop_i(
 
 def block(
     at, loss2, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, random_seed,
-    loss_direction_wave_power, *, I,
+    loss_direction_wave_power,
 ):
     """What stands between two tasks of the host: loss_d_loss_expand_dims2, loss, net_adam_adam_direction_v_mul8, ..."""
+    I_now = at[0]
     (loss_d_loss_expand_dims2_2,) = loss_d_loss_expand_dims2(())
     (
         loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
@@ -757,7 +759,7 @@ def block(
     (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
     ) = net_1(
-        (jnp.int32(0),), net_adam_adam_direction_m_moving_average_m_0_w,
+        (jnp.int32(0), I_now), net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
         net_adam_adam_direction_m_moving_average_m_1_b,
@@ -773,7 +775,7 @@ def block(
         net_adam_adam_direction_v_moving_average_m_2_b,
         net_adam_adam_direction_v_moving_average_m_3_w,
         net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-        net_2_b, net_3_w, net_3_b, I=I,
+        net_2_b, net_3_w, net_3_b,
     )
     return (
         loss2, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,

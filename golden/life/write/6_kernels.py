@@ -132,7 +132,6 @@ def updated(array, part, start, when=None):
 
 def after(
     at, net_letters, cell_w, cell_b, cell_u, state, cell_c, out_w, out_b, random_seed, letter, *, B,
-    T,
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
     nn.rt:29: return x @ w.T + b
@@ -144,6 +143,7 @@ def after(
     nn.rt:148: return (1.0 - z) * n + z * h
     sampling.rt:10: return random.categorical(logits / heat)
     """
+    T = at[1]
     t = at[0]
     def point(b, letter_t, state):
         wrong = wrong_value(letter_t, (letter_t >= -58) & (letter_t < 58))
@@ -231,17 +231,18 @@ def looped(lower, upper, step, carry, places):
 
 def loop_t(
     at, state, drawn_temperature_categorical, net_letters, net_cell_w, net_cell_b, net_cell_u,
-    net_cell_c, net_out_w, net_out_b, random_seed, letter, *, steps=None, B, T,
+    net_cell_c, net_out_w, net_out_b, random_seed, letter, *, steps=None, B,
 ):
     """t from at[0] on, at[1] steps; the loop of after."""
+    T_now = at[2]
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
         (state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
-            net_out_b, random_seed, letter, B=B, T=T,
+            (t, T_now), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, letter, B=B,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
@@ -252,9 +253,10 @@ def loop_t(
 
 def loop_t2(
     at, letter, state, drawn_temperature_categorical, net_letters, net_cell_w, net_cell_b,
-    net_cell_u, net_cell_c, net_out_w, net_out_b, random_seed, *, steps=None, B, T,
+    net_cell_u, net_cell_c, net_out_w, net_out_b, random_seed, *, steps=None, B,
 ):
     """t from at[0] on, at[1] steps; the loop of letter_1, after."""
+    T_now = at[2]
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
@@ -262,8 +264,8 @@ def loop_t2(
         t = at[0] + i
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
-            net_out_b, random_seed, letter, B=B, T=T,
+            (t, T_now), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, letter, B=B,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
@@ -277,6 +279,7 @@ def block(
     net_out_b, random_seed, *, B, T, P,
 ):
     """What stands between two tasks of the host: letter_0, state_0, after, ..."""
+    T_now = at[0]
     fault = jnp.zeros(4, jnp.int32)
     drawn_temperature_categorical = jnp.zeros((B,), jnp.int32)
     (letter,) = letter_0((), prompt, letter, B=B, T=T, P=P)
@@ -284,8 +287,8 @@ def block(
     def step_t(t, carry):
         (state, drawn_temperature_categorical, fault) = carry
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
-            net_out_b, random_seed, letter, B=B, T=T,
+            (t, T_now), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, letter, B=B,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
@@ -295,11 +298,11 @@ def block(
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
         state, drawn_temperature_categorical, code = after(
-            (t,), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
-            net_out_b, random_seed, letter, B=B, T=T,
+            (t, T_now), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, letter, B=B,
         )
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0,))
+    (letter, state, drawn_temperature_categorical, fault) = looped(P, T_now, step_t2, carry, (0,))
     return (letter, fault)

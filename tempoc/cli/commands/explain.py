@@ -11,7 +11,7 @@ from tempoc.cli.options.compile_options import (
     refuse_if_compiled,
 )
 from tempoc.cli.options.memory import memory_options
-from tempoc.cli.options.options import FileName, refuse
+from tempoc.cli.options.options import FileName, declared, refuse
 from tempoc.cli.reports.dumps import (
     echo_about,
     echo_stages,
@@ -58,6 +58,7 @@ from tempoc.driver.report.stages import VIEWS
     help="Which loops and functions one CUDA graph can hold, what prevents the others.",
 )
 @memory_options
+@declared("extern_path")
 @click.option(
     "--variants",
     is_flag=True,
@@ -77,6 +78,7 @@ def command(
     bounds: tuple[str, ...],
     solve: str | None,
     memory_budget: int | None,
+    extern_path: tuple[str, ...],
     variants: bool,
     options: Options,
     about: About,
@@ -99,6 +101,8 @@ def command(
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
     reports = memory or cost or slow or copies or capture
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
+    if extern_path and not (copies or capture):
+        refuse("--extern-path belongs to --copies and --capture")
     usual = not (chosen or reports or variants or about.dump_after or about.dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
     with waiting(f"compiling {file}", compilation.progress):
@@ -115,7 +119,7 @@ def command(
 
         echo_memory(compilation, bounds, solve, memory_budget)
     which = {"cost": cost, "slow": slow, "copies": copies, "capture": capture}
-    _echo_cost(compilation, bounds, **which, after=memory)
+    _echo_cost(compilation, bounds, extern_path, **which, after=memory)
     write_dumps(compilation, about)
     echo_about(compilation, about)
 
@@ -123,6 +127,7 @@ def command(
 def _echo_cost(
     compilation: Compilation,
     bounds: tuple[str, ...],
+    paths: tuple[str, ...],
     *,
     cost: bool,
     slow: bool,
@@ -142,11 +147,11 @@ def _echo_cost(
     if copies:
         from tempoc.cli.reports.copies import echo_copies
 
-        echo_copies(compilation, bounds, after or cost or slow)
+        echo_copies(compilation, bounds, paths, after or cost or slow)
     if capture:
         from tempoc.cli.reports.copies import echo_capture
 
-        echo_capture(compilation, bounds, after=after or cost or slow or copies)
+        echo_capture(compilation, bounds, paths, after=after or cost or slow or copies)
 
 
 def _refuse_alone(

@@ -3,7 +3,7 @@
 Imports what a run needs: the command imports this file late.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tempoc.cli.options.options import refuse
@@ -22,24 +22,31 @@ from tempoc.runtime.load.load import load
 from tempoc.runtime.options import parse_bounds
 
 
-def echo_copies(compilation: Compilation, given: tuple[str, ...], apart: bool) -> None:
-    """Print what XLA makes of the functions of a program for some bounds; `apart`: a line first."""
+def echo_copies(
+    compilation: Compilation, given: tuple[str, ...], paths: Sequence[str], apart: bool
+) -> None:
+    """Print what XLA makes of the functions of a program for some bounds; `apart`: a line first.
+
+    The user's functions are looked for in `paths`.
+    """
     bounds = parse_bounds(given, refuse)
     backend.check_device()
     show("\n" * apart)
     with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
-        show(copies_text(audit(directory, bounds)))
+        show(copies_text(audit(directory, bounds, paths)))
 
 
-def echo_capture(compilation: Compilation, given: tuple[str, ...], *, after: bool) -> None:
+def echo_capture(
+    compilation: Compilation, given: tuple[str, ...], paths: Sequence[str], *, after: bool
+) -> None:
     """Print what CUDA graphs hold of a program. Raises `RunError` for missing or wrong bounds."""
     values = values_of(compilation, given)
     compiled = None
     if _is_on_gpu():
         with waiting("compiling kernels for the GPU", compilation.progress):
-            compiled = compiled_launches(compilation, values)
+            compiled = compiled_launches(compilation, values, paths)
     if after:
         echo()
     show(capture_text(capture_report(compilation, values, compiled)))
@@ -55,13 +62,13 @@ def _is_on_gpu() -> bool:
 
 
 def compiled_launches(
-    compilation: Compilation, values: Mapping[str, int] | None
+    compilation: Compilation, values: Mapping[str, int] | None, paths: Sequence[str] = ()
 ) -> dict[str, dict[str, Launches]]:
     """What XLA launches for each function that a run with these bounds calls, by mode."""
     with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
-        loaded = load(directory)
+        loaded = load(directory, paths)
         bounds = capture_bounds(compilation, values)
         filled = default_filled_stores(loaded.program)
         return dict(launched(loaded, bounds, filled, SHOWN))

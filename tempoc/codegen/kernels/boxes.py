@@ -74,7 +74,7 @@ def _box(statement: Statement, write: Write, stages: Stages) -> WrittenBox | Non
         elif axis.ring:
             return None
         else:
-            spans.append((entry, ix.ONE))
+            spans.append((ix.floordiv(entry, axis.every), ix.ONE))
     return WrittenBox(at=tuple(at), spans=tuple(spans)) if store.axes else None
 
 

@@ -13,6 +13,7 @@ from typing import cast
 
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring
+from tempoc.codegen.kernels.existing_cells import only_existing
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import VectorBody
@@ -93,26 +94,26 @@ def function(
     )
     write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)
-    results = body.run()
+    new = body.run()
+    arguments, results = only_existing(body.arguments.values(), new, statement, stages)
     texts = [*(r.text for r in results), *body.shown, *body.endings.values()]
-    if out.checks:
-        texts.append(body.failure())
+    texts += [body.failure()] if out.checks else []
     named = {local[m] for m in statement.members if is_source_name(m)}
     lines = inlined([*out.lines, returned(texts, stages.rows_alone)], named, WIDTH - len(INDENT))
     used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
-    given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
+    given = {a.name: stored[a.cell[0]] for a in arguments if a.cell[0] in stored}
     lines = [*unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
     equations = equation_lines(_spans(statement, stages), stages.graph.name)
-    text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
+    text = [*signature(name, ["at", *(a.name for a in arguments)], keywords)]
     words = docstring("\n".join(equations) or f"{name}.")
     text += [INDENT + line if line else "" for line in words]
     text += [part for line in lines for part in wrapped(INDENT + line)]
     return KernelFunction(
         name=name,
         text="\n".join(text) + "\n",
-        arguments=tuple(body.arguments.values()),
+        arguments=arguments,
         results=results,
         bounds=keywords,
         equations=equations,

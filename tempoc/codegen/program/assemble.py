@@ -24,6 +24,7 @@ from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.module import module
+from tempoc.codegen.program.passed_numbers import passed_numbers
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
@@ -118,7 +119,7 @@ def assemble(
     steps = _steps(stages, functions, hosts, context)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
     separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
-    joined = join_boxes(steps, functions, context, stages, names, separate)
+    joined = passed_numbers(join_boxes(steps, functions, context, stages, names, separate))
     device = _form_regions(joined, names, stages, separate if blocks else None)
     program = replace(
         _program(stages),

@@ -31,7 +31,7 @@ from tempoc.codegen.regions.regions import EmittedRegion
 from tempoc.codegen.regions.single_call import EnclosingLoops, single_call
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis import traversal
-from tempoc.program.analysis.live import live_after_each, live_before, live_in_loop
+from tempoc.program.analysis.live import live_after_each, live_before, live_in_loop, written_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
@@ -189,7 +189,7 @@ class Blocks:
             lengths = length_parameters(body, context, {*context.bounds, *outside.outer})
         except SharedArraysUnknown:
             return None
-        changed = [name for name in traversal.written_stores(body) if name in cells]
+        changed = [name for name in written_stores(body) if name in cells]
         before = outside.touched_before
         own_stores = [n for n in changed if n not in before and not context.stores[n].growing]
         inner = {*context.kinds.step_local} - outside.touched_outside

@@ -1,4 +1,5 @@
-"""Numbers that a region or block is told, and need not know when JAX traces it: ends of loops.
+"""Numbers that a region or block is told, and need not know when JAX traces it: ends of loops,
+and bounds that conditions on its steps compare with.
 
 ::
 
@@ -11,6 +12,9 @@ With ``lax.fori_loop(1, T, ...)`` it would be compiled for each ``T``. That is w
 something else in the program depends on ``T``, and there nothing is gained: the shape of an array,
 or what a kernel computes from it. The minimum of ``T`` and something else does not count as such,
 nor ``max(0, 3-T)``: for long sequences they are the same for all.
+
+A condition is traced if it names the step, so that the bound may as well be: ``t < T - 1`` becomes
+``t < T_now - 1``. A condition on bounds alone stays with Python: it has two values, whatever ``T``.
 """
 
 from __future__ import annotations
@@ -37,7 +41,11 @@ def loop_counts(s: prog.ProgramStatement, context: ProgramContext) -> dict[ix.Ex
                 named = ((lower, f"{variable(var)}_first"), (upper, f"{variable(var)}_end"))
             case prog.Call(kernel=kernel, point=point):
                 dims = context.kernels[kernel].dims
-                named = zip(point, (f"{variable(d)}_at" for d in dims), strict=False)
+                passed = context.lengths_of(part)
+                named = (
+                    *zip(point, (f"{variable(d)}_at" for d in dims), strict=False),
+                    *((e, f"{variable(e.name)}_now") for e in passed if isinstance(e, ix.Sym)),
+                )
         for e, name in named:
             if {*symbols(e)} & counted and {*symbols(e)} <= {*context.bounds}:
                 counts.setdefault(e, name)

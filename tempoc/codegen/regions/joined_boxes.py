@@ -22,7 +22,8 @@ from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.memory.estimates import typical_bounds
-from tempoc.program.analysis.traversal import calls, touched_stores, written_stores
+from tempoc.program.analysis.live import written_stores
+from tempoc.program.analysis.traversal import calls, touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.sdg.statements.statements import Statement, Write
 from tempoc.symbolic import expr as ix

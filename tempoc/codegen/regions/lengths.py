@@ -6,6 +6,9 @@ loop ends one, the number is carried as `T_end`, 0 until the end has been seen, 
     def step_t(carry):
         i, T_end, (c,) = carry
         T = jnp.where(T_end > 0, T_end, at[2])
+
+A length that each step of a loop on the device finds out anew, `T[i]` within the loop over `i`, is
+its own: it is no parameter, begins as the largest length in each step, and is not returned.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Collection, Iterator
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown
-from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.analysis.traversal import calls, statements_in, variables
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import length, lengths_in
 from tempoc.symbolic.expr import Expr
@@ -32,7 +35,7 @@ def length_parameters(
 ) -> tuple[Expr, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
-    Raises ``SharedArraysUnknown`` if one differs from step to step.
+    Those of its own are none. Raises ``SharedArraysUnknown`` if another differs from step to step.
     """
     lengths = context.lengths
     parameters: dict[Expr, None] = {}
@@ -42,6 +45,8 @@ def length_parameters(
         for e in context.lengths_of(call):
             parameters |= dict.fromkeys(lengths_in(e, lengths))
         parameters |= dict.fromkeys(map(ended_length, call.endings))
+    for e in own_lengths(s):
+        parameters.pop(e, None)
     for e in parameters:
         if not {*symbols(e)} <= {*names, *(ended.bound for ended in lengths)}:
             raise SharedArraysUnknown(show(e))
@@ -49,8 +54,24 @@ def length_parameters(
 
 
 def ended_lengths(s: prog.ProgramStatement) -> tuple[Expr, ...]:
-    """The lengths that a statement may end, each once."""
-    return tuple(dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings))
+    """The lengths that a statement may end for what follows it, each once."""
+    inner = {*variables(s)}
+    return tuple(e for e in _all_ended(s) if inner.isdisjoint(symbols(e)))
+
+
+def own_lengths(s: prog.ProgramStatement) -> tuple[Expr, ...]:
+    """The lengths that a statement ends at each step of loops within it."""
+    inner = {*variables(s)}
+    return tuple(e for e in _all_ended(s) if not inner.isdisjoint(symbols(e)))
+
+
+def step_lengths(loop: prog.Loop) -> tuple[Expr, ...]:
+    """The lengths that begin anew in each step of a loop, and not in a loop within it."""
+    return tuple(e for e in ended_lengths(loop.body) if loop.var in symbols(e))
+
+
+def _all_ended(s: prog.ProgramStatement) -> Iterator[Expr]:
+    yield from dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings)
 
 
 def loop_endings(loop: prog.Loop) -> tuple[Expr, ...]:
@@ -60,7 +81,8 @@ def loop_endings(loop: prog.Loop) -> tuple[Expr, ...]:
     """
     lengths = ended_lengths(loop)
     inner = [part for part in statements_in(loop.body) if isinstance(part, prog.Loop)]
-    if any(call.endings for part in inner for call in calls(part)) or (lengths and loop.step != 1):
+    ended = {e for part in inner for e in _all_ended(part)}
+    if not ended.isdisjoint(lengths) or (lengths and loop.step != 1):
         raise SharedArraysUnknown(loop.var)
     return lengths
 

@@ -34,8 +34,12 @@ from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.prints import most_steps, print_kernels, with_rows
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
-from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
-from tempoc.program.analysis.traversal import written_stores
+from tempoc.program.analysis.live import (
+    changed_stores,
+    live_after_each,
+    live_in_loop,
+    written_stores,
+)
 from tempoc.program.nodes import nodes as prog
 
 

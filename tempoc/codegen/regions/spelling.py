@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tempoc.base.names import Names
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.prelude import TracedPrinter
 from tempoc.ops.definition.dtype_text import jax_dtype, tupled
@@ -23,8 +24,9 @@ class RegionNames:
     ``cells`` are its array arguments, ``array_names`` their names; ``outer`` the variables of the
     enclosing loops. ``static`` are the names that are Python values when JAX traces the function.
     ``length_params`` are the lengths passed to it, ``lengths`` their names. ``used`` are the bounds
-    that the text names. ``at`` has ``ahead`` numbers before the point. ``counts`` are the ends of
-    loops that are passed after the lengths, with their names.
+    that the text names. ``at`` has ``ahead`` numbers before the point. ``counts`` are the numbers
+    that are passed after the lengths, with their names, ``counting`` the bounds that may be among
+    them. ``locals`` are all names.
     """
 
     context: ProgramContext
@@ -37,6 +39,8 @@ class RegionNames:
     lengths: dict[ix.Expr, str] = field(default_factory=dict)
     ahead: int = 0
     counts: dict[ix.Expr, str] = field(default_factory=dict)
+    counting: frozenset[str] = frozenset()
+    locals: Names = field(default_factory=Names)
 
     def cell(self, cell: prog.Cell) -> str:
         """The text of an array of a store."""
@@ -95,12 +99,22 @@ class RegionNames:
 
         It has JAX operations if its value is traced.
         """
-        for name in self.names_in(e):
+        known = self.is_static(e)
+        passed = {} if known else self.passed_numbers(e)
+        for name in self.names_in(replace_parts(e, dict.fromkeys(passed, ix.ZERO))):
             if name in self.context.bounds:
                 self.used[name] = None
         own: dict[ix.Expr, str] = {ix.Sym(name): variable(name) for name in symbols(e)}
-        printer = ExprPrinter if self.is_static(e) else TracedPrinter
-        return printer(own | self.lengths, " ").text(e, strength)
+        printer = ExprPrinter if known else TracedPrinter
+        return printer(own | self.lengths | passed, " ").text(e, strength)
+
+    def passed_numbers(self, e: ix.Expr) -> dict[ix.Expr, str]:
+        """The parts of a traced expression that the function is told, each with its name."""
+        rest = replace_parts(e, dict.fromkeys(self.counts, ix.ZERO))
+        for name in symbols(rest):
+            if name in self.counting:
+                self.counts[ix.Sym(name)] = self.locals.fresh(f"{variable(name)}_now")
+        return self.counts
 
     def coordinate(self, e: ix.Expr) -> str:
         """A coordinate, as an i32 of JAX."""

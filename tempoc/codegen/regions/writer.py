@@ -11,8 +11,13 @@ from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_selected
-from tempoc.codegen.regions.counts import loop_counts
-from tempoc.codegen.regions.lengths import ended_length, ended_lengths
+from tempoc.codegen.regions.counts import counting_bounds, loop_counts
+from tempoc.codegen.regions.lengths import (
+    ended_length,
+    ended_lengths,
+    own_lengths,
+    step_lengths,
+)
 from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
 from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
@@ -53,7 +58,6 @@ class RegionWriter(RegionNames):
     ends: tuple[ix.Expr, ...] = ()
     lines: list[str] = field(default_factory=list)
     values: dict[str, int] = field(default_factory=dict)
-    locals: Names = field(default_factory=Names)
     index: str = "i"
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
     row_names: dict[str, str] = field(default_factory=dict)
@@ -78,6 +82,13 @@ class RegionWriter(RegionNames):
             if e in self.ends:
                 self.end_names[e] = self.locals.fresh(f"{name}_end")
                 self.line(1, f"{self.end_names[e]} = jnp.int32(0)")
+        for e in own_lengths(s):
+            name = symbols(e)[0]
+            self.lengths[e] = self.locals.fresh(variable(name))
+            self.end_names[e] = self.locals.fresh(f"{name}_end")
+        called = {c.kernel: self.kernel(c) for c in calls(s)}
+        stores = {name: self.context.stores[name] for name in self.cells}
+        self.counting = counting_bounds(replace(self.context, kernels=called, stores=stores))
         for e, count in loop_counts(s, self.context).items():
             self.counts[e] = self.locals.fresh(count)
         for kernel in print_kernels(s):
@@ -99,7 +110,7 @@ class RegionWriter(RegionNames):
         first: tuple[str, ...] = (),
     ) -> tuple[prog.Kernel, list[str]]:
         """The kernel and the lines of its function; ``first`` are its first keyword arguments."""
-        ends = [tupled([*self.end_names.values()])] if self.end_names else []
+        ends = [tupled([self.end_names[e] for e in self.ends])] if self.ends else []
         rows = [*self.row_names.values()]
         self.line(1, f"return {tupled(returned + rows + ends + [FAULT] * self.checked)}")
         body, self.lines = self.lines, []
@@ -107,9 +118,9 @@ class RegionWriter(RegionNames):
         for k, var in enumerate(self.outer):
             if variable(var) in used:
                 self.line(1, f"{variable(var)} = at[{k + self.ahead}]")
-        for e, length in self.lengths.items():
+        for e in self.length_params:
             if e not in self.ends or not self.ahead:
-                self.line(1, f"{length} = {self.length_argument(e)}")
+                self.line(1, f"{self.lengths[e]} = {self.length_argument(e)}")
         for e, count in self.counts.items():
             self.line(1, f"{count} = {self.count_argument(e)}")
         bounds = tuple(b for b in self.context.bounds if b in self.used)
@@ -134,8 +145,21 @@ class RegionWriter(RegionNames):
         for e in ended_lengths(s):
             end = self.end_names[e]
             self.line(
-                depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.length_argument(e)})"
+                depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.largest_length(e)})"
             )
+
+    def begin_lengths(self, loop: prog.Loop, depth: int) -> None:
+        """Let the lengths that each step of a loop finds out be the largest ones again."""
+        for e in step_lengths(loop):
+            self.line(depth, f"{self.end_names[e]} = jnp.int32(0)")
+            self.line(depth, f"{self.lengths[e]} = jnp.int32({self.largest_length(e)})")
+
+    def largest_length(self, e: ix.Expr) -> str:
+        """A length as it is before it ends."""
+        if e in self.length_params:
+            return self.length_argument(e)
+        bound = symbols(e)[0]
+        return self.text(ix.Sym(next(n.largest for n in self.context.lengths if n.bound == bound)))
 
     @property
     def kinds(self) -> StoreKinds:
@@ -187,6 +211,7 @@ class RegionWriter(RegionNames):
         step = "" if loop.step == 1 else f", {loop.step}"
         self.line(depth, f"for {variable(loop.var)} in range({ends}{step}):")
         self.static.add(loop.var)
+        self.begin_lengths(loop, depth + 1)
         with self.with_live_out(live_in_loop(loop, self.live_out, self.kinds)):
             self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
@@ -229,6 +254,7 @@ class RegionWriter(RegionNames):
             sign = "-" if loop.step < 0 else "+"
             by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
+        self.begin_lengths(loop, depth + 1)
         self.step_stores(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
@@ -293,6 +319,7 @@ class RegionWriter(RegionNames):
         self.line(depth, f"def {step}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
         self.refresh_lengths(loop, depth + 1)
+        self.begin_lengths(loop, depth + 1)
         self.step_stores(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")

@@ -32,12 +32,12 @@ from tempoc.codegen.steps.at_steps import (
     stays,
     substituted,
 )
+from tempoc.program.analysis.live import written_stores
 from tempoc.program.analysis.traversal import (
     calls,
     overwritten_stores,
     statements_in,
     touched_stores,
-    written_stores,
 )
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix

@@ -175,6 +175,8 @@ def slot(entry: ix.Entry, axis: KernelAxis, frame: KernelFrame) -> str:
     """The position of a point on an axis."""
     assert isinstance(entry, ix.Expr)
     text = frame.out.index(entry)
+    if axis.every > 1:
+        return _among_every(entry, axis.every, frame)
     if not axis.ring or frame.is_static(entry):
         return _in_ring(text, axis, frame)
     if not frame.proves(ix.compare(">=", entry, ix.ZERO)):
@@ -182,6 +184,16 @@ def slot(entry: ix.Entry, axis: KernelAxis, frame: KernelFrame) -> str:
     # One operation; `%` is many, to round down.
     size = frame.out.static(axis.size)
     return f"lax.rem({text}, {f'jnp.int32({size})' if frame.x64 else size})"
+
+
+def _among_every(entry: ix.Expr, every: int, frame: KernelFrame) -> str:
+    """The slot of a point where only one of ``every`` points has one."""
+    place = ix.floordiv(entry, every)
+    inside = frame.proves(ix.compare(">=", entry, ix.ZERO))
+    if frame.is_static(entry) or not inside or not isinstance(place, ix.FloorDiv):
+        return frame.out.index(place)
+    divisor = f"jnp.int32({every})" if frame.x64 else f"{every}"
+    return f"lax.div({frame.out.index(entry)}, {divisor})"
 
 
 def _in_ring(text: str, axis: KernelAxis, frame: KernelFrame) -> str:

@@ -33,16 +33,27 @@ class DynamicSize:
     least: tuple[ix.Expr, ...]
 
     def pad(self, extent: ix.Expr) -> ix.Expr | None:
-        """The size for an extent that is a constant less than a guaranteed number of rows."""
+        """The size for an extent that is a constant less than a guaranteed number of rows.
+
+        Or than a multiple of it, as where several words of each step are one axis.
+        """
         for e in self.least:
-            difference = ix.sub(extent, e)
+            times = ix.Const(_multiple(extent, e))
+            difference = ix.sub(extent, ix.mul(times, e))
             if isinstance(difference, ix.Const) and difference.value <= 0:
-                return ix.add(ix.Sym(self.name), difference)
+                return ix.add(ix.mul(times, ix.Sym(self.name)), difference)
         return None
 
     def is_of(self, axis: BufferAxis) -> bool:
         """Whether this is the size of an axis."""
         return axis.grows and (axis.dim, axis.size) == (self.dim, self.size)
+
+
+def _multiple(extent: ix.Expr, rows: ix.Expr) -> int:
+    """How often the terms of a number of rows are in an extent; at least 1."""
+    own, others = (e.terms if isinstance(e, ix.IndexSum) else ((1, e),) for e in (rows, extent))
+    counts = [c // k for k, x in own for c, y in others if x == y]
+    return max(1, *counts, 1)
 
 
 def dynamic_sizes(

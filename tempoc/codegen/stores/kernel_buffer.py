@@ -35,7 +35,13 @@ def kernel_buffer(store: Buffer) -> KernelBuffer:
         keys=store.keys,
         axes=tuple(
             KernelAxis(
-                dim=a.dim, size=a.size, ring=a.ring, least=a.least, behind=a.behind, ahead=a.ahead
+                dim=a.dim,
+                size=a.size,
+                ring=a.ring,
+                least=a.least,
+                behind=a.behind,
+                ahead=a.ahead,
+                every=a.every,
             )
             for a in store.axes
         ),

@@ -34,6 +34,7 @@ def short_ring(store: KernelBuffer) -> KernelAxis | None:
         return None
     size = store.axes[first].size
     short = isinstance(size, ix.Const) and size.value <= MODEL.rotated_rows
+    short = short and store.axes[first].every == 1
     return store.axes[first] if short else None
 
 

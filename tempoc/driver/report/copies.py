@@ -14,9 +14,14 @@ from tempoc.runtime.report.table import table
 HEAD = ("function", "loop over", "bytes given away", "updated in place", "temporary")
 
 
-def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:
-    """The functions that a run with these bounds calls, compiled. Raises `RunError`."""
-    loaded = load(directory)
+def audit(
+    directory: str, given: Mapping[str, object], paths: Sequence[str] = ()
+) -> tuple[Compiled, ...]:
+    """The functions that a run with these bounds calls, compiled. Raises `RunError`.
+
+    Functions of the user are looked for in ``paths``.
+    """
+    loaded = load(directory, paths)
     program = loaded.program
     missing = [b.name for b in program.bounds if b.value is None and b.name not in given]
     if missing:

@@ -21,7 +21,7 @@ GONE = 8
 
 def passes_text(compilation: Compilation) -> str:
     """All chapters, the graph of the front end first; ends with a line break."""
-    graph = compilation.graph
+    graph = compilation.prepared
     parts = [f"# elaborate: {_numbers(size_of(graph))}\n\n{_marked(graph, None)}"]
     for number, (step, record) in enumerate(
         zip(compilation.steps, compilation.passes.records, strict=True), 1

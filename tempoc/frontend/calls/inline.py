@@ -43,8 +43,10 @@ def call(
             return function
         case _:
             name = span.text.split("(")[0]
-            shadowed = name in SIGNATURES and not isinstance(frame.scope.find(name), val.Builtin)
-            raise Failure(name_errors.not_callable(span, val.describe(function), taken=shadowed))
+            builtin = name in SIGNATURES
+            taken = builtin and not isinstance(frame.scope.find(name), val.Builtin)
+            what = val.describe(function)
+            raise Failure(name_errors.not_callable(span, what, builtin=builtin, taken=taken))
 
 
 def _closure(

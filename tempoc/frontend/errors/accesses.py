@@ -22,6 +22,14 @@ def hole(name: str, condition: str) -> str:
     return f"{name} is defined only when {condition}"
 
 
+def own_axes(text: str, dims: tuple[str, ...]) -> str:
+    """What numbers in the first bracket may have been meant for: the axes of each point."""
+    name, _, entries = text.partition("[")
+    shown = ", ".join(dims)
+    first = f"the first bracket of `{name}` is for {shown}"
+    return f"{first}; of its axes it is `{name}[{shown}][{entries}`"
+
+
 def no_wrapping(name: str, index: str) -> str:
     """A negative constant."""
     instead = f"{name}[{index}]" if name else index

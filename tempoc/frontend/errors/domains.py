@@ -27,13 +27,14 @@ def entry_count(span: Span, name: str, dims: tuple[str, ...], given: int) -> Dia
     """Too many or too few positional entries."""
     entries = "entry" if given == 1 else "entries"
     spatial = f"write those of axes in a bracket of their own, `{name}[{', '.join(dims)}][...]`"
-    named = f"name the ones that differ, `{name}[{dims[-1]} = ...]`"
+    one = f"{name}[{dims[-1]} = ...]"
+    named = f"name the ones that differ, `{one}`, or write `({name})[...]` for axes"
     return error(
         "RT121",
         f"`{name}` has {len(dims)} temporal dimension{'s' * (len(dims) != 1)} "
         f"({', '.join(dims)}), but the bracket has {given} {entries}",
         span,
-        f"{spatial if given > len(dims) else named}; a bracket after the first is spatial",
+        f"{spatial if given > len(dims) else named}: a bracket right after a name is temporal",
     )
 
 
@@ -52,16 +53,31 @@ def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnosti
 
 
 def tensor_index(
-    span: Span, read: str, dim: str, bound: str, divisor: str = "", choice: Sequence[str] = ()
+    span: Span,
+    read: str,
+    dim: str,
+    bound: str,
+    divisor: str = "",
+    choice: Sequence[str] = (),
+    own: str = "",
+    *,
+    whole: bool = True,
 ) -> Diagnostic:
     """A tensor as a temporal index of what is `read`, at a point of a dimension if not empty.
 
     `divisor` is the index expression by which another one is divided there; `choice` are the parts
-    of `a if c else b`, if it is that.
+    of `a if c else b`, if it is that; `own` is what is read at its own point, if that has axes;
+    `whole`: it is not known to be a number that need not be whole.
     """
     text = span.text
-    where = f"{read or 'x'}[{dim} = {text} in 0:{bound}]" if dim else f"x[t = {text} in lo:hi]"
-    help = f"write a data-dependent access, `{where}`, `{text}` an i32 tensor"
+    at = text if whole else f"i32({text})"
+    where = f"{read or 'x'}[{dim} = {at} in 0:{bound}]" if dim else f"x[t = {at} in lo:hi]"
+    help = f"write a data-dependent access, `{where}`, `{at}` an i32 tensor"
+    if own:
+        help += f"; an element of its first axis is `{own}[{at}]`"
+    if span.source.text[: span.start].rstrip().endswith(":"):
+        help = "a slice whose length the data decide is one of an axis: "
+        help += f"`(x[lo:hi])[0:length({text}, most = ...)]`"
     if choice:
         first, second = (f"{read or 'x'}[{dim or 't'} = {e}]" for e in choice[::2])
         help = f"choose between two reads, `{first} if {choice[1]} else {second}`"

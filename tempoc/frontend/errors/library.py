@@ -80,6 +80,11 @@ _INSTEAD = {
     "vstack": "write `concat([a, b], axis = 0)`",
     "while_loop": "write the recurrence over a dimension that ends: `dim t < T until done`",
 }
+_ARGUMENTS = {
+    "random.key": "the seed is that of the run: `--seed 0`",
+    "random.normal": "scale what is drawn: `mean + deviation * random.normal([...])`",
+    "random.uniform": "scale what is drawn: `low + (high - low) * random.uniform([...])`",
+}
 _NAMES = {
     "True": "write `true`",
     "False": "write `false`",
@@ -161,6 +166,11 @@ def about_function(name: str, types: Sequence[TensorType | None]) -> str | None:
         for r, k, axes in function.results
     )
     return f'declare it: `extern jax {name}({args}) -> ({results}) from "{function.module}:{name}"`'
+
+
+def about_arguments(name: str) -> str | None:
+    """What to write where a function gets arguments that it has elsewhere."""
+    return _ARGUMENTS.get(name)
 
 
 def about_name(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
@@ -9,7 +10,7 @@ from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.scope import free_name
 from tempoc.frontend.errors.library import about_function, about_name
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 
@@ -17,7 +18,20 @@ from tempoc.symbolic.text import show
 def unknown_name(span: Span, name: str, close: str | None) -> Diagnostic:
     """Nothing of that name exists."""
     help = about_name(name) or (f"did you mean `{close}`?" if close else None)
-    return error("RT020", f"unknown name `{name}`", span, help)
+    return error("RT020", f"unknown name `{name}`", span, help or _about_index(span, name))
+
+
+def _about_index(span: Span, name: str) -> str | None:
+    """Help for what stands alone in a bracket, as dimensions do; an extent of a type is none."""
+    text = span.source.text
+    bracket = re.search(r"(\w+)\[([\w\s,+-]*,)?\s*$", text[: span.start])
+    if bracket is None or bracket[1] in DType._value2member_map_:
+        return None
+    if not re.match(r"\s*[],+-]", text[span.end :]):
+        return None
+    bound = name.upper() if name != name.upper() else f"{name}_end"
+    free = bound if not re.search(rf"\b{bound}\b", text) else free_name(bound, text)
+    return f"declare the dimension: `dim {name} < {free}`"
 
 
 def unknown_function(
@@ -34,21 +48,31 @@ def unknown_member(span: Span, module: str, name: str, close: str | None) -> Dia
     return error("RT022", f"the module `{module}` has no `{name}`", span, help)
 
 
-def not_callable(span: Span, what: str, *, taken: bool) -> Diagnostic:
-    """Only functions can be called; `taken`: there is one of that name in the language."""
+def not_callable(span: Span, what: str, *, builtin: bool, taken: bool) -> Diagnostic:
+    """Only functions can be called.
+
+    `builtin`: there is one of that name in the language; `taken`: it is hidden by another value.
+    """
     name = span.text.split("(")[0]
     help = f"`{name}` is defined in this file: give that another name" if taken else None
+    if not builtin and what == "a tensor" and name.isidentifier():
+        help = f"points and elements are read with brackets: `{name}[...]`"
     return error("RT070", f"{what} cannot be called", span, help)
 
 
 def declared_twice(span: Span, name: str, place: Span | None) -> Diagnostic:
     """A name is introduced twice."""
     other = free_name(name, span.source.text)
+    help = f"choose another name, such as `{other}`"
+    changed = span.source.line_text(span.line)[span.column - 1 :]
+    if re.match(rf"{name}\s*=.*\b{name}\b", changed):
+        help = f"a tensor is not changed: let another one begin with it, `{other}[0] = {name}`, "
+        help += f"and say what the next point is, `{other}[i+1] = ...`"
     return error(
         "RT023",
         f"`{name}` is declared already",
         span,
-        f"choose another name, such as `{other}`",
+        help,
         secondary=() if place is None else (Label(place, "declared here"),),
     )
 

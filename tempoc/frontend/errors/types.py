@@ -8,6 +8,7 @@ from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
+from tempoc.frontend.errors.library import about_arguments
 from tempoc.ops.definition.shapes import shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
@@ -102,11 +103,11 @@ def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic
     return error("RT067", f"{what} must be {kind}, not {val.describe(value)}", span)
 
 
-def needs_dtype(span: Span, value: val.Value) -> Diagnostic:
-    """The argument `dtype` is none; numbers there are often a second extent."""
+def needs_dtype(span: Span, name: str, value: val.Value) -> Diagnostic:
+    """The argument `dtype` of a function is none; numbers there are often a second extent."""
     help = None
     if isinstance(value, val.ConstantNumber | val.Index) and "=" not in span.text:
-        help = "a shape is one list, as in `zeros([2, 3])`"
+        help = about_arguments(name) or "a shape is one list, as in `zeros([2, 3])`"
     return error("RT067", f"`dtype` must be a dtype, not {val.describe(value)}", span, help)
 
 
@@ -119,6 +120,9 @@ def needs_index(span: Span, what: str, value: val.Value) -> Diagnostic:
         help = "a divisor is a compile-time integer, but a dimension may be that long: "
         text = span.text.strip("[]")
         help += f"`dim k < K = {'...' if ',' in text else text}`, and then `K`"
+    elif isinstance(value, val.Ref) and value.type.dtype.is_int and "=" not in span.text:
+        count = span.text.strip("[]")
+        help += f"; of a count that the data decide `length({count}, most = ...)` is one"
     message = f"{what} must be an index expression, not {val.describe(value)}"
     return error("RT068", message, span, help)
 
@@ -140,7 +144,8 @@ def _names(names: Iterable[str]) -> str:
 def wrong_count(span: Span, name: str, expected: str, given: int) -> Diagnostic:
     """A function got too many or too few arguments."""
     plural = "argument" if expected == "1" else "arguments"
-    return error("RT071", f"`{name}` takes {expected} {plural}, not {given}", span)
+    message = f"`{name}` takes {expected} {plural}, not {given}"
+    return error("RT071", message, span, about_arguments(name))
 
 
 missing_argument = ErrorRow(
@@ -196,7 +201,9 @@ def wrong_results(span: Span, expected: int, value: val.Value) -> Diagnostic:
     given = len(value.items) if hasattr(value, "items") else 1
     plural = "result" if given == 1 else "results"
     targets = "1 target" if expected == 1 else f"{expected} targets"
-    help = f"nothing comes back, so write `_ = {span.text}`" if given == 0 else None
+    help = "give each result a target: `a, b = ...`" if given > expected else None
+    if given == 0:
+        help = f"nothing comes back, so write `_ = {span.text}`"
     return error("RT078", f"{targets} for {given} {plural}", span, help)
 
 

@@ -92,7 +92,8 @@ class BoundArguments:
             return default
         if isinstance(value, val.Builtin) and value.name in DType._value2member_map_:
             return DType(value.name)
-        raise Failure(type_errors.needs_dtype(self.places["dtype"], value))
+        name = self.span.text.split("(")[0]
+        raise Failure(type_errors.needs_dtype(self.places["dtype"], name, value))
 
 
 def bind(

@@ -27,11 +27,18 @@ def index(round: Round, frame: Frame, e: ast.Expression) -> ix.Expr:
 
 
 def checked_index(
-    round: Round, frame: Frame, e: ast.Expression, value: val.Value, read: str = "", dim: str = ""
+    round: Round,
+    frame: Frame,
+    e: ast.Expression,
+    value: val.Value,
+    read: str = "",
+    dim: str = "",
+    own: str = "",
 ) -> ix.Expr:
     """The value of `e` as a temporal index. Raises `Failure` or `StillUnknown`.
 
-    `read` is the text of the tensor read at this point of `dim`, for diagnostics.
+    `read` is the text of the tensor read at this point of `dim`, for diagnostics; `own` reads it at
+    its own point, if it has axes.
     """
     expr = as_expr(value)
     if isinstance(value, val.Unknown):
@@ -41,7 +48,10 @@ def checked_index(
         by = _divisor(round, frame, e)
         parts = (e.then, e.condition, e.orelse) if isinstance(e, ast.IfExpr) else ()
         choice = [part.span.text for part in parts]
-        raise Failure(domain_errors.tensor_index(e.span, read, dim, bound, by, choice))
+        whole = not (isinstance(value, val.Ref) and value.type.dtype.is_float)
+        raise Failure(
+            domain_errors.tensor_index(e.span, read, dim, bound, by, choice, own, whole=whole)
+        )
     if is_condition(expr):
         raise Failure(domain_errors.condition_index(e.span, e.span.text))
     if not is_affine(expr):
@@ -109,9 +119,16 @@ def _nonaffine_side(round: Round, frame: Frame, e: ast.Expression) -> ast.Expres
 
 
 def entry(
-    round: Round, frame: Frame, e: ast.Expression | ast.SliceExpr, dim: str, read: str = ""
+    round: Round,
+    frame: Frame,
+    e: ast.Expression | ast.SliceExpr,
+    dim: str,
+    read: str = "",
+    own: str = "",
 ) -> tuple[ix.Entry, tuple[str, ...]]:
     """A point or slice of the dimension `dim` of `read`, and the dimensions that it names.
+
+    `own` reads it at its own point, if it has axes.
 
     Raises `Failure` or `StillUnknown`.
     """
@@ -119,7 +136,7 @@ def entry(
 
     def part(x: ast.Expression) -> ix.Expr:
         value = round.evaluate(frame, x)
-        at = (read, dim) if x is e else ()
+        at = (read, dim, own) if x is e else ()
         expr = checked_index(round, frame, x, value, *at)
         named.extend(val.dims_of(value, round.universe))
         return expr

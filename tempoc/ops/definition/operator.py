@@ -310,6 +310,18 @@ class Op(metaclass=_OpMeta):
         """The operator on a part of the link's axis, with its shape attributes adjusted."""
         return self
 
+    def at_position(self, link: Link, args: Types) -> Op | None:
+        """The operator at one position of the link's axis, which operands and results then lack.
+
+        ``None`` where it is not known; it then takes an axis with one element (`narrowed`).
+        """
+        if not self.elementwise:
+            return None
+        # An operand with one element for all positions would keep its axis.
+        depth = max(a.ndim - k for a, k in zip(args, link.operands, strict=True) if k is not None)
+        repeated = [a for a, k in zip(args, link.operands, strict=True) if k is None]
+        return None if any(a.ndim >= depth for a in repeated) else self
+
     @abstractmethod
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """JAX expressions for the results, padded where a result's extents are ragged.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic import expr as ix
@@ -115,16 +116,18 @@ def constant_elements(shape: Shape) -> int | None:
 
 
 def has_fewer_elements(a: Shape, b: Shape) -> bool:
-    """Whether a shape has fewer elements, also where no extent of it is one of the other's.
+    """Whether a shape probably has fewer elements, also where they have no extent in common.
 
-    Constant extents are compared by their product; those that depend on bounds must be among those
-    of ``b``, of which each further one counts as more than 1.
+    Extents that both have are left out. The others that depend on bounds count as what unknown
+    bounds are estimated to be, so that a few constant ones are less than one of them.
     """
-    unmatched = [e for e in b if not isinstance(e, ix.Const)]
-    for e in a:
-        if not isinstance(e, ix.Const):
-            if e not in unmatched:
-                return False
-            unmatched.remove(e)
-    fewer, more = (prod(e.value for e in s if isinstance(e, ix.Const)) for s in (a, b))
-    return fewer < more or (fewer == more and bool(unmatched))
+    own, others = list(a), list(b)
+    for extent in a:
+        if extent in others:
+            own.remove(extent)
+            others.remove(extent)
+    fewer, more = (
+        prod(e.value if isinstance(e, ix.Const) else MODEL.unknown_bound for e in s)
+        for s in (own, others)
+    )
+    return fewer < more or (fewer == more and bool(others))

@@ -253,6 +253,15 @@ class SpatialIndex(Op):
         entries = (*self.entries[:axis], (ix.ZERO, part.count, 1), *self.entries[axis + 1 :])
         return replace(self, entries=entries)
 
+    def at_position(self, link: Link, args: Types) -> SpatialIndex | None:
+        """Without an axis taken whole, or with one of the positions."""
+        axis = link.operands[0]
+        if axis is None:
+            return self
+        if self.gathers:
+            return None
+        return replace(self, entries=(*self.entries[:axis], *self.entries[axis + 1 :]))
+
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
         x = pads.with_own_padding(args[0], out)

@@ -177,6 +177,17 @@ class MatMul(Op):
         if same(left[-1], right[inner]) and left[-1] != ix.ONE:
             yield Link((len(left) - 1, inner), (None,))
 
+    def at_position(self, link: Link, args: Types) -> MatMul | None:
+        """A row of the left or a column of the right is a vector."""
+        (left, right), (a, b) = (x.ndim for x in args), link.operands
+        if b is None and a == left - 2:
+            return self if left == 2 or right <= 2 else None
+        if a is None and b == right - 1:
+            return self if right == 2 else None
+        depth = max(n - k for n, k in ((left, a), (right, b)) if k is not None)
+        whole = all(k is not None or n < depth for n, k in ((left, a), (right, b)))
+        return self if whole else None
+
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Both operands aligned along the inner axis and the batch, masked, then multiplied.
 
@@ -335,6 +346,14 @@ class Einsum(Op):
             plain = all(same(e, extents[0]) and e != ix.ONE for e in extents)
             if plain and not any(t.count(letter) > 1 for t in terms):
                 yield Link(places, (result.index(letter) if letter in result else None,))
+
+    def at_position(self, link: Link, args: Types) -> Einsum:
+        """Without the letter of the axis."""
+        terms, result = self.letters(tuple(a.ndim for a in args))
+        places = zip(terms, link.operands, strict=True)
+        letter = next(t[k] for t, k in places if k is not None)
+        spec = f"{','.join(terms)}->{result}"
+        return Einsum(spec=spec.replace(letter, ""))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Letters get one padded extent each; those that are summed are masked."""

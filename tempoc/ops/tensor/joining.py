@@ -63,6 +63,12 @@ class Concat(Op):
             if axis != own and all(same(a.shape[axis], extent) for a in args):
                 yield Link((axis,) * len(args), (axis,))
 
+    def at_position(self, link: Link, args: Types) -> Concat:
+        """Along the same axis."""
+        own, (place,) = axis_of(self.axis, args[0].ndim), link.results
+        assert place is not None
+        return Concat(axis=own - (place < own))
+
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Each operand is written over the padding of those before it.
 

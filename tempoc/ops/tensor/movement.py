@@ -71,6 +71,13 @@ class Transpose(Op):
         for axis, source in enumerate(self.order(args[0].ndim)):
             yield Link((source,), (axis,))
 
+    def at_position(self, link: Link, args: Types) -> Transpose:
+        """The other axes in their order."""
+        (own,) = link.operands
+        assert own is not None
+        others = (k for k in self.order(args[0].ndim) if k != own)
+        return Transpose(axes=tuple(k - (k > own) for k in others))
+
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding moves along."""
         v = pads.with_own_padding(args[0], out)
@@ -103,6 +110,12 @@ class ExpandDims(Op):
         new = axis_of(self.axis, results[0].ndim)
         for axis in range(args[0].ndim):
             yield Link((axis,), (axis + (axis >= new),))
+
+    def at_position(self, link: Link, args: Types) -> ExpandDims:
+        """The new axis has its place among the others."""
+        new, (place,) = axis_of(self.axis, args[0].ndim + 1), link.results
+        assert place is not None
+        return ExpandDims(axis=new - (place < new))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding stays where it is."""
@@ -139,6 +152,12 @@ class Squeeze(Op):
         remaining = [axis for axis in range(args[0].ndim) if axis not in removed]
         for place, axis in enumerate(remaining):
             yield Link((axis,), (place,))
+
+    def at_position(self, link: Link, args: Types) -> Squeeze:
+        """Without the same axes."""
+        (own,) = link.operands
+        assert own is not None
+        return Squeeze(axes=tuple(k - (own < k) for k in axes_of(self.axes, args[0].ndim)))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Axes of extent 1 may still be padded."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tempoc.base.arrays import np
@@ -130,6 +130,13 @@ class Reduction(Op):
         for axis in range(args[0].ndim):
             before = 0 if self.keepdims else sum(g < axis for g in gone)
             yield Link((axis,), (None if axis in gone else axis - before,))
+
+    def at_position(self, link: Link, args: Types) -> Reduction:
+        """Over the same axes."""
+        (own,) = link.operands
+        assert own is not None
+        axes = axes_of(self.axes, args[0].ndim)
+        return replace(self, axes=tuple(k - (own < k) for k in axes))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Mask, then reduce."""

@@ -21,7 +21,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.shapes import Shape, require, same, shape_text
+from tempoc.ops.definition.shapes import Shape, require, same, shape_text, without
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
@@ -75,6 +75,12 @@ class Reshape(Op):
     def narrowed(self, link: Link, part: AxisPart) -> Reshape:
         """To a smaller shape."""
         return replace(self, shape=part.of_shape(self.shape, link))
+
+    def at_position(self, link: Link, args: Types) -> Reshape:
+        """To a shape without the axis."""
+        (place,) = link.results
+        assert place is not None
+        return replace(self, shape=without(self.shape, (place,)))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""

@@ -428,6 +428,13 @@ def stuck_cycles(graph: Graph, space: Space) -> Iterator[tuple[str, ...]]:
             yield names
 
 
+def is_stuck(graph: Graph, space: Space, names: Iterable[str]) -> bool:
+    """Whether some of these computed nodes depend on each other in a cycle that no loop carries."""
+    part, vectors = DependenceCandidates.of(graph, space).among(names), vector_dims(graph)
+    needs, dims = part.dependences(vectors), part.loops(vectors)
+    return bool(unschedulable_statements(list(part.nodes), needs, dims))
+
+
 def unschedulable_nodes(graph: Graph, space: Space) -> tuple[str, ...]:
     """Computed nodes of a dependence cycle that no loop carries; empty if there is none."""
     reads, vectors = DependenceCandidates.of(graph, space), vector_dims(graph)

@@ -48,7 +48,10 @@ def leaves(tree: ProductTree) -> frozenset[int]:
 
 
 def chains(graph: Graph, uses: Mapping[str, int]) -> list[Chain]:
-    """All maximal chains of three and more factors; ``uses`` counts the reads of each node."""
+    """All maximal chains of three and more factors; ``uses`` counts the reads of each node.
+
+    A chain that is too long goes on in another one, whose product is a factor of it.
+    """
     inner = {
         edge.source
         for node in graph.nodes.values()
@@ -56,12 +59,13 @@ def chains(graph: Graph, uses: Mapping[str, int]) -> list[Chain]:
         for edge in node.inputs
         if _extends_chain(graph, node, edge, uses)
     }
+    roots = [n for n in graph.nodes.values() if n.name not in inner and _is_product(graph, n)]
     maximal = []
-    for node in graph.nodes.values():
-        if node.name not in inner and _is_product(graph, node):
-            chain = _chain(graph, node, uses)
-            if chain is not None and len(chain.factors) > 2:
-                maximal.append(chain)
+    while roots:
+        chain = _chain(graph, roots.pop(0), uses)
+        if chain is not None and len(chain.factors) > 2:
+            maximal.append(chain)
+            roots += (graph.nodes[e.source] for e in chain.factors if e.source in inner)
     return maximal
 
 
@@ -89,6 +93,7 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
     factors: list[Edge] = []
     terms: list[str] = []
     domains: dict[frozenset[int], Domain] = {}
+    products = [root.name]
     spare = iter("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
     def flatten(node: Node, result: str) -> ProductTree:
@@ -101,7 +106,8 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
         parts: list[ProductTree] = []
         for edge, term in zip(node.inputs, own.terms, strict=True):
             factor_letters = "".join(names[c] for c in term)
-            if len(factors) + 2 < EFFORT.chain_factors and _extends_chain(graph, node, edge, uses):
+            if len(products) < EFFORT.chain_factors - 1 and _extends_chain(graph, node, edge, uses):
+                products.append(edge.source)
                 parts.append(flatten(graph.nodes[edge.source], factor_letters))
             else:
                 parts.append(len(factors))

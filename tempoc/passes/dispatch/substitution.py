@@ -31,8 +31,7 @@ from tempoc.sdg.statements.build import is_identity
 from tempoc.sdg.statements.statements import Vector
 from tempoc.sdg.statements.vectorized import Ranges, vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute_entry
+from tempoc.symbolic.domain import Domain, substitute_entry
 
 
 class NoSubstitution(Exception):

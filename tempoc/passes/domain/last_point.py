@@ -29,8 +29,8 @@ from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute, substitute_entry
+from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.walk import substitute
 
 
 def compute_last_points(graph: Graph) -> tuple[Graph, tuple[str, ...]]:

@@ -36,8 +36,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import substitute_in_op
 from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute, substitute_entry
+from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.walk import substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

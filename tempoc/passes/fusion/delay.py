@@ -30,7 +30,8 @@ from tempoc.sdg.graph.query import (
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute, substitute_entry
+from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.walk import substitute
 
 OperandUses = Mapping[str, tuple[OperandUse, ...]]
 """The consumers of each node."""

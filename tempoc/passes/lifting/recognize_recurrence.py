@@ -28,8 +28,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, operand_type
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 
 class NotARecurrence(Exception):

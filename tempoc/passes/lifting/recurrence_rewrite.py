@@ -40,8 +40,8 @@ from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand, rewrite_rea
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.walk import substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 
 def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> tuple[Graph, Node]:

@@ -7,7 +7,8 @@
 
 Dead code and duplicates are also found in cycles. Elements of arrays are read directly by their
 consumers (``element_forwarding.py``), literals get the dtype that they are used with
-(``weak_types.py``). Nothing is reassociated; numbers are folded in their own precision.
+(``weak_types.py``), branches that no point takes go (``empty_branches.py``). Nothing is
+reassociated; numbers are folded in their own precision.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.constant_folding import fold_constants
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.element_forwarding import forward_elements
+from tempoc.passes.simplify.empty_branches import without_empty_branches
 from tempoc.passes.simplify.value_numbering import merge_duplicates
 from tempoc.passes.simplify.weak_types import resolve_weak_types
 from tempoc.sdg.graph.graph import Graph
@@ -44,7 +46,7 @@ class Canonicalize(GraphPass):
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The smaller graph."""
         count = len(graph.nodes)
-        graph = resolve_weak_types(graph, context.space)
+        graph = resolve_weak_types(without_empty_branches(graph, context.space), context.space)
         for _ in range(EFFORT.simplify_rounds):
             start = graph
             for _, part in _STEPS:

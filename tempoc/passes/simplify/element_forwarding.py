@@ -25,8 +25,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, operand_type, substitute_in_op
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 
 def forward_elements(graph: Graph) -> Graph:

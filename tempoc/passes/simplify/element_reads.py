@@ -12,34 +12,44 @@ of the array, and that of a sum of what positions send, ``scatter_add``, is what
 position is its own. Where nobody else reads the arrays, they are not made. An array of which
 points read elements in its own step takes no such storage, and stays.
 
+An element of a contraction is one of the operand that has its axis: so the derivative of a named
+range, or of a function of one that keeps its places apart, is a contraction over the readers.
+
 The place of the element may differ among the arrays that are read, as it does where ranges begin
 after their point, ``x[t+1:N]``: positions that are an arithmetic progression, ``take_along``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from string import ascii_letters
 from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Select
-from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.arithmetic import Equal, Subtract
-from tempoc.ops.tensor.movement import ExpandDims, Pad
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
+from tempoc.ops.tensor.reshape import Reshape, groups
 from tempoc.ops.tensor.source import Arange, IndexValue, Literal
+from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import expressions, operand_type, type_of_read, users
+from tempoc.sdg.graph.query import all_reads, expressions, operand_type, type_of_read, users
 from tempoc.sdg.graph.rewrite import compose_axes, drop_dead, read_axes, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import extent, is_affine, substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.walk import extent, is_affine, substitute, symbols
 
 READER = "@reader"
 """Ends what stands for a dimension of the reader in the place of an element, whose other symbols
@@ -162,11 +172,7 @@ def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None
 
 def _of_type(builder: NodeBuilder, value: Node, node: Node) -> Node:
     """The value with extents as the node has them, which are equal but written otherwise."""
-    if value.types == node.types:
-        return value
-    assert isinstance(node.op, SpatialIndex)
-    entries = tuple(e for e in node.op.entries if isinstance(e, tuple))
-    return builder.put("whole", SpatialIndex(entries=entries), (value,))
+    return builder.add(replace(value, types=node.types))
 
 
 class _ReadElement(NamedTuple):
@@ -177,7 +183,11 @@ class _ReadElement(NamedTuple):
     rank: int
 
 
-@dataclass(slots=True, kw_only=True)
+def _edge(read: Edge | Node) -> Edge:
+    return read_of(read) if isinstance(read, Node) else read
+
+
+@dataclass(kw_only=True)
 class _Elements:
     """Puts nodes that compute elements; ``arrays``: how many need not be made for that.
 
@@ -188,7 +198,12 @@ class _Elements:
     space: Space
     builder: NodeBuilder
     arrays: int = 0
-    depth: int = field(default=0)
+    padded: ix.Expr | None = None
+
+    @cached_property
+    def _readers(self) -> Counter[str]:
+        """How often each node is read."""
+        return Counter(e.source for e in all_reads(self.graph))
 
     @property
     def _reader(self) -> dict[str, ix.Expr]:
@@ -206,6 +221,10 @@ class _Elements:
             return self._of_padded(node, op, at, axis, place)
         if isinstance(op, ScatterAdd):
             return self._of_sent(node, op, at, axis, place)
+        if isinstance(op, Transpose | Reshape):
+            return self._of_moved(node, op, at, axis, place)
+        if isinstance(op, MatMul | Einsum):
+            return self._of_contraction(node, at, axis, place)
         if not op.elementwise or op.heavy or any(True for _ in expressions(op)):
             return None
         values: list[_ReadElement] = []
@@ -223,18 +242,108 @@ class _Elements:
         self.arrays += 1
         return self._put("element", op, values)
 
-    def _put(self, part: str, op: object, values: Sequence[_ReadElement]) -> _ReadElement:
+    def _made(self, part: str, op: Op, reads: Sequence[Edge | Node] = ()) -> Node:
+        """A node whose extents are written as simply as its points allow."""
+        node = self.builder.put(part, op, reads)
+        (type_,) = node.types
+        shape = tuple(self.space.reduce(e, node.domain) for e in type_.shape)
+        return self.builder.add(replace(node, types=(replace(type_, shape=shape),)))
+
+    def _put(self, part: str, op: Op, values: Sequence[_ReadElement]) -> _ReadElement:
         """An elementwise node of values whose ranks are made alike."""
         lead, rank = any(v.lead for v in values), max(v.rank for v in values)
         reads = [self._with_rank(v, rank) for v in values]
-        node = self.builder.put(part, op, reads)  # type: ignore[arg-type]
+        node = self._made(part, op, reads)
         return _ReadElement(node, lead, rank)
 
     def _with_rank(self, value: _ReadElement, rank: int) -> Edge | Node:
         read = value.read
         for _ in range(rank - value.rank if value.lead else 0):
-            read = self.builder.put("expand_dims", ExpandDims(axis=1), (read,))
+            read = self._made("expand_dims", ExpandDims(axis=1), (read,))
         return read
+
+    def _of_moved(
+        self,
+        node: Node,
+        op: Transpose | Reshape,
+        at: Mapping[str, ix.Entry],
+        axis: int,
+        place: ix.Expr,
+    ) -> _ReadElement | None:
+        """An element of an operand whose axes are in another order, or split and joined."""
+        (edge,) = node.inputs
+        before, after = operand_type(self.graph, edge).shape, node.types[0].shape
+        if isinstance(op, Transpose):
+            own = op.order(len(before))[axis]
+        else:
+            pairs = groups(before, after)
+            alone = [h[0] for h, w in pairs if len(h) == 1 and [*w] == [axis]]
+            if not alone:
+                return None
+            own = alone[0]
+        value = self._operand(node, edge, at, own, place)
+        if value is None:
+            return None
+        self.arrays += 1
+        shape = self.builder.type_of(_edge(value.read)).shape
+        moved: Op
+        if isinstance(op, Transpose):
+            order = [k - (k > own) + value.lead for k in op.order(len(before)) if k != own]
+            if order == sorted(order):
+                return value
+            moved = Transpose(axes=(*range(value.lead), *order))
+        else:
+            rest = (*after[:axis], *after[axis + 1 :])
+            if any(n in node.domain.dims for e in rest for n in symbols(e)):
+                return None
+            moved = Reshape(shape=(*shape[: value.lead], *rest))
+        return _ReadElement(self._made("moved", moved, (value.read,)), value.lead, len(after) - 1)
+
+    def _of_contraction(
+        self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """The contraction of elements of the operands that have the axis."""
+        if self._readers[node.name] != 1:
+            return None
+        ranks = [operand_type(self.graph, e).ndim for e in node.inputs]
+        letters = spelling(node.op, ranks)
+        letter = letters.result[axis]
+        lead = next(x for x in ascii_letters if x not in "".join((*letters.terms, letters.result)))
+        reads: list[Edge] = []
+        terms: list[str] = []
+        for edge, term in zip(node.inputs, letters.terms, strict=True):
+            if letter not in term:
+                value = self._whole(node, edge, at)
+            elif term.count(letter) > 1:
+                return None
+            else:
+                value = self._factor(node, edge, at, term.index(letter), place)
+            if value is None:
+                return None
+            reads.append(_edge(value.read))
+            terms.append(lead * value.lead + term.replace(letter, ""))
+        self.arrays += 1
+        leads = any(lead in term for term in terms)
+        result = lead * leads + letters.result.replace(letter, "")
+        op, edges = contraction(Spelling(tuple(terms), result), tuple(reads))
+        return _ReadElement(self._made("product", op, edges), leads, len(letters.result) - 1)
+
+    def _factor(
+        self, node: Node, edge: Edge, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """The element of a factor, which is stored: as long at all points, if need be."""
+        slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
+        extent_ = operand_type(self.graph, edge).shape[axis]
+        varies = any(self.graph.universe.is_dim(n) for n in symbols(extent_))
+        if axis < slices or not varies:
+            return self._operand(node, edge, at, axis, place)
+        if self.padded is None or edge.guard != ix.TRUE:
+            return None
+        rank = operand_type(self.graph, edge).ndim
+        width = ix.sub(self.padded, extent_)
+        widths = tuple((ix.ZERO, width if k == axis else ix.ZERO) for k in range(rank))
+        long = self.builder.put("long", Pad(widths=widths), (edge,), node.domain)
+        return self._operand(node, read_of(long), at, axis, place)
 
     # ------------------------------------------------------------ operands
 
@@ -242,21 +351,22 @@ class _Elements:
         """An operand as it is."""
         if edge.guard != ix.TRUE:
             return None
-        composed = read_axes(node, at, edge, self.graph.nodes[edge.source], self.graph.universe)
+        source = self.builder.nodes.get(edge.source) or self.graph.nodes[edge.source]
+        composed = read_axes(node, at, edge, source, self.graph.universe)
         if composed is None:
             return None
         read, axes = composed
         if any(axes[1:]):
             return None
         lead = bool(axes) and bool(axes[0])
-        type_ = type_of_read(self.graph.nodes[read.source], read)
+        type_ = type_of_read(source, read)
         return _ReadElement(replace(read, span=edge.span), lead, type_.ndim - lead)
 
     def _operand(
         self, node: Node, edge: Edge, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
     ) -> _ReadElement | None:
         """The element of an operand."""
-        source = self.graph.nodes[edge.source]
+        source = self.builder.nodes.get(edge.source) or self.graph.nodes[edge.source]
         slices = [k for k, e in enumerate(edge.entries) if isinstance(e, ix.Slice)]
         if axis < len(slices):
             entry = edge.entries[slices[axis]]
@@ -273,7 +383,7 @@ class _Elements:
         own_point = dict(zip(source.domain.dims, edge.entries, strict=True))
         if any(own_point.get(d) != ix.Sym(d) for d in moving):
             return None
-        if not slices and edge.guard == ix.TRUE:
+        if not slices and edge.guard == ix.TRUE and source.name in self.graph.nodes:
             composed = self._composed(node, edge, at)
             if composed is not None and not any(composed[1][1:]):
                 own = dict(zip(source.domain.dims, composed[0], strict=True))
@@ -289,9 +399,7 @@ class _Elements:
         shape = self.builder.type_of(whole.read).shape if isinstance(whole.read, Edge) else ()
         taken = axis + whole.lead
         entries_of = [place if k == taken else (ix.ZERO, n, 1) for k, n in enumerate(shape)]
-        element = self.builder.put(
-            "getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,)
-        )
+        element = self._made("getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,))
         return _ReadElement(element, whole.lead, whole.rank - 1)
 
     def _composed(
@@ -321,6 +429,9 @@ class _Elements:
         if not is_affine(length) or not self._always_below(place, length, at):
             return None
         self.arrays += 1
+        total = ix.add(length, op.widths[axis][1])
+        if not any(self.graph.universe.is_dim(n) for n in symbols(total)):
+            self.padded = total
         return self._operand(node, edge, at, axis, place)
 
     def _always_below(self, place: ix.Expr, length: ix.Expr, at: Mapping[str, ix.Entry]) -> bool:
@@ -360,9 +471,9 @@ class _Elements:
         if sent is None or position is None:
             return None
         self.arrays += 1
-        index = self.builder.put("index", IndexValue(expr=substitute(place, self._reader)))
+        index = self._made("index", IndexValue(expr=substitute(place, self._reader)))
         same = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
-        zero = self.builder.put("zero", Literal(value=0, dtype=node.types[0].dtype))
+        zero = self._made("zero", Literal(value=0, dtype=node.types[0].dtype))
         return self._put("sent", Select(), [same, sent, _ReadElement(zero, False, 0)])
 
     def _is_promised(self, node: Node, op: ScatterAdd) -> bool:

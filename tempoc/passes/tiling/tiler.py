@@ -24,8 +24,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types, substitute_in_op
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
+from tempoc.symbolic.walk import substitute, symbols
 
 
 class TileVersion(NamedTuple):

@@ -24,8 +24,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import substitute_in_op
 from tempoc.sdg.graph.rewrite import compose, replace_nodes
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def with_diagonals(graph: Graph, part: Sequence[str], dim: str, space: Space) -> Graph:

@@ -52,6 +52,8 @@ class Embed(GraphPass):
                 if points:
                     _remark(graph, dim, points, context)
                     graph = _embedded(graph, dim, points, space)
+                    if not dependence.is_stuck(graph, context.space, stuck):
+                        break  # a dimension that no cycle needs is only in the way
         return graph
 
 
@@ -69,14 +71,23 @@ def _points(graph: Graph, dim: str, stuck: Sequence[str], space: Space) -> Point
             for edge, target in zip(merge.inputs, merge.op.targets, strict=True):
                 if edge.source in places:
                     places[edge.source].add(target[place])
+    without = _in_tensors_without(graph, dim)
     points: dict[str, ix.Expr] = {}
     for part in connected_components(lacking, lambda name: graph.nodes[name].sources):
         (at, *others) = {e for name in part for e in places[name]} or {ix.ZERO: None}
         if others or not isinstance(at, ix.Expr):
             continue
-        if all(_may_have(graph, graph.nodes[n], dim, at, space) for n in part):
+        if without.isdisjoint(part) and all(
+            _may_have(graph, graph.nodes[n], dim, at, space) for n in part
+        ):
             points |= dict.fromkeys(part, at)
     return points
+
+
+def _in_tensors_without(graph: Graph, dim: str) -> set[str]:
+    """What tensors without a dimension are made of: that cannot have it either."""
+    merges = (n for n in graph.nodes.values() if isinstance(n.op, Merge))
+    return {name for m in merges if dim not in m.domain.dims for name in m.sources}
 
 
 def _reads(graph: Graph, node: Node, dim: str, stuck: set[str]) -> Iterator[ix.Entry]:

@@ -50,8 +50,8 @@ from tempoc.sdg.graph.rewrite import drop_dead, replace_operand
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ from tempoc.poly.relations import maps
 from tempoc.poly.relations.sets import Coordinates
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Domain, Universe
-from tempoc.symbolic.walk import is_affine, is_condition, substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import Bound, Domain, Universe, substitute_entry
+from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
 
 def primed(bound: str) -> str:

@@ -139,8 +139,10 @@ class DeclarationChecker:
         for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
             self.expression(where, e)
         some = [axis for axis in store.axes if axis.least or axis.rounded]
-        plain = all((axis.least > 0) != axis.rounded and not axis.ring for axis in some)
+        plain = all((a.least > 0) != a.rounded and not a.ring and a.every == 1 for a in some)
         self.require(plain and len(some) <= 1, where, "cannot grow that way")
+        evenly = all(a.every == 1 or (a.every > 1 and not a.ring) for a in store.axes)
+        self.require(evenly, where, "has slots for every so many points that it cannot have")
         inner = [axis.behind for axis in store.axes if axis.behind]
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
         fits = fits and not any(axis.ahead and axis.behind for axis in store.axes)
@@ -184,7 +186,7 @@ class DeclarationChecker:
     def filled(self, where: str, item: prog.ProgramInput | prog.ProgramParam) -> None:
         """The store of an input or a param keeps all of it."""
         store = self.stores[item.store]
-        rings = any(axis.ring for axis in store.axes)
+        rings = any(axis.ring or axis.every > 1 for axis in store.axes)
         whole = store.shape == item.shape and not rings and not store.growing
         self.require(whole, where, "its store has another size")
         self.require(all(k.modulo is None for k in store.keys), where, "its store forgets points")

@@ -10,12 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.analysis.traversal import written_stores
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix
 
 StoreNames = frozenset[str]
+
+
+def written_stores(s: prog.ProgramStatement) -> tuple[str, ...]:
+    """The stores that calls in a statement write, in order."""
+    writes = (p.results for p in statements_in(s) if isinstance(p, prog.Call | prog.Host))
+    return tuple(dict.fromkeys(cell.store for results in writes for cell in results))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tempoc.program.analysis.traversal import regions, statements_in
+from tempoc.program.analysis.traversal import calls, regions, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.program.nodes.gpu_commands import COMMANDS, COMMON, LOOPS, OPTIONS
@@ -47,9 +47,10 @@ def counted_regions(program: prog.Program) -> frozenset[str]:
 
 def waits(s: prog.Region | prog.Block, program: prog.Program) -> bool:
     """Whether the host waits for the device in each step of an innermost loop of a kernel."""
-    if s.counts or s.endings:
-        return True
     inner = [*_device_loops(s.loop.body if isinstance(s, prog.Region) else s.body)]
+    passed = {*s.counts}
+    if s.endings or any({loop.lower, loop.upper} & passed for loop in inner):
+        return True
     if isinstance(s, prog.Region) and not inner:
         return not _is_brief(s)
     known = known_bounds(program)
@@ -63,7 +64,8 @@ def _is_brief(region: prog.Region) -> bool:
     """Whether a step of a device loop has no loops, no conditions, and no end of its own."""
     parts = statements_in(region.loop.body)
     plain = not any(isinstance(part, prog.Loop | prog.Guard) for part in parts)
-    return plain and not region.endings and not region.counts
+    points = {e for call in calls(region.loop.body) for e in call.point}
+    return plain and not region.endings and points.isdisjoint(region.counts)
 
 
 def known_bounds(program: prog.Program) -> frozenset[str]:

@@ -73,12 +73,6 @@ def lengths_of(
     return (length_at(bounds, lengths, name, point) for name in kernel.lengths)
 
 
-def written_stores(s: prog.ProgramStatement) -> tuple[str, ...]:
-    """The stores that calls in a statement write, in order."""
-    writes = (p.results for p in statements_in(s) if isinstance(p, prog.Call | prog.Host))
-    return tuple(dict.fromkeys(cell.store for results in writes for cell in results))
-
-
 def touched_stores(s: prog.ProgramStatement) -> frozenset[str]:
     """The stores that a statement reads, writes or frees."""
     stores: set[str] = set()

@@ -23,6 +23,7 @@ class Key:
 class BufferAxis:
     """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
 
+    If of any ``every`` points that follow each other only one exists, the slot is ``i // every``.
     One that grows has ``least`` slots at first and ``size`` in the end; 0: it has these at once. If
     it grows or is ``rounded``, there may be some more, so that runs of other sizes are alike.
     ``behind`` is the number of spatial axes before it. ``ahead``: it stands before all axes that
@@ -36,6 +37,7 @@ class BufferAxis:
     rounded: bool = False
     behind: int = 0
     ahead: bool = False
+    every: int = 1
 
     @property
     def grows(self) -> bool:

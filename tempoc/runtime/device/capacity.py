@@ -89,7 +89,13 @@ def rounded_groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
     """The groups whose final size may be rounded up: it varies, and no other array has it."""
     if BUDGET in dict(program.provenance):
         return ()
-    exact = {n.size for call in calls(program.tree) for n in call.needs if n.size in n.rows}
+    taken = {kernel.name: {*kernel.bounds} for kernel in program.kernels}
+    exact = {
+        n.size
+        for call in calls(program.tree)
+        for n in call.needs
+        if n.size in n.rows and taken[call.kernel] & {*symbols(n.size)}
+    }
     for store in program.stores:
         exact |= {*store.shape, *(axis.size for axis in store.axes if not axis.grows)}
     constant = {b.name for b in program.bounds if isinstance(b.value, Const)}
@@ -120,6 +126,16 @@ def _spare_slots(
     tuning = program.tuning
     spare = max(nbytes // tuning.rounded_part, tuning.rounded_bytes)
     return {group: spare // (len(slots) * max(1, one)) for group, one in slots.items()}
+
+
+def rounded_bounds(program: prog.Program, bounds: Mapping[str, int]) -> dict[str, int]:
+    """The bounds, those that are final sizes of growing stores rounded up as these are.
+
+    What is decided by them is the same for all runs whose kernels are the same.
+    """
+    sizes = zip(groups(program), Capacities.of(program, bounds).sizes, strict=True)
+    rounded_up = {s.name: last[-1] for (_, s), last in sizes if isinstance(s, Sym)}
+    return {**bounds, **{n: max(bounds[n], size) for n, size in rounded_up.items() if n in bounds}}
 
 
 @dataclass(slots=True)

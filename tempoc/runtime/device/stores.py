@@ -34,6 +34,8 @@ CellArrays = dict[PointIndex, DeviceArray]
 class Layout:
     """A store with all sizes known. ``moduli``: 0 where a key is not reduced.
 
+    ``every``: of how many points along an axis one has a slot.
+
     ``order`` is the permutation of ``[*axes, *spatial]`` in ``shape``. A growing store has the
     number of its ``group`` and the position ``growing`` of its growing axis; ``shape`` is the final
     one.
@@ -45,6 +47,7 @@ class Layout:
     moduli: tuple[int, ...]
     axes: tuple[str, ...]
     rings: tuple[int, ...]
+    every: tuple[int, ...]
     shape: tuple[int, ...]
     order: tuple[int, ...] = ()
     group: int = -1
@@ -107,6 +110,7 @@ def layout(
         moduli=moduli,
         axes=tuple(a.dim for a in store.axes),
         rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
+        every=tuple(a.every for a in store.axes),
         shape=tuple(extents[k] for k in store.order),
         order=store.order,
         group=growing.index((grows.dim, grows.size)) if grows else -1,

@@ -8,12 +8,13 @@ from typing import Any
 from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
 from tempoc.runtime.load.load import LoadedProgram
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 def compiled_kernels(
@@ -22,12 +23,13 @@ def compiled_kernels(
     """The kernels, compiled lazily; their results are checked to fit their stores.
 
     A kernel to which other bounds give the same values and results is the same function, of which
-    JAX knows for which shapes it is compiled. The user's functions are looked at when kernels are
-    traced, which is done for all bounds then.
+    JAX knows for which shapes it is compiled. Shapes that the user's functions must give are looked
+    at when kernels are traced, so these are the same, too.
     """
     program, known = loaded.program, loaded.known
     results, counted = _results(program), counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
+    required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
@@ -36,7 +38,7 @@ def compiled_kernels(
             *("kernel", kernel.name, precision),
             tuple([evaluate(e, bounds) for e in kernel.static]),
             tuple([store.shape for store in stores if store.group < 0]),
-            tuple(bounds.items()) if loaded.traced else (),
+            required,
         )
         if key not in known:
             compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
@@ -46,6 +48,12 @@ def compiled_kernels(
             known[key] = compiled(checked, static, kernel.donated, precision, commands)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
+
+
+def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:
+    """The values of bounds in the extents of a function's results."""
+    extents = (e for result in extern.results for e in result.shape)
+    return tuple(bounds[name] for e in extents for name in symbols(e) if name in bounds)
 
 
 def counted_kernels(program: prog.Program) -> frozenset[str]:

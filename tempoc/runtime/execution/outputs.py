@@ -111,10 +111,10 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
     shape = tuple(evaluate(e, bounds) for e in output.shape)
     _check(output, layout, points, shape)
     slices: list[slice | tuple[int, ...]] = []
-    for dim, ring in zip(layout.axes, layout.rings, strict=True):
+    for dim, ring, every in zip(layout.axes, layout.rings, layout.every, strict=True):
         indices = points[dim]
-        if ring:
-            slices.append(tuple(p % ring for p in indices))
+        if ring or every > 1:
+            slices.append(tuple(p // every % ring if ring else p // every for p in indices))
         else:
             slices.append(slice(indices.start, indices.stop, indices.step))
     slices += [slice(0, n, 1) for n in shape]
@@ -137,8 +137,8 @@ def _check(
     output: ProgramOutput, layout: Layout, points: Mapping[str, range], shape: tuple[int, ...]
 ) -> None:
     """Raises ``RunError`` if an output reads what a cell does not have."""
-    pairs = zip(layout.axes, layout.rings, strict=True)
-    read = [0 if ring or not points[d] else points[d][-1] + 1 for d, ring in pairs]
+    parts = zip(layout.axes, layout.rings, layout.every, strict=True)
+    read = [0 if ring or not points[d] else points[d][-1] // n + 1 for d, ring, n in parts]
     for end, extent in zip((*read, *shape), layout.extents, strict=True):
         if not 0 <= end <= extent:
             raise RunError(errors.short_store(output.name, end, extent, layout.name))

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from tempoc.program.analysis.traversal import blocks, calls
 from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.device.capacity import rounded_bounds
 from tempoc.symbolic.walk import evaluate
 
 
@@ -14,12 +15,13 @@ def single_call_blocks(
     program: prog.Program, bounds: Mapping[str, int], given: Collection[str]
 ) -> frozenset[str]:
     """The kernels of blocks that run as one call: for these bounds, and if nothing is ``given``
-    that they compute.
+    that they compute. Lengths for which all kernels are the same are judged alike.
     """
+    judged = rounded_bounds(program, bounds)
     return frozenset(
         block.kernel
         for block in blocks(program.tree)
-        if evaluate(block.single, bounds)
+        if evaluate(block.single, judged)
         and not any(cell.store in given for call in calls(block.body) for cell in call.results)
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tempoc.program.analysis.traversal import kernel_numbers, statements_in
+from tempoc.program.analysis.traversal import kernel_numbers, lengths_of, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.runtime.device import backend
@@ -69,7 +69,7 @@ def straight_call(
     number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
-    if kernel.lengths or operands is None or results is None:
+    if not ended.isdisjoint(kernel.lengths) or operands is None or results is None:
         return None
     read = dict.fromkeys(output.store for output in program.outputs)
     used = (layouts[name] for name in (*read, *operands, *results))
@@ -126,7 +126,9 @@ def _point(
     """The ``at`` of a call while no length has ended."""
     tables = {table(n.bound): RunLengths(bounds[n.bound]) for n in program.lengths}
     if isinstance(node, prog.Call):
-        return tuple(evaluate(e, bounds) for e in node.point)
+        kernel = program.kernels[kernel_numbers(program)[node.kernel]]
+        passed = lengths_of(node, kernel, program.bounds, program.lengths)
+        return tuple(evaluate(e, bounds) for e in (*node.point, *passed))
     expressions = (*map(ix.Sym, node.point), *node.lengths, *node.counts)
     return tuple(evaluate(e, {**bounds, **tables}) for e in expressions)
 

@@ -15,7 +15,8 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import extent, substitute, substitute_entry
+from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.walk import extent, substitute
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
 from tempoc.sdg.graph.query import ancestors, expressions, substitute_in_op
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.domain import Universe, substitute_entry
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def compose(

@@ -26,6 +26,8 @@ STEPS = (1024, 4096, 8192)
 QUICK = STEPS[:1]
 BATCHES = (1, 4)
 ROUNDS = 2
+TILE = 256
+"""Positions in a tile of `tiled`."""
 FEW = 256
 """Over padded caches each token takes as long as any other: so many are enough."""
 TIE = 1e-4
@@ -40,7 +42,7 @@ def decode(lengths: Sequence[int] = STEPS) -> Iterator[Row]:
         for batch in BATCHES:
             yield from compared(steps, batch, WINDOW, ("padded", "ring"))
         for batch in BATCHES:
-            yield from compared(steps, batch, 0, ("padded", "bucketed"))
+            yield from compared(steps, batch, 0, ("padded", "bucketed", "tiled"))
         for window, kinds in ((0, ("padded", "bucketed")), (WINDOW, ("padded", "ring"))):
             mine = memory("ours", steps, window)
             for kind in kinds:
@@ -123,6 +125,8 @@ def runner(
         case "bucketed":
             size = bucket or max(256, steps // 8)
             return partial(decode_jax.bucketed, device, first, steps, size, sizes)
+        case "tiled":
+            return partial(decode_jax.tiled, device, first, steps, TILE, sizes)
         case "ring":
             return partial(decode_jax.ring, device, first, steps, window, sizes)
     raise ValueError(kind)

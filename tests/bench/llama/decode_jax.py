@@ -5,6 +5,8 @@ All decode greedily with one pair of caches `[B, KV, S, H]` per layer in the car
 - `padded`: caches have room for all `T` positions, scores are masked to those seen so far (or, with
   a window, to the last of them);
 - `bucketed`: caches grow, `size` positions at a time, with a scan for each size;
+- `tiled`: caches have room for all, but as many tiles of `size` positions are read as there are so
+  far, with sums that run along with the maximum of the scores;
 - `ring`: caches have room for the window, slots are used in turn.
 """
 
@@ -81,7 +83,7 @@ def rope(x: jax.Array, t: jax.Array) -> jax.Array:
 
 
 def attention(
-    w: Tree, x: jax.Array, cache: Tree, t: jax.Array, slot: jax.Array, window: int
+    w: Tree, x: jax.Array, cache: Tree, t: jax.Array, slot: jax.Array, window: int, tile: int = 0
 ) -> tuple[jax.Array, Tree]:
     """One position looks at those in the cache, its own being put into `slot`."""
     keys, values = cache
@@ -94,20 +96,50 @@ def attention(
     place = jnp.arange(keys.shape[2])
     seen = (place <= t) & ((place > t - window) if window else True)
     q = q.reshape(batch, kv, -1, head)
+    if tile:
+        mixed = over_tiles(q / head**0.5, keys, values, t, tile)
+        return mixed.reshape(batch, -1) @ w["wo"].T, (keys, values)
     scores = jnp.einsum("bkgd,bksd->bkgs", q, keys) / head**0.5
     scores = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), -1)
     mixed = jnp.einsum("bkgs,bksd->bkgd", scores, values)
     return mixed.reshape(batch, -1) @ w["wo"].T, (keys, values)
 
 
+def over_tiles(
+    q: jax.Array, keys: jax.Array, values: jax.Array, t: jax.Array, tile: int
+) -> jax.Array:
+    """What queries `[B, KV, G, H]` see of positions up to `t`, a tile at a time."""
+
+    def add(k: jax.Array, sums: Tree) -> Tree:
+        top, total, mixed = sums
+        some, other = (jax.lax.dynamic_slice_in_dim(x, k * tile, tile, 2) for x in (keys, values))
+        scores = jnp.einsum("bkgd,bksd->bkgs", q, some)
+        scores = jnp.where(k * tile + jnp.arange(tile) <= t, scores, -jnp.inf)
+        now = jnp.maximum(top, jnp.max(scores, -1, keepdims=True))
+        share, scale = jnp.exp(scores - now), jnp.exp(top - now)
+        total = total * scale + jnp.sum(share, -1, keepdims=True)
+        return now, total, mixed * scale + jnp.einsum("bkgs,bksd->bkgd", share, other)
+
+    start = jnp.full((*q.shape[:-1], 1), -jnp.inf), jnp.zeros((*q.shape[:-1], 1)), jnp.zeros_like(q)
+    _, total, mixed = jax.lax.fori_loop(0, t // tile + 1, add, start)
+    return mixed / total
+
+
 def step(
-    w: Tree, caches: Tree, token: jax.Array, t: jax.Array, slot: jax.Array, window: int = 0
+    w: Tree,
+    caches: Tree,
+    token: jax.Array,
+    t: jax.Array,
+    slot: jax.Array,
+    window: int = 0,
+    tile: int = 0,
 ) -> tuple[Tree, jax.Array]:
     """Token `t` in, what each word scores as token `t + 1` out."""
     x = w["embed"][token]
     new = []
     for layer, cache in zip(w["layers"], caches, strict=True):
-        mixed, cache = attention(layer, rms_norm(x, layer["attn_norm"]), cache, t, slot, window)
+        normal = rms_norm(x, layer["attn_norm"])
+        mixed, cache = attention(layer, normal, cache, t, slot, window, tile)
         new.append(cache)
         x = x + mixed
         m = rms_norm(x, layer["mlp_norm"])
@@ -121,16 +153,24 @@ def empty(batch: int, size: int, sizes: Sizes) -> Tree:
     return [(jnp.zeros(shape), jnp.zeros(shape)) for _ in range(sizes.L)]
 
 
-@partial(jax.jit, static_argnames=("steps", "window", "ring"), donate_argnames=("caches",))
+@partial(jax.jit, static_argnames=("steps", "window", "ring", "tile"), donate_argnames=("caches",))
 def scan(
-    w: Tree, caches: Tree, token: jax.Array, start: int, *, steps: int, window: int, ring: bool
+    w: Tree,
+    caches: Tree,
+    token: jax.Array,
+    start: int,
+    *,
+    steps: int,
+    window: int,
+    ring: bool,
+    tile: int = 0,
 ) -> tuple[Tree, jax.Array, jax.Array]:
     """`steps` positions from `start` on; the tokens that go in, and the next one."""
 
     def body(carry: Tree, t: jax.Array) -> tuple[Tree, jax.Array]:
         caches, token = carry
         slot, seen = (t % window, 0) if ring else (t, window)
-        caches, score = step(w, caches, token, t, slot, seen)
+        caches, score = step(w, caches, token, t, slot, seen, tile)
         return (caches, jnp.argmax(score, -1).astype(jnp.int32)), token
 
     (caches, token), tokens = jax.lax.scan(body, (caches, token), start + jnp.arange(steps))
@@ -157,6 +197,15 @@ def ring(w: Tree, first: np.ndarray, steps: int, window: int, sizes: Sizes = SIZ
     caches = empty(len(first), window, sizes)
     with jax.default_matmul_precision("highest"):
         found = scan(w, caches, jnp.array(first), 0, steps=steps, window=window, ring=True)
+    return np.asarray(found[2]).T
+
+
+def tiled(w: Tree, first: np.ndarray, steps: int, tile: int, sizes: Sizes = SIZES) -> np.ndarray:
+    """One scan over caches with room for all positions, read as far as there are any."""
+    caches = empty(len(first), -(-steps // tile) * tile, sizes)
+    how = {"steps": steps, "window": 0, "ring": False, "tile": tile}
+    with jax.default_matmul_precision("highest"):
+        found = scan(w, caches, jnp.array(first), 0, **how)
     return np.asarray(found[2]).T
 
 

@@ -46,3 +46,15 @@ def test_a_function_that_jax_cannot_trace(tempoc: Session) -> None:
     assert tempoc("explain bad.rt --copies --bounds T=4") == 1
     assert "f (math:sin) raised" in tempoc.err
     assert "bad.rt:4: x[t+1] = f(x[t])" in tempoc.err
+
+
+def test_functions_in_another_folder(tempoc: Session) -> None:
+    text = 'extern jax f(x: f32) -> (y: f32) from "afar:f"\ndim t < T\nx[0] = 1.\n'
+    Path("afar.rt").write_text(text + "x[t+1] = f(x[t])\noutput x\n", encoding="utf-8")
+    Path("lib").mkdir()
+    Path("lib", "afar.py").write_text("def f(x):\n    return 2 * x\n", encoding="utf-8")
+    assert tempoc("explain afar.rt --copies --bounds T=4") == 1
+    assert "there is no Python module afar" in tempoc.err
+    assert tempoc("explain afar.rt --copies --bounds T=4 --extern-path lib") == 0
+    assert tempoc("explain afar.rt --cost --extern-path lib") == 2
+    assert "--extern-path belongs to --copies and --capture" in tempoc.err

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from tempoc.passes.contraction.chain import chains
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.sdg.graph.query import all_reads
 from tests.support.agreement import agree
 from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
@@ -191,3 +195,14 @@ output y = %y[0:T]
     after = story.tell("transposed", text, Algebra(), Reassociate(), rounded=True).graph
     made = [n for n in after.nodes.values() if n.op.name in ("matmul", "einsum")]
     assert [n.types[0].ndim for n in made] == [1, 1]
+
+
+def test_chains_that_are_too_long_go_on_in_another_one() -> None:
+    """All sets of factors are looked at, also where each product is the next one's first factor."""
+    text = "bound T\ndim t < T\n%m0 = input{dtype=f32, shape=(4, 4)} : [t] f32[4, 4]\n"
+    for k in range(1, 20):
+        text += f"%a{k} = input{{dtype=f32, shape=(4, 4)}} : [t] f32[4, 4]\n"
+        text += f"%m{k} = matmul %m{k - 1}, %a{k} : [t] f32[4, 4]\n"
+    before = graph(text + "output y = %m19[T-1]\n")
+    found = chains(before, Counter(e.source for e in all_reads(before)))
+    assert [len(c.factors) for c in found] == [7, 7, 7]

@@ -243,6 +243,10 @@ EXACT = {
 %n2 = cast{dtype=i32} %y : [t] i32[2, 3]
 %n3 = sum{axes=(1,), keepdims=true} %n2 : [t] i32[2, 1]
 %b = sum %n3 : [t] i32""",
+    "a sum of a reshape": """%n = reshape{shape=(t+1, 6)} %x[0:t+1] : [t] f32[t+1, 6]
+%a = max{axes=(0,)} %n : [t] f32[6]
+%n2 = reshape{shape=(2, 3, 1)} %y : [t] f32[2, 3, 1]
+%b = sum{axes=(1,)} %n2 : [t] f32[2, 1]""",
 }
 """Those that hold for every number."""
 
@@ -337,7 +341,9 @@ ROUNDED = {
 %b = sum{axes=(0,)} %n3[t:T] : [t] f32[3, 8]
 %n4 = broadcast_to{shape=(2,)} %n : [t] i32[2]
 %n5 = scatter_add{axis=0, n=8} %x, %n4 : [t] f32[8, 3]
-%d = sum{axes=(0,)} %n5[0:T] : [] f32[8, 3]""",
+%d = sum{axes=(0,)} %n5[0:T] : [] f32[8, 3]
+%n6 = scatter_add{axis=0, n=T+8} %x, %n4 : [t] f32[T+8, 3]
+%e = sum{axes=(0,)} %n6[0:T] : [] f32[T+8, 3]""",
     "a sum of what is sent to one position": """%n = mod %k, %bins : [t] i32
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %n3 = getitem{entries=((0, T, 1), t % 8, (0, 3, 1))} %n2[0:T] : [t] f32[T, 3]
@@ -415,6 +421,8 @@ ROUNDED = {
 %b = sum{axes=(0,)} %n4 : [t] f32[3, 3]
 %n5 = einsum{spec="i,jk->ijk"} %r[T-1], %x : [t] f32[3, 2, 3]
 %d = sum{axes=(0, 2)} %n5[t:T] : [t] f32[3, 3]""",
+    "an axis that one factor has": """%a = einsum{spec="aij,j->i"} %x[0:t+1], %r : [t] f32[2]
+%b = einsum{spec="ij,aj->i"} %x, %r[t:T] : [t] f32[2]""",
     "a * x + b * x = (a + b) * x": """%n = mul %x, %y : [t] f32[2, 3]
 %n2 = mul %z, %x : [t] f32[2, 3]
 %a = sub %n, %n2 : [t] f32[2, 3]

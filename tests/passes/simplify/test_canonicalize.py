@@ -35,6 +35,20 @@ dim t < T
 %z = neg %w : [] f32
 output z = %z
 """,
+    "a branch that no point takes": """
+bound V = 2
+dim v < V
+%x = input{dtype=f32} : [v] f32
+%a = exp %x[1] : [] f32
+%b = sin %x[0] : [] f32
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%g.0 = copy %a : [v | v == 1] f32
+%g.1 = copy %b : [v | v == 0] f32
+%g.2 = copy %zero : [v | v >= 2] f32
+%g = merge{targets=((v,), (v,), (v,))} %g.0 when v == 1, %g.1 when v == 0, %g.2 when v >= 2 \
+: [v] f32
+output g = %g[0:V]
+""",
     "duplicates": """
 bound T
 dim t < T

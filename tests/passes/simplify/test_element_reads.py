@@ -15,6 +15,7 @@ bound N
 dim t < N
 %x = input{dtype=f32} : [t] f32
 %j = input{dtype=i32} : [t] i32
+%w = input{dtype=f32, shape=(2,)} : [t] f32[2]
 """
 MADE = {
     "products with a range": """%c = sin %x : [t] f32
@@ -34,6 +35,17 @@ MADE["products with a range that begins after the point"] = """%c = sin %x : [t]
 %q = squeeze{axes=(1,)} %e : [t | t >= 1] f32[t]
 %s = sum{axes=(0,)} %q : [t | t >= 1] f32
 output s = %s[1:N]
+"""
+MADE[
+    "contractions with a range, reshaped and scaled"
+] = """%d = einsum{spec="h,s->hs"} %w, %x[0:t+1] : [t] f32[2, t+1]
+%c = einsum{spec="hs,h->sh"} %d, %w : [t] f32[t+1, 2]
+%r = reshape{shape=(t+1, 1, 2)} %c : [t] f32[t+1, 1, 2]
+%m = mul %r, %x : [t] f32[t+1, 1, 2]
+%p = pad{widths=((0, N-1-t), (0, 0), (0, 0))} %m : [t] f32[N, 1, 2]
+%e = getitem{entries=((0, N-t, 1), t, (0, 1, 1), (0, 2, 1))} %p[t:N] : [t] f32[N-t, 1, 2]
+%s = sum{axes=(0,)} %e : [t] f32[1, 2]
+output s = %s[0:N]
 """
 SENT = """%z = index{expr=t//2} : [t] i32
 %h = pick{lo=0, hi=t} %x[0:t], %z : [t | t >= 1] f32

@@ -77,3 +77,26 @@ def test_then_all_points_of_the_other_dimension_are_computed_at_once(text: str) 
 def test_what_no_cycle_needs_stays(text: str) -> None:
     before = graph(HEAD + text)
     assert Embed().run(before, PassContext(Space(before.universe))) == before
+
+
+def test_a_cycle_that_a_loop_carries_by_then_gets_no_further_dimension() -> None:
+    before = graph("""
+bound I
+bound N
+dim i < I
+dim n < N
+%x = input{dtype=f32} : [i, n] f32
+%d = mul %x, %w : [i, n] f32
+%g = sum{axes=(0,)} %d[i, 0:N] : [i] f32
+%m.0 = copy %g[0] : [] f32
+%m.1 = add %m[i-1], %g : [i | i >= 1] f32
+%m = merge{targets=((0,), (i,))} %m.0 when i == 0, %m.1 when i >= 1 : [i] f32
+%w.0 = literal{value=1.0, dtype=f32} : [] f32
+%w.1 = add %w, %m : [i | i < I-1] f32
+%w = merge{targets=((0,), (i+1,))} %w.0 when i == 0, %w.1[i-1] when i >= 1 : [i] f32
+output w = %w[0:I]
+""")
+    after = Embed().run(before, PassContext(Space(before.universe)))
+    assert after.nodes["m.0"].domain.dims == ("i",)
+    assert after.nodes["w.1"] == before.nodes["w.1"]
+    assert_same(before, after)

@@ -54,7 +54,9 @@ class Recorder:
 def test_the_cells_of_an_instruction_are_one_transfer():
     """Evictions wait for those of the instruction before; what is still valid there is not sent."""
     stores = tuple(
-        Layout(name=n, dtype="f32", keys=("t",), moduli=(0,), axes=(), rings=(), shape=(4,))
+        Layout(
+            name=n, dtype="f32", keys=("t",), moduli=(0,), axes=(), rings=(), every=(), shape=(4,)
+        )
         for n in "ab"
     )
     device = Recorder()

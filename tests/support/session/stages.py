@@ -24,8 +24,8 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.pipeline.step import Remark
 
-STAGES = ("graph", "passes", "ordered", "plan", "proof", "emitted")
-FRONT = ("graph",)
+STAGES = ("elaborated", "graph", "prepared", "passes", "ordered", "plan", "proof", "emitted")
+FRONT = ("elaborated", "graph")
 """The same for all levels and pipelines."""
 KEPT = 100
 PATCHES: WeakSet[pytest.MonkeyPatch] = WeakSet()

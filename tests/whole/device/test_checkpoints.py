@@ -112,6 +112,26 @@ def test_held_at_each_boundary(
     assert count >= (4 if blocks else 8)
 
 
+def test_no_cell_beyond_the_last_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a kernel makes for a next step is no cell after the last one."""
+    text = """dim t < T
+dim l < L
+input x[t, l]: f32[2]
+s[t, 0] = x[t, 0]
+s[t, l+1] = y[t, l]
+y[t, l] = tanh(s[t, l] + x[t, l])
+z[t, 0] = y[t, L-1]
+z[t, l] = z[t, l-1] + s[T-1-t, L-1-l]
+output z
+"""
+    graph, loaded = compile_text(text, 2, regions=False)
+    assert any(b.name == "s" and b.keys and b.axes for b in loaded.program.stores)
+    bounds = {"T": 2, "L": 3}
+    inputs = as_sources(data(graph, bounds, False))
+    given = Given(bounds=bounds, inputs=inputs, params={})
+    assert held_everywhere(loaded, given, tmp_path, monkeypatch, most=3, account=True)
+
+
 @generated(program=programs() | mixes() | endings())
 @settings(max_examples=examples(2, long=4), **COMMON)
 def test_generated_programs(program: Program) -> None:

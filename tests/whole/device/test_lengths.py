@@ -8,10 +8,13 @@ import jax
 import numpy as np
 import pytest
 
+from tempoc.program.analysis.traversal import blocks
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.walk.blocks import single_call_blocks
+from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text
 from tests.support.session.long import chosen, sampled
 
@@ -62,6 +65,20 @@ best = argmax(embed @ y)
 output tok
 """
 
+TRAINING = """
+import optim
+dim t < T
+input first: i32
+param embed: f32[9, 4]
+param W: f32[4, 4]
+w[0] = W
+seen = (argmax(embed @ w[t][0]) + first) % 9
+loss = mean((tanh(embed[seen] @ w) - 1.0) ** 2)
+w[t+1] = optim.adam(w, grad(loss, w), t, lr = optim.warmup_cosine(t, 0.1, 5, T))
+output w[T-1] as last
+output seen
+"""
+
 
 @pytest.fixture
 def compilations() -> Iterator[list[str]]:
@@ -104,6 +121,7 @@ def run(loaded: LoadedProgram, length: int) -> dict[str, np.ndarray]:
             (WINDOW, 2, 6),
             (PROMPT, 2, 4),
             (PROMPT, 1, 5),
+            (TRAINING, 2, 3),
         ],
         "more kinds of caches",
         of=2,
@@ -125,3 +143,12 @@ def test_ten_lengths_share_what_is_compiled(
         loaded.known.clear()
         for name, array in run(loaded, length).items():
             np.testing.assert_array_equal(outputs[name], array, err_msg=f"{name} at {length}")
+
+
+def test_lengths_are_judged_alike() -> None:
+    """One call, or several: the same for all lengths whose stores have one size."""
+    program = compile_text(CACHE, 2)[1].program
+    (block,) = blocks(program.tree)
+    assert evaluate(block.single, {"T": 2049}) and not evaluate(block.single, {"T": 4096})
+    assert not any(single_call_blocks(program, {"T": length}, ()) for length in (2049, 4096))
+    assert all(single_call_blocks(program, {"T": length}, ()) for length in (1025, 2048))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import jax
@@ -14,7 +15,10 @@ from tempoc.diagnostics.render import render_all
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import caller
-from tempoc.runtime.run import run
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import load
+from tempoc.runtime.run import Settings, run, run_given
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import LEVELS
 
@@ -229,3 +233,46 @@ def test_derivatives_of_any_order(tmp_path: Path) -> None:
     for found in results:
         for name, value in wanted.items():
             np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4)
+
+
+STEPS = """
+dim t < T
+extern jax f(x: f32[2]) -> (y: f32[2], z: f32[N]) from "MODULE:f"
+dim n < N
+input x: f32[2]
+s[0] = x
+last[t], rest[t] = f(s)
+s[t+1] = last
+total[t] = sum(rest)
+output s[T-1] as state
+output total
+"""
+COUNTED = """
+import jax.numpy as jnp
+traced = []
+
+
+def f(x):
+    traced.append(x.shape)
+    return 2 * x, jnp.ones(4)
+"""
+
+
+def test_functions_are_traced_once_for_all_lengths(tmp_path: Path) -> None:
+    """But once more where a bound says otherwise what they must give."""
+    path = written(tmp_path, STEPS, "ext_steps", COUNTED)
+    out = tmp_path / "out"
+    Compilation.from_path(str(path), Options()).write(str(out))
+    loaded, x = load(out), {"x": np.ones(2, np.float32)}
+
+    def last(**bounds: int) -> float:
+        given = Given(bounds=bounds, inputs=as_sources(x), params={})
+        return float(run_given(loaded, given, Settings()).outputs["state"][0])
+
+    assert last(T=5, N=4) == 16
+    traced = sys.modules["ext_steps"].traced
+    before = len(traced)
+    assert last(T=7, N=4) == 64
+    assert len(traced) == before
+    with pytest.raises(RunError, match="expected"):
+        last(T=7, N=3)

@@ -171,6 +171,42 @@ def test_a_training_run_within_a_step_stays_part_of_the_derivative() -> None:
     agree(RUN, {"E": 2, "K": 3})
 
 
+SAMPLER = """dim s < S
+dim l < L
+input kick[s]: f32[2]
+w[0] = 1.0; v[0] = 0.5
+a[s, 0] = w
+c[s, 0] = v
+e = (a * c - 1.0) ** 2 + 0.5 * a * a
+ga, gc = slopes
+pa[s, l] = (kick)[0] - 0.1 * ga when l == 0
+pc[s, l] = (kick)[1] - 0.1 * gc when l == 0
+pa[s, l] = pa[s, l-1] - 0.2 * ga
+pc[s, l] = pc[s, l-1] - 0.2 * gc
+a[s, l+1] = a + 0.2 * pa
+c[s, l+1] = c + 0.2 * pc
+late = (pa[s, L-1] + 0.1 * ga[s, L-1]) ** 2 + (pc[s, L-1] + 0.1 * gc[s, L-1]) ** 2
+end = e[s, L-1] + 0.5 * late
+accept = end < e[s, 0] + 0.5 * sum(kick * kick)
+w[s+1] = where(accept, a[s, L-1], w)
+v[s+1] = where(accept, c[s, L-1], v)
+output w, v
+"""
+
+
+def test_a_sampler_keeps_its_state_in_several_tensors() -> None:
+    """What leads to the next sample is a recurrence without the steps of the moves."""
+    apart = SAMPLER.replace("ga, gc = slopes", "ga = grad(e, a)\ngc = grad(e, c)")
+    by_hand = SAMPLER.replace(
+        "ga, gc = slopes", "ga = 2.0 * (a * c - 1.0) * c + a\ngc = 2.0 * (a * c - 1.0) * a"
+    )
+    for bounds in ({"S": 1, "L": 1}, {"S": 3, "L": 2}):
+        inputs = data(graph_of(apart), bounds)
+        one, other = numbers(apart, bounds, inputs), numbers(by_hand, bounds, inputs)
+        np.testing.assert_allclose(one["w"], other["w"], rtol=1e-9)
+        np.testing.assert_allclose(one["v"], other["v"], rtol=1e-9)
+
+
 GAN = """import optim
 dim i < I
 input z[i]: f32[2]

@@ -19,6 +19,7 @@ from tempoc.runtime.execution import machine
 from tempoc.runtime.run import run
 from tempoc.runtime.walk.region_calls import Pace
 from tests.support.agree import compiled
+from tests.support.agreement import agree
 from tests.whole.until.test_until import COLLATZ, collatz
 from tests.whole.until.test_until_each import EPISODES, MANY
 from tests.whole.until.until_runs import Agreeing
@@ -47,13 +48,27 @@ first = T
 second = S
 output total, first, second
 """
+ROOTS = """
+dim i < I
+dim k < K until small
+input a[i]: f32
+x[i, 0] = 1.0
+x[i, k+1] = 0.5 * (x + (a + 0.1 * before) / x)
+small = abs(x * x - a - 0.1 * before) < 1e-4
+before[0] = 0.0
+before[i+1] = root[i]
+root[i] = x[i, K-1]
+steps[i] = K
+output root, steps
+"""
+"""Each step of `i` begins with what the iteration of the last one has found."""
 
 
 def compilation(text: str) -> Compilation:
     return Compilation(load_source(Source("m.rt", text)), Options(verify_each=True))
 
 
-@pytest.mark.parametrize(("text", "ends"), [(COLLATZ, 1), (MANY, 1), (EPISODES, 1), (TWO, 2)])
+@pytest.mark.parametrize(("text", "ends"), [(COLLATZ, 1), (MANY, 1), (EPISODES, 0), (TWO, 2)])
 def test_the_loop_that_ends_is_on_the_device(text: str, ends: int) -> None:
     found = [*regions(compilation(text).emitted.program.tree)]
     assert sum(len(region.endings) for region in found) == ends
@@ -65,6 +80,19 @@ def test_text() -> None:
     assert "T = jnp.where(T_end > 0, T_end, at[2])" in loop
     assert "return (t < at[0] + count) & (t < T)" in loop
     assert "lax.while_loop(more_t, step_t, carry)" in loop
+
+
+def test_a_length_of_each_step_is_found_out_within_one_call() -> None:
+    for text in (ROOTS, ROOTS.replace("k < K", "k < K = 3")):
+        (region,) = regions(compilation(text).emitted.program.tree)
+        assert (region.loop.var, region.lengths, region.endings) == ("i", (), ())
+    agree(ROOTS, {"I": 3, "K": 20})
+
+
+def test_a_length_that_is_needed_in_another_loop_is_told_to_the_host() -> None:
+    later = "c[0] = 0.0\nc[i+1] = tanh(c[i]) + K * f32(steps[I-1])\noutput c"
+    found = regions(compilation(ROOTS + later).emitted.program.tree)
+    assert [(region.loop.var, len(region.endings)) for region in found] == [("k", 1)]
 
 
 def test_a_loop_over_what_ends_stays_with_the_host() -> None:

@@ -145,6 +145,25 @@ def _summed_axes(v: Match, op: Sum, inner: Producer[Op]) -> Rewrite | None:
     return _summed(_spelling_of(v, inner.op, inner.edges), op, inner.edges)
 
 
+@rule("an axis that one factor has", Einsum, exact=False, wide=True)
+def _axis_of_one_factor(v: Match, op: Einsum) -> Rewrite | None:
+    """A range of values of which a product has the sum: these sums may become a running one."""
+    letters = _spelling_of(v, op, v.node.inputs)
+    for slot, (term, edge) in enumerate(zip(letters.terms, v.node.inputs, strict=True)):
+        ranges = sum(isinstance(e, ix.Slice) for e in edge.entries)
+        others = "".join((*letters.terms[:slot], *letters.terms[slot + 1 :], letters.result))
+        axes = tuple(k for k, c in enumerate(term[:ranges]) if c not in others + term[:k])
+        if not axes or any(term.count(term[k]) > 1 for k in axes) or len(letters.terms) < 2:
+            continue
+        summed = v.make(Sum(axes=axes), edge)
+        if v.type_of(summed).dtype is not v.type_of(edge).dtype:
+            continue
+        rest = "".join(c for k, c in enumerate(term) if k not in axes)
+        terms = (*letters.terms[:slot], rest, *letters.terms[slot + 1 :])
+        return _contraction(Spelling(terms, letters.result), v.with_operand(slot, summed))
+    return None
+
+
 @rule("a sum of outer products", Sum, exact=False, wide=True)
 def _summed_products(v: Match, op: Sum) -> Rewrite | None:
     """A sum of products that are larger than their operands."""
@@ -250,5 +269,5 @@ def _factored(v: Match, x: Edge, y: Edge) -> Edge | None:
 
 CONTRACTED: tuple[RewriteRule, ...] = (
     _matrix_product, _operand_with_moved_axes, _transposed_result, _scaled_operand, _summed_axes,
-    _summed_products, _common_factor,
+    _summed_products, _axis_of_one_factor, _common_factor,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
+from tempoc.ops.tensor.reshape import Reshape, groups
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.simplify.rules.contractions import SCALINGS, read_at, scale_result
 from tempoc.passes.simplify.rules.layout import reduced_singletons, without_broadcast
@@ -53,6 +54,19 @@ def _exactly_twice(v: Match, op: Reduction) -> Rewrite | None:
 @rule("a sum of sums", Sum, Mean, exact=False, wide=True)
 def _summed_twice(v: Match, op: Reduction) -> Rewrite | None:
     return _reduced_twice(v, op)
+
+
+@rule("a sum of a reshape", Sum, Mean, Max, Min, of=(Reshape,), own=True)
+def _sum_of_reshape(v: Match, op: Reduction, inner: Producer[Reshape]) -> Rewrite | None:
+    """A reduction along axes that the reshape leaves as they are; others are split or joined."""
+    before = v.type_of(inner.edges[0]).shape
+    parts = groups(before, v.operand(0).shape)
+    alone = {want[0]: have[0] for have, want in parts if len(have) == len(want) == 1}
+    axes = axes_of(op.axes, v.operand(0).ndim)
+    if op.keepdims or not axes or any(a not in alone for a in axes):
+        return None
+    reduced = v.make(replace(op, axes=tuple(alone[a] for a in axes)), inner.edges[0])
+    return Rewrite((reduced,), Reshape(shape=v.result.shape))
 
 
 @rule("a sum of numbers alike", Sum, Mean, exact=False, wide=True)
@@ -188,5 +202,5 @@ def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrit
 
 SUMS: tuple[RewriteRule, ...] = (
     _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice,
-    _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
+    _sum_of_reshape, _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
 )  # fmt: skip
