@@ -168,8 +168,8 @@ class _EndRoller:
         if wrong is None or (len(places) < len(body) and self.is_short(gap)):
             return None
         rest = (*_within(guard, (*(leaf.guarded() for leaf in left), *tail[plain:])), *rest)
-        kept = wrong & self.needed(before, loop, rest, replace(around, known=known))
-        if kept & _freed([loop.body]) or not self.may_keep(extra, kept):
+        preserved = wrong & self.needed(before, loop, rest, replace(around, known=known))
+        if preserved & _freed([loop.body]) or not self.may_keep(extra, preserved):
             return None
         upper = ix.add(loop.upper, ix.Const(loop.step))
         inside = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), loop.upper)
@@ -177,40 +177,40 @@ class _EndRoller:
         def is_extra(s: prog.ProgramStatement) -> bool:
             return any(leaf.statement in extra for leaf in _leaves(s, at, known))
 
-        steps = self.apart(loop.body, is_extra, kept, inside)
+        steps = self.apart(loop.body, is_extra, preserved, inside)
         return (replace(loop, lower=first, upper=upper, body=steps), *rest)
 
-    def may_keep(self, extra: Sequence[prog.ProgramStatement], kept: set[str]) -> bool:
+    def may_keep(self, extra: Sequence[prog.ProgramStatement], preserved: set[str]) -> bool:
         """Whether a last step may keep stores that statements write which it has too much.
 
         Those compute each element by itself, so that XLA selects them while it computes them.
         """
-        makers = [s for s in extra if isinstance(s, prog.Call) and kept & {*written_stores(s)}]
+        makers = [s for s in extra if isinstance(s, prog.Call) and preserved & {*written_stores(s)}]
         written = {store for s in makers for store in written_stores(s)}
-        return kept <= written and all(s.kernel in self.light for s in makers)
+        return preserved <= written and all(s.kernel in self.light for s in makers)
 
     def apart(
         self,
         s: prog.ProgramStatement,
         is_extra: Callable[[prog.ProgramStatement], bool],
-        kept: Collection[str],
+        preserved: Collection[str],
         inside: ix.Expr,
     ) -> prog.ProgramStatement:
         """A step in which what the last one has too much is checked only ``inside`` the loop.
 
-        Nor does it write what is ``kept``. As a branch it would cost short steps a tenth.
+        Nor does it write what is ``preserved``. As a branch it would cost short steps a tenth.
         """
         match s:
             case prog.Sequence(items=items):
-                parts = (self.apart(item, is_extra, kept, inside) for item in items)
+                parts = (self.apart(item, is_extra, preserved, inside) for item in items)
                 return replace(s, items=tuple(parts))
             case prog.Guard(body=body):
-                return replace(s, body=self.apart(body, is_extra, kept, inside))
+                return replace(s, body=self.apart(body, is_extra, preserved, inside))
             case prog.Call(kernel=kernel, results=results) if is_extra(s):
                 checks = bool(self.context.kernels[kernel].checks)
                 made = tuple(
                     replace(c, when=ix.conjunction(inside, c.when or ix.TRUE))
-                    if c.store in kept
+                    if c.store in preserved
                     else c
                     for c in results
                 )
