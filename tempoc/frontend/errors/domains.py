@@ -27,7 +27,9 @@ def entry_count(span: Span, name: str, dims: tuple[str, ...], given: int) -> Dia
     """Too many or too few positional entries."""
     entries = "entry" if given == 1 else "entries"
     spatial = f"write those of axes in a bracket of their own, `{name}[{', '.join(dims)}][...]`"
-    named = f"name the ones that differ, `{name}[{dims[-1]} = ...]`, or write `({name})[...]` for axes"
+    named = (
+        f"name the ones that differ, `{name}[{dims[-1]} = ...]`, or write `({name})[...]` for axes"
+    )
     return error(
         "RT121",
         f"`{name}` has {len(dims)} temporal dimension{'s' * (len(dims) != 1)} "

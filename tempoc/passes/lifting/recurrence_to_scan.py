@@ -23,10 +23,10 @@ sums of outer products are, or if each is read out at once (``S[t] @ q[t]``). St
 done one after the other gain nothing else from a scan: they stay a loop from smaller states on, and
 of whatever size where they have rows, one for each point of another dimension, since a scan turns
 around what rows it reads and makes. So do those within each step of another loop of which the last
-state alone is read, as of the small steps of an integrator. But what later loops need of all points anyway, as backward
-ones do, is made by a scan, and so is what is multiplied by matrices, which is best done for all
-points at once. In a scan such steps also make what is larger than its operands: an outer product
-that nothing else reads.
+state alone is read, as of the small steps of an integrator. But what later loops need of all points
+anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
+best done for all points at once. In a scan such steps also make what is larger than its operands:
+an outer product that nothing else reads.
 """
 
 from __future__ import annotations
