@@ -16,6 +16,9 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
          8      4       1024          14.4      27.1
         24      1        256             -      24.2                    17.2
 
+A loop of which all operators give a few numbers is not written out: XLA for CPUs makes one function
+of it, while each operator of a longer step is started on its own.
+
 A short outermost loop stays on the host, which costs nothing there. Files are saved and Python
 functions called by the host. A length that each step of a loop finds out for itself is one more
 number of that step, unless anything outside of the step needs it (`length_homes`). Small
@@ -38,6 +41,8 @@ from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import Print
 from tempoc.ops.control.externs import ExternHost
+from tempoc.ops.definition.shapes import constant_elements
+from tempoc.ops.definition.types import DType
 from tempoc.pipeline.step import LoopReason, LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.collected_lines import (
@@ -121,7 +126,8 @@ class _RegionPlaces:
 
     def region(self, loop: TreeLoop) -> TreeLoop | None:
         """An outermost loop as a device region, if that is possible and pays."""
-        if self.steps(loop) is not None:
+        steps = self.steps(loop)
+        if steps is not None and not self.is_quick(loop, steps):
             return None
         inner = (*loops(loop),)
         for execute in executed(loop):
@@ -158,7 +164,7 @@ class _RegionPlaces:
             case TreeLoop(body=body):
                 steps = self.steps(tree)
                 place: LoopPlace = "device"
-                if steps is not None:
+                if steps is not None and not self.is_quick(tree, steps):
                     size = steps * copies * self.size(body)
                     if size <= MODEL.unrolled_operators:
                         place, copies = "unrolled", steps * copies
@@ -222,6 +228,21 @@ class _RegionPlaces:
         for each of them, if they were written out."""
         members = [m for e in executed(loop) for m in self.statement(e).members]
         return reads_neighbours(self.graph, members) and not self.reads_weights(loop)
+
+    def is_quick(self, loop: TreeLoop, steps: int) -> bool:
+        """Whether steps compute so little that XLA makes one function for CPUs of the loop.
+
+        Written out, each of their operators would be started on its own in a longer loop around.
+        """
+        nodes = [self.graph.nodes[m] for e in executed(loop) for m in self.statement(e).members]
+        sizes = [
+            None if n.vector or t.dtype is DType.KEY else constant_elements(t.shape)
+            for n in nodes
+            for t in n.types
+        ]
+        if steps <= MODEL.rolled_steps or self.reads_weights(loop):
+            return False
+        return all(n is not None and n <= MODEL.quick_elements for n in sizes)
 
     def size(self, tree: ScheduleTree) -> int:
         """The number of operators in a subtree."""

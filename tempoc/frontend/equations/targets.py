@@ -129,8 +129,11 @@ def _dimensions(
         return [domain_errors.constant_position(places[0][0], places[0][1], name)], None
     expected = round.universe.sorted(dims)
     if dims != expected:
-        span = next((t for t in targets if None not in t.dims), targets[0]).target.span
-        return [domain_errors.target_order(span, name, dims, expected)], None
+        shown = next((t for t in targets if None not in t.dims), targets[0])
+        texts = [e.span.text for e in shown.target.entries or ()]
+        written = {d: text for d, text in zip(shown.dims, texts, strict=False) if d is not None}
+        error = domain_errors.target_order(shown.target.span, name, dims, expected, written)
+        return [error], None
     return [], dims
 
 

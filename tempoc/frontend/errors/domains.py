@@ -162,9 +162,16 @@ def target_clash(span: Span, name: str, first: str, other: str, place: Span) -> 
 
 
 def target_order(
-    span: Span, name: str, dims: tuple[str, ...], expected: tuple[str, ...]
+    span: Span,
+    name: str,
+    dims: tuple[str, ...],
+    expected: tuple[str, ...],
+    written: Mapping[str, str],
 ) -> Diagnostic:
-    """Positional entries out of declaration order, or a dimension twice."""
+    """Positional entries out of declaration order, or a dimension twice.
+
+    `written` is the entry of each dimension.
+    """
     twice = next((d for k, d in enumerate(dims) if d in dims[:k]), None)
     if twice is not None:
         return error(
@@ -178,7 +185,8 @@ def target_order(
         "RT133",
         f"the entries of `{name}` must follow the order in which the dimensions are declared",
         span,
-        f"write `{name}[{', '.join(expected)}]`",
+        f"write `{name}[{', '.join(written.get(d, d) for d in expected)}]`, or declare "
+        f"{' before '.join(f'`{d}`' for d in dims)}",
         notes=(f"found the order {', '.join(dims)}",),
     )
 

@@ -116,7 +116,7 @@ def constant_elements(shape: Shape) -> int | None:
 
 
 def has_fewer_elements(a: Shape, b: Shape) -> bool:
-    """Whether a shape probably has fewer elements, also where they have no extent in common.
+    """Whether a shape probably has fewer elements, also if no extent of it is one of the other's.
 
     Extents that both have are left out. The others that depend on bounds count as what unknown
     bounds are estimated to be, so that a few constant ones are less than one of them.

@@ -22,10 +22,11 @@ points would only take memory. The sooner so if its states are larger than what 
 sums of outer products are, or if each is read out at once (``S[t] @ q[t]``). Steps that must be
 done one after the other gain nothing else from a scan: they stay a loop from smaller states on, and
 of whatever size where they have rows, one for each point of another dimension, since a scan turns
-around what rows it reads and makes. But what later loops need of all points anyway, as backward
-ones do, is made by a scan, and so is what is multiplied by matrices, which is best done for all
-points at once. In a scan such steps also make what is larger than its operands: an outer product
-that nothing else reads.
+around what rows it reads and makes. So do those within each step of another loop of which the last
+state alone is read, as of the small steps of an integrator. But what later loops need of all points
+anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
+best done for all points at once. In a scan such steps also make what is larger than its operands:
+an outer product that nothing else reads.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components, operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
 
 NodeNames = tuple[str, ...]
 
@@ -225,9 +227,11 @@ def _step_types(
 
 def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether a scan would do step after step, as a loop does, and store large states for it, or
-    rows of them that it turns around, which no later loop needs."""
+    rows of them that it turns around, which no later loop needs, or all where the last is read."""
     states = {*recurrence.states}
     steps, first, others = _step_types(graph, recurrence)
+    if _only_last_is_read(graph, cycle, recurrence) and not is_linear(steps, first, others):
+        return True
     read_out = _is_read_out(graph, cycle, recurrence)
     rows = any(d != recurrence.dim for n in cycle for d in graph.nodes[n].vector)
     size = sum(bytes_of(t, {}) for t in first)
@@ -246,6 +250,20 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
             return False
         after |= {u.reader for n in after for u in readers[n]}
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
+
+
+def _only_last_is_read(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+    """Whether a recurrence within steps of another loop, as the small steps of an integrator are,
+    is read at single points alone, such as the last."""
+    dim, readers = recurrence.dim, users(graph)
+    nodes = [graph.nodes[name] for name in cycle]
+    if not all({*n.domain.dims} - {*n.vector, dim} for n in nodes):
+        return False
+    reads = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for n in cycle for u in readers[n]]
+    outside = [e for reader, e in reads if reader not in cycle]
+    outside += [o.edge for o in graph.outputs if o.source in cycle]
+    at = [e.entries[graph.nodes[e.source].domain.dims.index(dim)] for e in outside]
+    return not any(isinstance(x, ix.Slice) or dim in symbols(x) for x in at)
 
 
 def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:

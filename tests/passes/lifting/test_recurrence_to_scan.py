@@ -322,3 +322,26 @@ output last
         after = step.run(after, context)
     (product,) = (line for line in show(after).split("\n") if " = matmul %w, " in line)
     assert "[k* | k == K-1]" in product
+
+
+def test_small_steps_whose_last_state_alone_is_read_stay_a_loop() -> None:
+    """In each step of another loop a scan would store them all, and turn what it has stored."""
+    text = """dim t < T
+dim k < K
+input u[t]: f32
+x[0, 0] = 0.5
+x[t+1, 0] = last[t]
+next = x + 0.1 * sin(x + u)
+x[t, k+1] = next
+last = next[k = K-1]
+output last
+"""
+    for last, scans in (("next[k = K-1]", 0), ("next[k = K-1] + sum(next[k = 0:K])", 1)):
+        changed = text.replace("last = next[k = K-1]", f"last = {last}")
+        before = elaborate(load_source(Source("m.rt", changed)), {})
+        context = PassContext(Space(before.universe))
+        after = before
+        for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
+            after = step.run(after, context)
+        assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
+        assert_same(before, after)

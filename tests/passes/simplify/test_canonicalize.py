@@ -45,8 +45,7 @@ dim v < V
 %g.0 = copy %a : [v | v == 1] f32
 %g.1 = copy %b : [v | v == 0] f32
 %g.2 = copy %zero : [v | v >= 2] f32
-%g = merge{targets=((v,), (v,), (v,))} %g.0 when v == 1, %g.1 when v == 0, %g.2 when v >= 2 \
-: [v] f32
+%g = merge{targets=((v,), (v,), (v,))} %g.0 when v == 1, %g.1 when v == 0, %g.2 when v > 1 : [v] f32
 output g = %g[0:V]
 """,
     "duplicates": """

@@ -243,6 +243,24 @@ def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) ->
     agree(LAYERS, *({"T": size} for size in (1, 2, 8)), passes=LOOPS)
 
 
+def test_steps_that_compute_little_are_not_written_out() -> None:
+    """XLA makes one function of them for a CPU, also where they stand in a longer loop."""
+    text = """
+dim t < T
+dim l < L = 6
+input x[t]: f32[D]
+const D = 4
+h[0, 0] = x[0]
+h[t+1, 0] = sin(h[t, L-1]) + x[t+1]
+h[t, l+1] = tanh(h[t, l])
+output h[0:T, L-1] as y
+"""
+    assert "lax.fori_loop(0, L - 1, step_l" in emitted(text).kernels
+    wide = text.replace("D = 4", f"D = {MODEL.quick_elements + 1}")
+    assert "lax.fori_loop(0, L - 1, step_l" not in emitted(wide).kernels
+    agree(text, {"T": 1}, {"T": 3}, passes=LOOPS)
+
+
 CHECKED_POINTS = """
 dim t < T
 dim k < K
