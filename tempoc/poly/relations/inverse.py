@@ -41,7 +41,7 @@ def _covering(space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source:
     limits: list[ix.Entry] = []
     for k, dim in enumerate(sink.dims):
         bound = ix.Sym(symbolic.universe.dim(dim).bound)
-        limits.append(recover.limits(readers_of, k) or ix.Slice(ix.ZERO, bound))
+        limits.append(recover.limits(readers_of, k, bound))
     return Inverse(entries=tuple(limits), where=where, exact=False)
 
 

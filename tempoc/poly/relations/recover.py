@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import islpy as isl
 from islpy import dim_type as D
 
@@ -62,14 +64,32 @@ def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     if len(pieces) == 1:
         return affine(pieces[0])
     restricted = pw.intersect_domain(given)
-    for name in ("min", "max"):
-        joined = pieces[0].to_pw_aff()
-        for aff in pieces[1:]:
-            joined = getattr(joined, name)(aff.to_pw_aff())
-        if joined.intersect_domain(restricted.domain()).is_equal(restricted):
-            parts = [affine(aff) for aff in pieces]
-            return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
+    for functions in (pieces, *_spelled_otherwise(restricted.coalesce())):
+        for name in ("min", "max"):
+            joined = functions[0].to_pw_aff()
+            for aff in functions[1:]:
+                joined = getattr(joined, name)(aff.to_pw_aff())
+            if joined.intersect_domain(restricted.domain()).is_equal(restricted):
+                parts = [affine(aff) for aff in functions]
+                return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
     return None
+
+
+def _spelled_otherwise(pw: isl.PwAff) -> Iterator[list[isl.Aff]]:
+    """The functions of the pieces, one of them spelled by an equation that holds on its piece.
+
+    ``min(2, T-1)`` is 1 where ``T == 2``, and 2 elsewhere: ``T-1`` makes the minimum of these.
+    """
+    pieces = pw.get_pieces()
+    if not 1 < len(pieces) <= EFFORT.nested_pieces:
+        return
+    for k, (where, aff) in enumerate(pieces):
+        for c in where.affine_hull().get_constraints():
+            zero = c.get_aff()
+            if zero.dim(D.div) or aff.dim(D.div):
+                continue
+            for other in (aff.sub(zero), aff.add(zero)):
+                yield [other if n == k else f for n, (_, f) in enumerate(pieces)]
 
 
 def nested(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
@@ -199,14 +219,34 @@ def entries(m: isl.Map) -> tuple[tuple[ix.Expr | ix.Slice, ...], bool] | None:
     return tuple(recovered), bool(box.is_equal(m))
 
 
-def limits(m: isl.Map, k: int) -> ix.Slice | None:
-    """A slice that contains all values of a dimension; `None` if its limits cannot be stated."""
+def limits(m: isl.Map, k: int, size: ix.Expr) -> ix.Slice:
+    """A slice that contains all values of a dimension of this size: the shortest one, if its ends
+    can be stated."""
     given = m.domain()
     try:
-        first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
+        low, high = m.dim_min(k), m.dim_max(k)
     except isl.Error:  # isl gives up on some divisions
-        return None
-    return None if first is None or last is None else ix.Slice(first, ix.add(last, ix.Const(1)))
+        return ix.Slice(ix.ZERO, size)
+    first, last = value(low, given), value(high, given)
+    if first is None:
+        first = _least(low, given)
+    return ix.Slice(first, size if last is None else ix.add(last, ix.Const(1)))
+
+
+def _least(low: isl.PwAff, given: isl.Set) -> ix.Expr:
+    """A simple function that is at most another one, and at least 0: one of its pieces, or a
+    little less."""
+    restricted = low.intersect_domain(given)
+    least: list[ix.Expr] = []
+    for aff in distinct(restricted.coalesce()):
+        for less in range(EFFORT.nested_pieces):
+            own = aff.add_constant_val(isl.Val(-less, context=aff.get_ctx())).to_pw_aff()
+            if not given.is_subset(own.nonneg_set()):
+                break
+            if given.is_subset(own.le_set(restricted)):
+                least.append(affine(own.get_pieces()[0][1]))
+                break
+    return ix.maximum(*least) if least else ix.ZERO
 
 
 def _entry(
