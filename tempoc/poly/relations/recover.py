@@ -219,34 +219,52 @@ def entries(m: isl.Map) -> tuple[tuple[ix.Expr | ix.Slice, ...], bool] | None:
     return tuple(recovered), bool(box.is_equal(m))
 
 
-def limits(m: isl.Map, k: int, size: ix.Expr) -> ix.Slice:
-    """A slice that contains all values of a dimension of this size: the shortest one, if its ends
-    can be stated."""
-    given = m.domain()
+def limits(m: isl.Map, k: int, bound: str) -> ix.Slice:
+    """A slice that contains all values of a dimension of this bound, with limits as near to them
+    as can be stated."""
+    given, size = m.domain(), ix.Sym(bound)
     try:
         low, high = m.dim_min(k), m.dim_max(k)
     except isl.Error:  # isl gives up on some divisions
         return ix.Slice(ix.ZERO, size)
     first, last = value(low, given), value(high, given)
     if first is None:
-        first = _least(low, given)
-    return ix.Slice(first, size if last is None else ix.add(last, ix.Const(1)))
+        local = isl.LocalSpace.from_space(given.get_space())
+        least = _beyond(low, isl.Aff.zero_on_domain(local).to_pw_aff(), -1)
+        first = ix.maximum(*least) if least else ix.ZERO
+    if last is None:
+        most = _beyond(high, _last_point(given, bound), 1)
+        last = ix.minimum(*most) if most else ix.sub(size, ix.ONE)
+    return ix.Slice(first, ix.add(last, ix.ONE))
 
 
-def _least(low: isl.PwAff, given: isl.Set) -> ix.Expr:
-    """A simple function that is at most another one, and at least 0: one of its pieces, or a
-    little less."""
-    restricted = low.intersect_domain(given)
-    least: list[ix.Expr] = []
-    for aff in distinct(restricted.coalesce()):
-        for less in range(EFFORT.nested_pieces):
-            own = aff.add_constant_val(isl.Val(-less, context=aff.get_ctx())).to_pw_aff()
-            if not given.is_subset(own.nonneg_set()):
+def _last_point(given: isl.Set, bound: str) -> isl.PwAff:
+    """The last point of a dimension, as a function on a set."""
+    at = given.find_dim_by_name(D.param, bound)
+    if at < 0:
+        given = given.add_dims(D.param, 1)
+        at = given.dim(D.param) - 1
+        given = given.set_dim_name(D.param, at, bound)
+    local = isl.LocalSpace.from_space(given.get_space())
+    return isl.Aff.var_on_domain(local, D.param, at).add_constant_val(isl.Val(-1)).to_pw_aff()
+
+
+def _beyond(limit: isl.PwAff, farthest: isl.PwAff, sign: int) -> list[ix.Expr]:
+    """Simple functions that are nowhere above a lower limit, or below an upper one with ``sign`` 1,
+    and not beyond the farthest one: pieces of the limit, or of a little less, or more."""
+    given, found = limit.domain(), []
+    for aff in distinct(limit.coalesce()):
+        for step in range(EFFORT.nested_pieces):
+            own = aff.add_constant_val(isl.Val(sign * step, context=aff.get_ctx())).to_pw_aff()
+            near, far = (limit.le_set(own), own.le_set(farthest))
+            if sign < 0:
+                near, far = (own.le_set(limit), farthest.le_set(own))
+            if not given.is_subset(far):
                 break
-            if given.is_subset(own.le_set(restricted)):
-                least.append(affine(own.get_pieces()[0][1]))
+            if given.is_subset(near):
+                found.append(affine(own.get_pieces()[0][1]))
                 break
-    return ix.maximum(*least) if least else ix.ZERO
+    return found
 
 
 def _entry(
