@@ -252,7 +252,8 @@ def _last_point(given: isl.Set, bound: str) -> isl.PwAff:
 def _beyond(limit: isl.PwAff, farthest: isl.PwAff, sign: int) -> list[ix.Expr]:
     """Simple functions that are nowhere above a lower limit, or below an upper one with ``sign`` 1,
     and not beyond the farthest one: pieces of the limit, or of a little less, or more."""
-    given, found = limit.domain(), []
+    given = limit.domain()
+    simple: list[ix.Expr] = []
     for aff in distinct(limit.coalesce()):
         for step in range(EFFORT.nested_pieces):
             own = aff.add_constant_val(isl.Val(sign * step, context=aff.get_ctx())).to_pw_aff()
@@ -262,9 +263,9 @@ def _beyond(limit: isl.PwAff, farthest: isl.PwAff, sign: int) -> list[ix.Expr]:
             if not given.is_subset(far):
                 break
             if given.is_subset(near):
-                found.append(affine(own.get_pieces()[0][1]))
+                simple.append(affine(own.get_pieces()[0][1]))
                 break
-    return found
+    return simple
 
 
 def _entry(
