@@ -286,6 +286,8 @@ class Expression:
         """Gathers, sorting, one-hot rows."""
         n = self.pick((2, 3))
         self.sketch.note("indexing")
+        if self.chance(0.3):
+            return self.gathered_rows(shape, depth)
         x = self.write("f32", (n, *shape), depth)
         j = f"({self.write('i32', (), depth)} % {n})"
         if self.chance(0.5) or not shape:
@@ -308,6 +310,20 @@ class Expression:
                 else f"segment_min({y}, {many}, {m})[{many}]",
             )
         )
+
+    def gathered_rows(self, shape: Shape, depth: int) -> str:
+        """A sum over rows that index tensors choose, from one table or two, or from time."""
+        m = self.pick((2, 3))
+        tables = [(self.write("f32", (n, *shape), depth), str(n)) for n in (2, 3)]
+        if rows := self.rows(shape):
+            tables.append((rows[0], f"size({rows[0]}, 0)"))
+        parts = []
+        for _ in range(self.pick((1, 2, 2))):
+            x, n = self.pick(tables)
+            many = f"({self.write('i32', (m,), depth)} % {n})"
+            parts.append(self.pick((f"({x})[{many}]", f"take({x}, {many}, 0)")))
+        self.sketch.note("sum of gathered rows")
+        return f"tanh(sum({self.pick((' * ', ' - ', ' + ')).join(parts)}, axis = 0))"
 
     def cast(self, shape: Shape, depth: int) -> str:
         self.sketch.note("cast")

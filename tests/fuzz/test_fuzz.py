@@ -46,7 +46,7 @@ FEATURES = [
         "strided slice|suffix slice|table|training loop|triangle|unindexed equation|until",
         "iteration with a length|iteration with a length for each point",
         "iteration within an iteration|iterations hand on a state",
-        "selection: filter|selection: nonzero|selection: unique",
+        "selection: filter|selection: nonzero|selection: unique|sum of gathered rows",
         "when t >= 1|where|window slice|x[t] = c when t < 2; x[t+1] = n",
     )
     for feature in line.split("|")

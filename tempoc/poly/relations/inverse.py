@@ -40,8 +40,7 @@ def _covering(space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source:
     where = recover.condition(readers_of.domain(), symbolic.set(source))
     limits: list[ix.Entry] = []
     for k, dim in enumerate(sink.dims):
-        bound = ix.Sym(symbolic.universe.dim(dim).bound)
-        limits.append(recover.limits(readers_of, k) or ix.Slice(ix.ZERO, bound))
+        limits.append(recover.limits(readers_of, k, symbolic.universe.dim(dim).bound))
     return Inverse(entries=tuple(limits), where=where, exact=False)
 
 

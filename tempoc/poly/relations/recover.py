@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import islpy as isl
 from islpy import dim_type as D
 
@@ -62,14 +64,32 @@ def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     if len(pieces) == 1:
         return affine(pieces[0])
     restricted = pw.intersect_domain(given)
-    for name in ("min", "max"):
-        joined = pieces[0].to_pw_aff()
-        for aff in pieces[1:]:
-            joined = getattr(joined, name)(aff.to_pw_aff())
-        if joined.intersect_domain(restricted.domain()).is_equal(restricted):
-            parts = [affine(aff) for aff in pieces]
-            return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
+    for functions in (pieces, *_spelled_otherwise(restricted.coalesce())):
+        for name in ("min", "max"):
+            joined = functions[0].to_pw_aff()
+            for aff in functions[1:]:
+                joined = getattr(joined, name)(aff.to_pw_aff())
+            if joined.intersect_domain(restricted.domain()).is_equal(restricted):
+                parts = [affine(aff) for aff in functions]
+                return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
     return None
+
+
+def _spelled_otherwise(pw: isl.PwAff) -> Iterator[list[isl.Aff]]:
+    """The functions of the pieces, one of them spelled by an equation that holds on its piece.
+
+    ``min(2, T-1)`` is 1 where ``T == 2``, and 2 elsewhere: ``T-1`` makes the minimum of these.
+    """
+    pieces = pw.get_pieces()
+    if not 1 < len(pieces) <= EFFORT.nested_pieces:
+        return
+    for k, (where, aff) in enumerate(pieces):
+        for c in where.affine_hull().get_constraints():
+            zero = c.get_aff()
+            if zero.dim(D.div) or aff.dim(D.div):
+                continue
+            for other in (aff.sub(zero), aff.add(zero)):
+                yield [other if n == k else f for n, (_, f) in enumerate(pieces)]
 
 
 def nested(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
@@ -199,14 +219,53 @@ def entries(m: isl.Map) -> tuple[tuple[ix.Expr | ix.Slice, ...], bool] | None:
     return tuple(recovered), bool(box.is_equal(m))
 
 
-def limits(m: isl.Map, k: int) -> ix.Slice | None:
-    """A slice that contains all values of a dimension; `None` if its limits cannot be stated."""
-    given = m.domain()
+def limits(m: isl.Map, k: int, bound: str) -> ix.Slice:
+    """A slice that contains all values of a dimension of this bound, with limits as near to them
+    as can be stated."""
+    given, size = m.domain(), ix.Sym(bound)
     try:
-        first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
+        low, high = m.dim_min(k), m.dim_max(k)
     except isl.Error:  # isl gives up on some divisions
-        return None
-    return None if first is None or last is None else ix.Slice(first, ix.add(last, ix.Const(1)))
+        return ix.Slice(ix.ZERO, size)
+    first, last = value(low, given), value(high, given)
+    if first is None:
+        local = isl.LocalSpace.from_space(given.get_space())
+        least = _beyond(low, isl.Aff.zero_on_domain(local).to_pw_aff(), -1)
+        first = ix.maximum(*least) if least else ix.ZERO
+    if last is None:
+        most = _beyond(high, _last_point(given, bound), 1)
+        last = ix.minimum(*most) if most else ix.sub(size, ix.ONE)
+    return ix.Slice(first, ix.add(last, ix.ONE))
+
+
+def _last_point(given: isl.Set, bound: str) -> isl.PwAff:
+    """The last point of a dimension, as a function on a set."""
+    at = given.find_dim_by_name(D.param, bound)
+    if at < 0:
+        given = given.add_dims(D.param, 1)
+        at = given.dim(D.param) - 1
+        given = given.set_dim_name(D.param, at, bound)
+    local = isl.LocalSpace.from_space(given.get_space())
+    return isl.Aff.var_on_domain(local, D.param, at).add_constant_val(isl.Val(-1)).to_pw_aff()
+
+
+def _beyond(limit: isl.PwAff, farthest: isl.PwAff, sign: int) -> list[ix.Expr]:
+    """Simple functions that are nowhere above a lower limit, or below an upper one with ``sign`` 1,
+    and not beyond the farthest one: pieces of the limit, or of a little less, or more."""
+    given = limit.domain()
+    simple: list[ix.Expr] = []
+    for aff in distinct(limit.coalesce()):
+        for step in range(EFFORT.nested_pieces):
+            own = aff.add_constant_val(isl.Val(sign * step, context=aff.get_ctx())).to_pw_aff()
+            near, far = (limit.le_set(own), own.le_set(farthest))
+            if sign < 0:
+                near, far = (own.le_set(limit), farthest.le_set(own))
+            if not given.is_subset(far):
+                break
+            if given.is_subset(near):
+                simple.append(affine(own.get_pieces()[0][1]))
+                break
+    return simple
 
 
 def _entry(

@@ -50,6 +50,12 @@ PROGRAMS: dict[str, str] = {
     f"y[i, j] = (i + 2*j + 1) / (x[i] - x[j])\n{EQUAL}",
     "recurrence": f"{T}h[0] = x[0]\nh[t] = h[t//2] * 0.5 + sin(h[t-1]) + x when t >= 1\n"
     "loss = sum(h[0:T] ** 2)",
+    # Two readers of the first point, one of each other: an order exists only if that is found.
+    "clamped past": f"{T}h[0] = x[0]\nh[t] = sin(h[max(0, t-2)]) * 2.0 + x when t >= 1\n"
+    "loss = h[T-1] * 1.0",
+    # Readers of the first point begin one step, those of others two steps after it.
+    "early ends": f"{T}h[0] = x[0]\nh[t] = mean(h[0:max(1, t-1)]) + sin(h[t-1])\n"
+    "loss = h[T-1] * 1.0",
     "automaton": f"{NM}input x[i, j]: f32\nh[i, j] = x when i == 0\n"
     "h[i, j] = h[i-1, min(j+i%2, M-1)] * sin(h[i-1, max(0, j-1)]) + x when i >= 1\n"
     "loss = sum(h[0:N, 0:M] ** 2)",
