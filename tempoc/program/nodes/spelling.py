@@ -21,7 +21,7 @@ PREAMBLE = (
         "scanned_rows",
     ),
     *("selected_if", "squeezed", "taken_if", "threefry", "transposed_matmul", "unknown_zero"),
-    *("unpacked", "updated", "with_row", "with_zeros", "wrong_value"),
+    *("unpacked", "updated", "valid_rows_product", "with_row", "with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
