@@ -310,6 +310,8 @@ class CostModel:
     """The least bytes of an array of rows whose mask is left where all of them are valid. An
     iteration of PPO, 512 carts for 250 steps, in tiles of a MiB: CPU ms 346 masked, 303 so
     (2026-11-27, a busy machine)."""
+    copied_tile: int = 1 << 22
+    """The most bytes of such an array: a masked copy of it is made beside it for the last tile."""
     contraction_speedup: float = 1.1
     """How many times cheaper an order must be to be preferred to that of the program."""
 

@@ -422,10 +422,11 @@ def valid_rows_product(valid, x, y):
     """The same of those rows that are valid.
 
     XLA for CPUs writes masked copies of both arrays. That is left where all rows are valid, as in
-    all tiles but the last one.
+    all tiles but the last one, unless an array is large: then there is no room for copies beside.
     """
     masked = lambda: transposed_matmul(jnp.where(valid, x, 0), jnp.where(valid, y, 0))
-    if jax.default_backend() != "cpu" or x.size * x.dtype.itemsize < {MODEL.masked_bytes}:
+    most = max(x.size, y.size) * x.dtype.itemsize
+    if jax.default_backend() != "cpu" or not {MODEL.masked_bytes} <= most <= {MODEL.copied_tile}:
         return masked()
     return lax.cond(jnp.all(valid), lambda: transposed_matmul(x, y), masked)
 '''
