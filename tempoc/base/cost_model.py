@@ -317,6 +317,12 @@ class CostModel:
     """The widest rows that are laid out as columns before their outer products are summed. CPU ms
     of 65,536 rows of 64 with rows of 4, 16, 32: 6.9, 9.0, 14 as columns, else 13, 14, 16; 131,072
     of 64 with rows of 64: 292 as columns, else 95 (2026-11-26, a busy machine)."""
+    masked_bytes: int = 1 << 16
+    """The least bytes of an array of rows whose mask is left where all of them are valid. An
+    iteration of PPO, 512 carts for 250 steps, in tiles of a MiB: CPU ms 346 masked, 303 so
+    (2026-11-27, a busy machine)."""
+    copied_tile: int = 1 << 22
+    """The most bytes of such an array: a masked copy of it is made beside it for the last tile."""
     contraction_speedup: float = 1.1
     """How many times cheaper an order must be to be preferred to that of the program."""
 

@@ -23,6 +23,19 @@ def transposed_matmul(x, y):
     return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
 
 
+def valid_rows_product(valid, x, y):
+    """The same of those rows that are valid.
+
+    XLA for CPUs writes masked copies of both arrays. That is left where all rows are valid, as in
+    all tiles but the last one, unless an array is large: then there is no room for copies beside.
+    """
+    masked = lambda: transposed_matmul(jnp.where(valid, x, 0), jnp.where(valid, y, 0))
+    most = max(x.size, y.size) * x.dtype.itemsize
+    if jax.default_backend() != "cpu" or not 65536 <= most <= 4194304:
+        return masked()
+    return lax.cond(jnp.all(valid), lambda: transposed_matmul(x, y), masked)
+
+
 def h(at, place, mix):
     """16_large_vocabulary.rt:19: h = tanh(place @ mix)
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
@@ -70,9 +83,7 @@ def loss_d_head_now(at, h, head, word, loss_past, d_loss_div, d_head_past, d_ein
     valid2 = (
         jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile))
     )[:, None]
-    h_slice_masked = jnp.where(valid2, h_slice, 0.0)
-    d_head_each = transposed_matmul(h_slice_masked, jnp.where(valid2, d_scores_tile, 0.0))
-    d_head_now = d_head_past + d_head_each
+    d_head_now = d_head_past + valid_rows_product(valid2, h_slice, d_scores_tile)
     d_einsum_full = lax.dynamic_update_index_in_dim(d_einsum_full, d_einsum_full_tile, tile, 0)
     return loss_now, loss_now, d_einsum_full, d_head_now, d_head_now
 

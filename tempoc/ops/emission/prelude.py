@@ -17,6 +17,7 @@ from tempoc.ops.tensor.contraction import (
     MASKED_ALONE,
     MATVEC,
     TRANSPOSED_MATMUL,
+    VALID_ROWS_PRODUCT,
 )
 
 HELPERS = {
@@ -28,6 +29,7 @@ HELPERS = {
     "masked_alone": MASKED_ALONE,
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
+    "valid_rows_product": VALID_ROWS_PRODUCT,
     "in_blocks": IN_BLOCKS,
     "unpacked": UNPACKED,
     "integer_power": binary.INTEGER_POWER,

@@ -373,17 +373,23 @@ class Einsum(Op):
         order = sorted(range(len(args)), key=lambda k: bool(args[k].finite))
         columns = _columns(terms, result, args) if dtype.is_float else ()
 
+        def fitted(k: int) -> EmittedValue:
+            extents = zip(terms[k], args[k].type.shape, strict=True)
+            goal = tuple(ix.ONE if e == ix.ONE else sizes[letter] for letter, e in extents)
+            return pads.converted(out.align(args[k], goal), dtype, out)
+
         def spell(last: str) -> str:
             given = [last if k == order[-1] else text for k, text in enumerate(texts)]
             if columns:
                 return f"transposed_matmul({', '.join(given[c] for c in columns)})"
             return f"jnp.einsum({literal(spec)}, {', '.join(given[k] for k in turn)}{precise})"
 
+        if columns and out.points == ix.ONE:
+            x, y = (fitted(c) for c in columns)
+            if (valid := _valid_rows(x, y, out)) is not None:
+                return (f"valid_rows_product({valid}, {x.text}, {y.text})",)
         for k in order:
-            term, v = terms[k], args[k]
-            extents = zip(term, v.type.shape, strict=True)
-            goal = tuple(ix.ONE if e == ix.ONE else sizes[letter] for letter, e in extents)
-            v = pads.converted(out.align(v, goal), dtype, out)
+            term, v = terms[k], fitted(k)
             summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:
@@ -428,6 +434,32 @@ def transposed_matmul(x, y):
         return jnp.matmul(lax.optimization_barrier(x.T), y)
     return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
 '''
+
+
+VALID_ROWS_PRODUCT = f'''\
+def valid_rows_product(valid, x, y):
+    """The same of those rows that are valid.
+
+    XLA for CPUs writes masked copies of both arrays. That is left where all rows are valid, as in
+    all tiles but the last one, unless an array is large: then there is no room for copies beside.
+    """
+    masked = lambda: transposed_matmul(jnp.where(valid, x, 0), jnp.where(valid, y, 0))
+    most = max(x.size, y.size) * x.dtype.itemsize
+    if jax.default_backend() != "cpu" or not {MODEL.masked_bytes} <= most <= {MODEL.copied_tile}:
+        return masked()
+    return lax.cond(jnp.all(valid), lambda: transposed_matmul(x, y), masked)
+'''
+
+
+def _valid_rows(x: EmittedValue, y: EmittedValue, out: Emitter) -> str | None:
+    """The mask of the rows of both operands, all axes but the last; ``None`` if they need none."""
+    if x.finite is True or y.finite is True:
+        return None
+    ragged = [[k for k in range(v.type.ndim - 1) if v.is_ragged(k)] for v in (x, y)]
+    if not ragged[0] or ragged[0] != ragged[1]:
+        return None
+    masks = [" & ".join(out.valid(v, k) for k in ragged[0]) for v in (x, y)]
+    return masks[0] if masks[0] == masks[1] else None
 
 
 def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, ...]:

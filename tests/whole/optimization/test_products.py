@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
+from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL, VALID_ROWS_PRODUCT
 from tests.support.agreement import agree, all_equal, compile_text
 from tests.whole.device.test_buckets import emitted
 
@@ -79,6 +79,18 @@ def test_outer_products_are_summed(rows: tuple[int, ...], widths: tuple[int, int
     x, y = (random.standard_normal((*rows, n)).astype(np.float32) for n in widths)
     wanted = x.reshape(-1, widths[0], 1) * y.reshape(-1, 1, widths[1])
     np.testing.assert_allclose(transposed_matmul(x, y), wanted.sum(0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "valid"), [(6000, 6000), (6000, 5999), (9, 7), (9, 0)])
+def test_rows_that_are_not_valid_do_not_count(rows: int, valid: int) -> None:
+    names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+    exec(TRANSPOSED_MATMUL + VALID_ROWS_PRODUCT, names)
+    product = names["valid_rows_product"]
+    assert callable(product)
+    x, y = (np.full((rows, n), 2, np.float32) for n in (3, 20))
+    x[valid:] = y[valid:] = np.nan
+    mask = (np.arange(rows) < valid)[:, None]
+    np.testing.assert_array_equal(product(mask, x, y), np.full((3, 20), 4.0 * valid))
 
 
 OUTER = """
