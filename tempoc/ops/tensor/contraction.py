@@ -376,7 +376,9 @@ class Einsum(Op):
         def spell(last: str) -> str:
             given = [last if k == order[-1] else text for k, text in enumerate(texts)]
             if columns:
-                return f"transposed_matmul({', '.join(given[c] for c in columns)})"
+                summed = _summed(terms, result)
+                more = "" if all(len(t) == summed + 1 for t in terms) else f", {summed}"
+                return f"transposed_matmul({', '.join(given[c] for c in columns)}{more})"
             return f"jnp.einsum({literal(spec)}, {', '.join(given[k] for k in turn)}{precise})"
 
         for k in order:
@@ -415,11 +417,15 @@ def _turned(terms: list[str], result: str) -> tuple[int, ...]:
 
 
 TRANSPOSED_MATMUL = f'''\
-def transposed_matmul(x, y):
-    """x.T @ y: the outer products of rows, summed over all axes but the last.
+def transposed_matmul(x, y, summed=None):
+    """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
-    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first.
+    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
+    axes of a row are one.
     """
+    if summed is not None:
+        rows = (lax.collapse(lax.collapse(a, summed), 0, summed) for a in (x, y))
+        return transposed_matmul(*rows).reshape(x.shape[summed:] + y.shape[summed:])
     x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
     wide = min(x.shape[1], y.shape[1]) > {MODEL.column_rows}
     if jax.default_backend() != "cpu" or len(x) < 128 or wide:
@@ -432,11 +438,19 @@ def transposed_matmul(x, y):
 
 def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, ...]:
     """The operands whose columns are the rows and the columns of a result that is summed over all
-    else, if there are two of that kind."""
-    if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):
+    axes that both have, the first ones, if there are two of that kind."""
+    if len(terms) != 2 or any(len({*term}) < len(term) for term in terms):
         return ()
-    (rows, a), (others, b) = ((term[:-1], term[-1]) for term in terms)
-    single, also_single = ([extent == ix.ONE for extent in v.type.shape[:-1]] for v in args)
-    if not rows or rows != others or a == b or single != also_single:
+    summed = _summed(terms, result)
+    first, second = (term[summed:] for term in terms)
+    single, also_single = ([extent == ix.ONE for extent in v.type.shape[:summed]] for v in args)
+    if not summed or not first or not second or {*first} & {*second} or single != also_single:
         return ()
-    return (0, 1) if result == a + b else (1, 0) if result == b + a else ()
+    return (0, 1) if result == first + second else (1, 0) if result == second + first else ()
+
+
+def _summed(terms: list[str], result: str) -> int:
+    """How many first axes of two operands are the same, and summed."""
+    pairs = enumerate(zip(*terms, strict=False))
+    unequal = (k for k, (a, b) in pairs if a != b or a in result)
+    return next(unequal, min(map(len, terms)))

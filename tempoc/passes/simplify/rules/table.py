@@ -12,6 +12,7 @@ from tempoc.passes.simplify.rules.arithmetic import NUMBERS, ROUNDED
 from tempoc.passes.simplify.rules.contractions import CONTRACTED
 from tempoc.passes.simplify.rules.known_positions import KNOWN_POSITIONS
 from tempoc.passes.simplify.rules.layout import LAYOUT
+from tempoc.passes.simplify.rules.padding import PADDINGS
 from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.places import PLACES
 from tempoc.passes.simplify.rules.positions import POSITIONS
@@ -21,5 +22,5 @@ from tempoc.passes.simplify.rules.slicing import PARTS, PARTS_OF_PRODUCTS
 
 ROWS: tuple[RewriteRule, ...] = (
     *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS,
-    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED,
+    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED, *PADDINGS,
 )  # fmt: skip
