@@ -1,9 +1,9 @@
 """Rules for sums of padded tensors: side by side they are one tensor, without zeros.
 
-An axis of which a program takes part by part, as the gates of an LSTM, has a derivative that adds up
-those of the parts, each padded to the whole. XLA then computes all parts at all places, to select
-one of them: of four gates four times as many functions, and the derivative of an LSTM took twice as
-long (2026-11-27).
+An axis of which a program takes part by part, as the gates of an LSTM, has a derivative that adds
+up those of the parts, each padded to the whole. XLA computes the functions of all parts where it
+selects one, and again for each reader: a bidirectional LSTM took 41 ms with such sums, 16 with
+parts side by side (2026-11-27).
 """
 
 from __future__ import annotations
