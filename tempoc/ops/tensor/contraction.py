@@ -423,16 +423,18 @@ def transposed_matmul(x, y, summed=None):
     XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
     axes of a row are one.
     """
-    if summed is not None:
-        rows = (lax.collapse(lax.collapse(a, summed), 0, summed) for a in (x, y))
-        return transposed_matmul(*rows).reshape(x.shape[summed:] + y.shape[summed:])
-    x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
-    wide = min(x.shape[1], y.shape[1]) > {MODEL.column_rows}
-    if jax.default_backend() != "cpu" or len(x) < 128 or wide:
-        return jnp.matmul(x.T, y)
-    if x.shape[1] <= y.shape[1]:
-        return jnp.matmul(lax.optimization_barrier(x.T), y)
-    return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
+    several = summed is not None
+    first = tuple(range(summed if several else x.ndim - 1))
+    rows, columns = x.shape[len(first) :], y.shape[len(first) :]
+    a, b = (lax.collapse(lax.collapse(v, len(first)), 0, len(first)) for v in (x, y))
+    wide = not several and min(a.shape[1], b.shape[1]) > {MODEL.column_rows}
+    if jax.default_backend() != "cpu" or len(a) < 128 or wide:
+        return jnp.tensordot(x, y, (first, first)) if several else jnp.matmul(a.T, b)
+    if a.shape[1] <= b.shape[1]:
+        product = jnp.matmul(lax.optimization_barrier(a.T), b)
+    else:
+        product = lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(b.T), a)).T
+    return product.reshape(*rows, *columns)
 '''
 
 
@@ -446,6 +448,8 @@ def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, .
     single, also_single = ([extent == ix.ONE for extent in v.type.shape[:summed]] for v in args)
     if not summed or not first or not second or {*first} & {*second} or single != also_single:
         return ()
+    if summed == 1 and len(first + second) > 2:
+        return ()  # XLA takes the axes of a row as they lie, which need not be side by side.
     return (0, 1) if result == first + second else (1, 0) if result == second + first else ()
 
 

@@ -90,14 +90,15 @@ input x[t]: f32[150, 3]
 input y[t]: f32[150, 2]
 input z[t]: f32[1, 2]
 input n[t]: i32[150, 3]
-input w[t]: f32[150, 2, 3]
+input w[t]: f32[10, 15, 2, 3]
+input v[t]: f32[10, 15, 4]
 a = einsum("ij,ik->jk", x, y)
 b = einsum("ij,ik->kj", x, y)
 c = einsum("tij,tik->jk", x[t = max(0, t-3):t+1], y[t = max(0, t-3):t+1])
 d = einsum("ij,ik->jk", x, z)
 e = einsum("ij,ik->jk", n, n)
 f = einsum("ij,ij->j", x, x)
-g = einsum("ijh,ik->kjh", w, y)
+g = einsum("aijh,aik->kjh", w, v)
 output a, b, c, d, e, f, g
 """
 
@@ -108,7 +109,7 @@ def test_sums_of_outer_products() -> None:
     found = emitted(OUTER, None).kernels
     calls = re.findall(r"(?<!def )transposed_matmul\((\w+), (\w+)\)", found)
     assert ("x_t", "y_t") in calls and ("y_t", "x_t") in calls and len(calls) == 3, calls
-    assert re.search(r"transposed_matmul\(\w+, \w+, 1\)", found)
+    assert re.search(r"transposed_matmul\(\w+, \w+, 2\)", found)
 
 
 @pytest.mark.parametrize("window", [0, 3])
