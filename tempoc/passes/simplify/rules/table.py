@@ -12,15 +12,14 @@ from tempoc.passes.simplify.rules.arithmetic import NUMBERS, ROUNDED
 from tempoc.passes.simplify.rules.contractions import CONTRACTED
 from tempoc.passes.simplify.rules.known_positions import KNOWN_POSITIONS
 from tempoc.passes.simplify.rules.layout import LAYOUT
-from tempoc.passes.simplify.rules.padding import PADDINGS
 from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.places import PLACES
 from tempoc.passes.simplify.rules.positions import POSITIONS
 from tempoc.passes.simplify.rules.products import PRODUCTS
-from tempoc.passes.simplify.rules.reductions import SUMS
+from tempoc.passes.simplify.rules.reductions import ADDED_PARTS, SUMS
 from tempoc.passes.simplify.rules.slicing import PARTS, PARTS_OF_PRODUCTS
 
 ROWS: tuple[RewriteRule, ...] = (
     *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS,
-    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED, *PADDINGS,
+    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED, *ADDED_PARTS,
 )  # fmt: skip
