@@ -9,18 +9,24 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def transposed_matmul(x, y):
-    """x.T @ y: the outer products of rows, summed over all axes but the last.
+def transposed_matmul(x, y, summed=None):
+    """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
-    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first.
+    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
+    axes of a row are one.
     """
-    x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
-    wide = min(x.shape[1], y.shape[1]) > 16
-    if jax.default_backend() != "cpu" or len(x) < 128 or wide:
-        return jnp.matmul(x.T, y)
-    if x.shape[1] <= y.shape[1]:
-        return jnp.matmul(lax.optimization_barrier(x.T), y)
-    return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
+    several = summed is not None
+    first = tuple(range(summed if several else x.ndim - 1))
+    rows, columns = x.shape[len(first) :], y.shape[len(first) :]
+    a, b = (lax.collapse(lax.collapse(v, len(first)), 0, len(first)) for v in (x, y))
+    wide = not several and min(a.shape[1], b.shape[1]) > 16
+    if jax.default_backend() != "cpu" or len(a) < 128 or wide:
+        return jnp.tensordot(x, y, (first, first)) if several else jnp.matmul(a.T, b)
+    if a.shape[1] <= b.shape[1]:
+        product = jnp.matmul(lax.optimization_barrier(a.T), b)
+    else:
+        product = lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(b.T), a)).T
+    return product.reshape(*rows, *columns)
 
 
 def valid_rows_product(valid, x, y):

@@ -46,7 +46,7 @@ HELPERS = {
     "fourier_sums": fourier.FOURIER_SUMS,
     "with_zeros": long_convolution.WITH_ZEROS,
     "convolved_by_lags": long_convolution.CONVOLVED_BY_LAGS,
-    "convolved_by_matrix": long_convolution.CONVOLVED_BY_MATRIX,
+    "convolved_by_band": long_convolution.CONVOLVED_BY_BAND,
     "convolved_by_fourier": long_convolution.CONVOLVED_BY_FOURIER,
     "long_convolution": long_convolution.LONG_CONVOLUTION,
 }

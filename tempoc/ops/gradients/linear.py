@@ -15,7 +15,8 @@ from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.solve import LinearSystem, Solve, TriangularSolve
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MatMul
-from tempoc.ops.tensor.movement import Flip, Squeeze, Transpose
+from tempoc.ops.tensor.movement import ExpandDims, Flip, Pad, Squeeze, Transpose
+from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, Eye, IndexValue
 from tempoc.symbolic import expr as ix
 
@@ -107,6 +108,12 @@ def long_convolution(
     """Of each operand the correlation with the other one."""
     (a, b), (g,) = args, cots
     first, second, result = op.terms
+    if op.step > 1:  # zeros for the numbers in between
+        apart = c.op(ExpandDims(axis=1), g)
+        around = (ix.ZERO, ix.ZERO)
+        widths = (around, (ix.ZERO, ix.Const(op.step - 1)), *[around] * (g.type.ndim - 1))
+        shape = (ix.mul(ix.Const(op.step), g.shape[0]), *g.shape[1:])
+        g = c.op(Reshape(shape=shape), c.op(Pad(widths=widths), apart))
 
     def correlation(x: Term, y: Term, spec: str) -> Term | None:
         start = ix.sub(ix.sub(x.shape[0], ix.ONE), op.start)

@@ -45,7 +45,7 @@ from tempoc.symbolic.walk import evaluate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongConvolution(Op):
-    """Of ``a: [n, ..]`` and ``b: [m, ..]`` the numbers ``start`` to before ``start + count``.
+    """Of ``a: [n, ..]`` and ``b: [m, ..]`` ``count`` numbers from ``start`` on, ``step`` apart.
 
     Number ``k`` is the sum of ``a[i] * b[k - i]`` over all ``i`` for which both are there, none for
     a ``k`` outside of ``0`` to ``n + m - 2``. ``spec`` has letters for all axes but the first ones,
@@ -55,6 +55,7 @@ class LongConvolution(Op):
     spec: str
     start: ix.Expr
     count: ix.Expr
+    step: int = 1
 
     name = "long_convolution"
     library = "cuFFT"
@@ -100,6 +101,7 @@ class LongConvolution(Op):
         first, second, result = self.terms
         start, count = evaluate(self.start, at), evaluate(self.count, at)
         sizes = dict(zip(first + second, (*a.shape[1:], *b.shape[1:]), strict=True))
+        count *= self.step
         y = np.zeros((count, *(sizes[letter] for letter in result)), a.dtype)
         spec = f"{first},z{second}->z{result}"
         with np.errstate(all="ignore"):
@@ -107,7 +109,7 @@ class LongConvolution(Op):
                 lo, hi = max(0, i - start), min(count, len(b) + i - start)
                 if lo < hi:
                     y[lo:hi] += np.einsum(spec, a[i], b[start + lo - i : start + hi - i])
-        return (y,)
+        return (y[:: self.step],)
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
         """A link for each letter."""
@@ -123,12 +125,14 @@ class LongConvolution(Op):
         a, b = (out.masked(x, tuple(range(x.type.ndim)), zero) for x in padded)
         count = out.static(out.pad(self.count))
         how = f"{literal(self.spec)}, {out.static(self.start)}, {count}"
+        how += f", {self.step}" if self.step > 1 else ""
         return (f"long_convolution({a}, {b}, {how})",)
 
 
 LONG_CONVOLUTION = '''\
-def long_convolution(a, b, spec, start, count):
-    """The sums of a[i] * b[k - i] for `count` numbers k from `start` on; other axes as in einsum.
+def long_convolution(a, b, spec, start, count, step=1):
+    """The sums of a[i] * b[k - i] for `count` numbers k from `start` on, `step` apart; other axes
+    as in einsum.
 
     Transforms round relative to the largest result and spread what is not finite, products of
     matrices multiply that by 0: then sums are formed one lag after the other.
@@ -139,20 +143,20 @@ def long_convolution(a, b, spec, start, count):
 
     @jax.custom_batching.custom_vmap
     def convolved(a, b):
-        about = first, second, last, start, count
+        about = first, second, last, start, count * step
         if 0 in (len(a), len(b), count):
             sizes = dict(zip(first + second, a.shape[1:] + b.shape[1:]))
             return jnp.zeros((count, *(sizes[letter] for letter in last)), a.dtype)
         if min(len(a), len(b), count) < PLACES:
-            y = convolved_by_matrix(a, b, *about)
+            y = convolved_by_band(a, b, first, second, last, start, count, step)
             right = all_finite(y)
         else:
-            y = convolved_by_fourier(a, b, *about)
+            y = convolved_by_fourier(a, b, *about)[::step]
             small = jnp.any(jnp.min(y, axis=0) < 1e-7 * jnp.max(y, axis=0))
             signed = jnp.minimum(jnp.min(a), jnp.min(b)) < 0  # NaN is found in y.
             right = all_finite(y) & (signed | ~small)
         y = y.astype(a.dtype)
-        return lax.cond(right, lambda: y, lambda: convolved_by_lags(a, b, *about))
+        return lax.cond(right, lambda: y, lambda: convolved_by_lags(a, b, *about)[::step])
 
     @convolved.def_vmap
     def batched(size, among, a, b):
@@ -160,7 +164,7 @@ def long_convolution(a, b, spec, start, count):
         letter = next(c for c in "abcdefghijklmnopqrstuvwxy" if c not in spec)
         a, b = (jnp.moveaxis(x, 0, 1) if each else x for x, each in zip((a, b), among))
         left, right = (letter + t if each else t for t, each in zip((first, second), among))
-        y = long_convolution(a, b, f"{left},{right}->{letter}{last}", start, count)
+        y = long_convolution(a, b, f"{left},{right}->{letter}{last}", start, count, step)
         return jnp.moveaxis(y, 1, 0), True
 
     return convolved(a, b)
@@ -182,13 +186,28 @@ def convolved_by_fourier(a, b, first, second, last, start, count):
     return jnp.pad(y, [(before, count - before - len(y))] + [(0, 0)] * (y.ndim - 1))
 '''
 
-CONVOLVED_BY_MATRIX = '''\
-def convolved_by_matrix(a, b, first, second, last, start, count):
-    """`long_convolution` as a product with all b[k - i], 0 where there are none."""
-    b, begin = with_zeros(b, len(a), start, count)
-    place = jnp.arange(count, dtype=jnp.int32)[:, None] - jnp.arange(len(a), dtype=jnp.int32)
-    return jnp.einsum(f"z{first},yz{second}->y{last}", a, b[begin + place])
-'''
+CONVOLVED_BY_BAND = '''\
+def convolved_by_band(a, b, first, second, last, start, count, step):
+    """`long_convolution` as products of a band, rows of which are the shorter operand, each one
+    place after the other, with pieces of the longer operand that overlap."""
+    if len(a) > len(b):
+        a, b, first, second = b, a, second, first
+    size = len(a)
+    block = max(1, min(BLOCK, 2 * size // step, count))
+    stride, width = step * block, step * (block - 1) + size
+    blocks, pieces = -(-count // block), -(-width // stride)
+    begin = start - size + 1
+    end = begin + stride * (blocks + pieces - 1)
+    around = [(-begin, end - len(b), 0)] + [(0, 0, 0)] * (b.ndim - 1)
+    rows = lax.pad(b, jnp.zeros((), b.dtype), around)
+    rows = rows.reshape(blocks + pieces - 1, stride, *b.shape[1:])
+    parts = [rows[k : k + blocks, : width - k * stride] for k in range(pieces)]
+    place = step * jnp.arange(block)[:, None] + size - 1 - jnp.arange(width)
+    inside = ((place >= 0) & (place < size)).reshape(block, width, *[1] * (a.ndim - 1))
+    band = jnp.where(inside, a[jnp.clip(place, 0, size - 1)], 0)
+    y = jnp.einsum(f"yw{first},zw{second}->zy{last}", band, jnp.concatenate(parts, axis=1))
+    return y.reshape(blocks * block, *y.shape[2:])[:count]
+'''.replace("BLOCK", str(MODEL.band_rows))
 
 CONVOLVED_BY_LAGS = '''\
 def convolved_by_lags(a, b, first, second, last, start, count):

@@ -381,7 +381,9 @@ class Einsum(Op):
         def spell(last: str) -> str:
             given = [last if k == order[-1] else text for k, text in enumerate(texts)]
             if columns:
-                return f"transposed_matmul({', '.join(given[c] for c in columns)})"
+                summed = _summed(terms, result)
+                more = "" if all(len(t) == summed + 1 for t in terms) else f", {summed}"
+                return f"transposed_matmul({', '.join(given[c] for c in columns)}{more})"
             return f"jnp.einsum({literal(spec)}, {', '.join(given[k] for k in turn)}{precise})"
 
         if columns and out.points == ix.ONE:
@@ -421,18 +423,24 @@ def _turned(terms: list[str], result: str) -> tuple[int, ...]:
 
 
 TRANSPOSED_MATMUL = f'''\
-def transposed_matmul(x, y):
-    """x.T @ y: the outer products of rows, summed over all axes but the last.
+def transposed_matmul(x, y, summed=None):
+    """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
-    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first.
+    XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
+    axes of a row are one.
     """
-    x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
-    wide = min(x.shape[1], y.shape[1]) > {MODEL.column_rows}
-    if jax.default_backend() != "cpu" or len(x) < 128 or wide:
-        return jnp.matmul(x.T, y)
-    if x.shape[1] <= y.shape[1]:
-        return jnp.matmul(lax.optimization_barrier(x.T), y)
-    return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
+    several = summed is not None
+    first = tuple(range(summed if several else x.ndim - 1))
+    rows, columns = x.shape[len(first) :], y.shape[len(first) :]
+    a, b = (lax.collapse(lax.collapse(v, len(first)), 0, len(first)) for v in (x, y))
+    wide = not several and min(a.shape[1], b.shape[1]) > {MODEL.column_rows}
+    if jax.default_backend() != "cpu" or len(a) < 128 or wide:
+        return jnp.tensordot(x, y, (first, first)) if several else jnp.matmul(a.T, b)
+    if a.shape[1] <= b.shape[1]:
+        product = jnp.matmul(lax.optimization_barrier(a.T), b)
+    else:
+        product = lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(b.T), a)).T
+    return product.reshape(*rows, *columns)
 '''
 
 
@@ -464,11 +472,21 @@ def _valid_rows(x: EmittedValue, y: EmittedValue, out: Emitter) -> str | None:
 
 def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, ...]:
     """The operands whose columns are the rows and the columns of a result that is summed over all
-    else, if there are two of that kind."""
-    if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):
+    axes that both have, the first ones, if there are two of that kind."""
+    if len(terms) != 2 or any(len({*term}) < len(term) for term in terms):
         return ()
-    (rows, a), (others, b) = ((term[:-1], term[-1]) for term in terms)
-    single, also_single = ([extent == ix.ONE for extent in v.type.shape[:-1]] for v in args)
-    if not rows or rows != others or a == b or single != also_single:
+    summed = _summed(terms, result)
+    first, second = (term[summed:] for term in terms)
+    single, also_single = ([extent == ix.ONE for extent in v.type.shape[:summed]] for v in args)
+    if not summed or not first or not second or {*first} & {*second} or single != also_single:
         return ()
-    return (0, 1) if result == a + b else (1, 0) if result == b + a else ()
+    if summed == 1 and len(first + second) > 2:
+        return ()  # XLA takes the axes of a row as they lie, which need not be side by side.
+    return (0, 1) if result == first + second else (1, 0) if result == second + first else ()
+
+
+def _summed(terms: list[str], result: str) -> int:
+    """How many first axes of two operands are the same, and summed."""
+    pairs = enumerate(zip(*terms, strict=False))
+    unequal = (k for k, (a, b) in pairs if a != b or a in result)
+    return next(unequal, min(map(len, terms)))

@@ -71,7 +71,7 @@ def lagged_sums(graph: Graph, node: Node, space: Space) -> Iterator[LaggedSum]:
     operands, letters = terms
     for summed in letters:
         extent = factors.extents[summed.name]
-        if isinstance(extent, ix.Const) and extent.value < MODEL.fourier_places:
+        if isinstance(extent, ix.Const) and extent.value < MODEL.band_places:
             continue
         for dim in node.domain.dims:
             collected = _factors(graph, summed, dim, factors.extents)
@@ -127,7 +127,7 @@ def _is_long(lag: Lag, space: Space) -> bool:
     if ended & {space.universe.dim(lag.dim).bound, *(n for s in ranges for n in symbols(s))}:
         return False
     counts = (ix.sub(s.hi, s.lo) for s in ranges)
-    return not any(isinstance(n, ix.Const) and n.value < MODEL.fourier_places for n in counts)
+    return not any(isinstance(n, ix.Const) and n.value < MODEL.band_places for n in counts)
 
 
 def as_convolution(graph: Graph, target: LaggedSum, space: Space) -> tuple[Node, ...] | None:
@@ -177,15 +177,17 @@ def _convolved(
         begin = ix.add(begin, ix.sub(lag.first.hi, ix.ONE))
     else:
         begin = ix.sub(begin, lag.first.lo)
-    number = ix.add(begin, ix.mul(ix.Const(lag.sign), ix.Sym(lag.dim)))
-    start, last = (f(number, node.domain) for f in (space.lower_bound, space.upper_bound))
+    turned = ix.mul(ix.Const(1 if lag.stride > 0 else -1), ix.Sym(lag.dim))
+    place, last = (f(turned, node.domain) for f in (space.lower_bound, space.upper_bound))
+    start = ix.add(begin, ix.mul(ix.Const(abs(lag.stride)), place))
     if _varies(space, (start, last)):
         return None
-    count = ix.maximum(ix.ZERO, ix.add(ix.sub(last, start), ix.ONE))
-    op = LongConvolution(spec=f"{terms[0]},{terms[1]}->{terms[2]}", start=start, count=count)
+    count = ix.maximum(ix.ZERO, ix.add(ix.sub(last, place), ix.ONE))
+    spec = f"{terms[0]},{terms[1]}->{terms[2]}"
+    op = LongConvolution(spec=spec, start=start, count=count, step=abs(lag.stride))
     result = builder.put("all", op, (a, b), domain)
     entries: list[IndexPart] = [(ix.ZERO, e, 1) for e in result.types[0].shape]
-    entries[0] = ix.sub(number, start)
+    entries[0] = ix.sub(turned, place)
     return builder.finish(builder.put("at", SpatialIndex(entries=tuple(entries)), (result,)))
 
 

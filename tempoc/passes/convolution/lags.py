@@ -60,8 +60,8 @@ def _positive(x: ix.Expr, y: ix.Expr) -> Linear:
         return {ix.maximum(ix.ZERO, ix.sub(x, y)): 1}
     named = sorted((a for a in difference if isinstance(a, ix.Sym)), key=lambda a: a.name)
     turned = bool(named) and difference[named[0]] < 0
-    sign = -1 if turned else 1
-    atom = ix.maximum(ix.ZERO, expression(combined([(sign, difference)])))
+    stride = -1 if turned else 1
+    atom = ix.maximum(ix.ZERO, expression(combined([(stride, difference)])))
     positive: Linear = {atom: 1} if isinstance(atom, ix.IndexMax) else linear(atom)
     return combined([(1, positive), (1, difference)]) if turned else positive
 
@@ -97,14 +97,14 @@ def _unclamped(e: ix.Expr, positive: list[Linear]) -> ix.Expr:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lag:
-    """``q = turn * p + sign * t + offset``, each within a range over bounds.
+    """``q = turn * p + stride * t + offset``, each within a range over bounds.
 
     ``turn`` is -1 for convolutions, 1 for correlations.
     """
 
     dim: str
     turn: int
-    sign: int
+    stride: int
     offset: ix.Expr
     first: ix.Slice
     second: ix.Slice
@@ -153,8 +153,8 @@ def lag_of(
         return combined([(1, inner), (form.get(summed, 0), number)])
 
     offset = over_first(q)
-    turn, sign = offset.pop(first, 0), offset.pop(point, 0)
-    if abs(turn) != 1 or abs(sign) != 1 or not _is_fixed(offset, space):
+    turn, stride = offset.pop(first, 0), offset.pop(point, 0)
+    if abs(turn) != 1 or not stride or not _is_fixed(offset, space):
         return None
     limits = _CoordinateEnds(), _CoordinateEnds()
     for form in (f for whole in wholes for f in split(over_first(whole))):
@@ -163,19 +163,19 @@ def lag_of(
             rest = expression(combined([(1, form), (g, {point: 1})]))
             if not space.implies(domain, ix.compare(">=", rest, ix.ZERO)):
                 return None
-        elif abs(c) != 1 or not _is_fixed(form, space) or g not in (0, c * turn * sign):
+        elif abs(c) != 1 or not _is_fixed(form, space) or g not in (0, c * turn * stride):
             return None
         elif not g:
             limits[0].add(c, expression(form))
         else:
-            # c*p is c*turn * (q - sign*t - offset), which takes the point out.
+            # c*p is c*turn * (q - stride*t - offset), which takes the point out.
             limits[1].add(c * turn, expression(combined([(1, form), (-c * turn, offset)])))
-    shift = ix.add(expression(offset), ix.mul(ix.Const(sign), point))
+    shift = ix.add(expression(offset), ix.mul(ix.Const(stride), point))
     ranges = _ranges(limits, turn, shift, domain, space)
     if ranges is None:
         return None
     return Lag(
-        dim=point.name, turn=turn, sign=sign, offset=expression(offset), first=ranges[0],
+        dim=point.name, turn=turn, stride=stride, offset=expression(offset), first=ranges[0],
         second=ranges[1],
     )  # fmt: skip
 

@@ -51,6 +51,24 @@ def test_values_and_gradients() -> None:
     agree(LONG, {"T": 1, "B": 1, "K": 2}, {"T": 5, "B": 2, "K": 3}, {"T": 150, "B": 2, "K": 140})
 
 
+def test_filters_with_a_stride() -> None:
+    """Forth and back; a few weights, of which the number is known, are a window."""
+    text = """
+dim t < T
+dim n < N = (T + 2) // 3
+input x[t]: f32
+input w: f32[16]
+y[n] = sum(w * x[3*n:3*n+16]) when 3*n + 16 <= T
+y[n] = sum(x[3*n:T])
+z[n] = w @ x[T-16-3*n:T-3*n] when 3*n + 16 <= T
+z[n] = 0.0
+output y, z
+"""
+    assert convolutions(text) == 2
+    assert convolutions(text.replace("16", "8")) == 0
+    agree(text, {"T": 1}, {"T": 75})
+
+
 def test_small_sums_of_what_is_not_negative_keep_their_logarithms() -> None:
     text = FORMS["logarithm"].replace("-9 *", "-60 *")
     agree(f"{HEAD}{text}\noutput y", {"T": 150, "B": 1, "K": 1})

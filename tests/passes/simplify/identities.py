@@ -430,6 +430,13 @@ ROUNDED = {
 %n4 = matmul %y, %W : [t] f32[2, 4]
 %n5 = add %n3, %s : [t] f32[2, 4]
 %b = add %n5, %n4 : [t] f32[2, 4]""",
+    "paddings added that fill an axis": """%n = pad{widths=((3, 0),)} %r : [t] f32[6]
+%n2 = pad{widths=((1, 3),)} %n4 : [t] f32[6]
+%n3 = pad{widths=((0, 5),)} %n5 : [t] f32[6]
+%n4 = getitem{entries=((0, 2, 1),)} %r : [t] f32[2]
+%n5 = getitem{entries=((1, 1, 1),)} %r : [t] f32[1]
+%n6 = add %n, %n3 : [t] f32[6]
+%a = add %n6, %n2 : [t] f32[6]""",
 }
 """Those that hold up to rounding."""
 
@@ -479,6 +486,13 @@ SILENT = {
 %n4 = arange{stop=70} : [] i32[70]
 %n5 = eq %n4, %k : [t] bool[70]
 %a = where %n5, %u, %n3 : [t] f32[70]""",
+    "paddings added that leave a place, or share one": """\
+%n = pad{widths=((3, 1),)} %r : [t] f32[7]
+%n2 = pad{widths=((0, 4),)} %r : [t] f32[7]
+%a = add %n, %n2 : [t] f32[7]
+%n3 = pad{widths=((2, 0),)} %r : [t] f32[5]
+%n4 = pad{widths=((0, 2),)} %r : [t] f32[5]
+%b = add %n3, %n4 : [t] f32[5]""",
     "a narrow range": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
 %n2 = cast{dtype=f16} %s : [t] f16
 %n3 = mul %n, %n2 : [t] f16[2, 3]

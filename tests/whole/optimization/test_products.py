@@ -79,6 +79,9 @@ def test_outer_products_are_summed(rows: tuple[int, ...], widths: tuple[int, int
     x, y = (random.standard_normal((*rows, n)).astype(np.float32) for n in widths)
     wanted = x.reshape(-1, widths[0], 1) * y.reshape(-1, 1, widths[1])
     np.testing.assert_allclose(transposed_matmul(x, y), wanted.sum(0), rtol=1e-4, atol=1e-5)
+    parts = x[..., None, :], y[..., None]
+    found = transposed_matmul(*parts, len(rows))
+    np.testing.assert_allclose(found, wanted.sum(0)[None, :, :, None], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("rows", "valid"), [(6000, 6000), (6000, 5999), (9, 7), (9, 0)])
@@ -99,13 +102,16 @@ input x[t]: f32[150, 3]
 input y[t]: f32[150, 2]
 input z[t]: f32[1, 2]
 input n[t]: i32[150, 3]
+input w[t]: f32[10, 15, 2, 3]
+input v[t]: f32[10, 15, 4]
 a = einsum("ij,ik->jk", x, y)
 b = einsum("ij,ik->kj", x, y)
 c = einsum("tij,tik->jk", x[t = max(0, t-3):t+1], y[t = max(0, t-3):t+1])
 d = einsum("ij,ik->jk", x, z)
 e = einsum("ij,ik->jk", n, n)
 f = einsum("ij,ij->j", x, x)
-output a, b, c, d, e, f
+g = einsum("aijh,aik->kjh", w, v)
+output a, b, c, d, e, f, g
 """
 
 
@@ -115,6 +121,7 @@ def test_sums_of_outer_products() -> None:
     found = emitted(OUTER, None).kernels
     calls = re.findall(r"(?<!def )transposed_matmul\((\w+), (\w+)\)", found)
     assert ("x_t", "y_t") in calls and ("y_t", "x_t") in calls and len(calls) == 3, calls
+    assert re.search(r"transposed_matmul\(\w+, \w+, 2\)", found)
 
 
 @pytest.mark.parametrize("window", [0, 3])

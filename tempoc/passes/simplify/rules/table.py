@@ -16,10 +16,10 @@ from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.places import PLACES
 from tempoc.passes.simplify.rules.positions import POSITIONS
 from tempoc.passes.simplify.rules.products import PRODUCTS
-from tempoc.passes.simplify.rules.reductions import SUMS
+from tempoc.passes.simplify.rules.reductions import ADDED_PARTS, SUMS
 from tempoc.passes.simplify.rules.slicing import PARTS, PARTS_OF_PRODUCTS
 
 ROWS: tuple[RewriteRule, ...] = (
     *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *POSITIONS,
-    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED,
+    *KNOWN_POSITIONS, *PLACES, *SUMS, *PRODUCTS, *CONTRACTED, *ADDED_PARTS,
 )  # fmt: skip
