@@ -12,6 +12,7 @@ from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
+from tempoc.runtime.device.whole_loops import compiled_whole
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.symbolic.walk import evaluate
 
@@ -43,7 +44,12 @@ def compiled_kernels(
             static = {variable(b): bounds[b] for b in kernel.bounds}
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
-            known[key] = compiled(checked, static, kernel.donated, precision, commands)
+            how = static, kernel.donated, precision, commands
+            known[key] = compiled_whole(
+                lambda f, compiled=compiled, how=how: compiled(f, *how),
+                checked,
+                program.tuning.whole_loop_bytes,
+            )
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
 
