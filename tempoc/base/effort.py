@@ -53,6 +53,10 @@ class Effort:
     """Iterations over a cycle before the demand of a recurrence is widened."""
     limit_moves: int = 3
     """How often a limit of a demanded range may move before it is widened to that of the domain."""
+    range_turns: int = 8
+    """Iterations over a cycle of integers, of which ranges are wanted, before they are given up."""
+    range_depth: int = 60
+    """The most operators in a row that are looked at for the range of an integer."""
 
     # ---------------------------------------------------------------- passes and plans
 

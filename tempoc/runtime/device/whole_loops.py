@@ -24,21 +24,23 @@ _REFUSALS = "UNIMPLEMENTED", "Failed to materialize symbols"
 _LOOPS = frozenset(("while", "scan"))
 _CALLS = frozenset(("jit", "pjit", "closed_call"))
 _NESTED = _LOOPS | _CALLS | {"cond"}
-_PARTS = frozenset("dynamic_slice gather slice dynamic_update_slice scatter scatter-add".split())
-"""Operators that look at a part of their first operand."""
-_UPDATES = frozenset("dynamic_update_slice scatter scatter-add".split())
-_NO_COPY = frozenset("reshape squeeze expand_dims broadcast_in_dim iota".split())
+_UPDATES = frozenset(("dynamic_update_slice", "scatter", "scatter-add"))
+"""Operators that change a part of their first operand."""
+_PARTS = _UPDATES | {"dynamic_slice", "gather", "slice"}
+"""Operators that look at a part of it."""
+_NO_COPY = frozenset(("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota"))
 """Operators that become a part of others, or nothing."""
-_PLAIN = frozenset(
-    """abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh
-    bitcast_convert_type broadcast_in_dim cbrt ceil clamp clz concatenate convert_element_type copy
-    cos cosh cummax cummin cumprod cumsum div dynamic_slice dynamic_update_slice eq erf erf_inv
-    erfc exp exp2 expand_dims expm1 floor gather ge gt integer_pow iota is_finite le log log1p
-    logistic lt max min mul ne neg nextafter not or pad pow reduce_and reduce_max reduce_min
-    reduce reduce_or reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n
-    shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square
-    squeeze stack stop_gradient sub tan tanh threefry2x32 tile transpose xor""".split()
-)
+_NAMES = """
+    abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh bitcast_convert_type
+    broadcast_in_dim cbrt ceil clamp clz concatenate convert_element_type copy cos cosh cummax
+    cummin cumprod cumsum div dynamic_slice dynamic_update_slice eq erf erf_inv erfc exp exp2
+    expand_dims expm1 floor gather ge gt integer_pow iota is_finite le log log1p logistic lt max min
+    mul ne neg nextafter not or pad pow reduce reduce_and reduce_max reduce_min reduce_or
+    reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n shift_left
+    shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack
+    stop_gradient sub tan tanh threefry2x32 tile transpose xor
+"""
+_PLAIN = frozenset(_NAMES.split())
 """What may be in a function of XLA's that has all of a loop."""
 
 
@@ -139,7 +141,7 @@ class _Marking:
         if name in _LOOPS and self._is_small(eqn):
             return _marked(eqn, given, self.most)
         if name in _CALLS:
-            return self.results(*_functions(eqn), given)
+            return self.results(next(iter(_functions(eqn))), given)
         if name == "cond":
             branches = [functools.partial(self._tuple, f) for f in how["branches"]]
             return tuple(jax.lax.switch(given[0], branches, *given[1:]))
@@ -175,10 +177,10 @@ class _Marking:
 def _marked(loop: JaxprEqn, given: list[Any], most: int) -> Sequence[Any]:
     """The results of a loop, by a marked call.
 
-    XLA ends the process if what it makes of such a function does not look at one of its arguments.
-    So the function returns them: those that the loop only reads, which are not copied for that, and
-    those that it may overwrite as a whole, which are small. Behind a barrier none becomes a constant
-    of the function.
+    XLA ends the process if such a function, as it has simplified it, does not look at one of its
+    arguments. So it returns them: those that the loop only reads, which are not copied for that,
+    and those that it may overwrite as a whole, which are small. Behind a barrier none becomes a
+    constant of the function.
     """
     body = [*_functions(loop)][-1].jaxpr
     there = {id(v) for v in body.invars}
@@ -194,7 +196,8 @@ def _marked(loop: JaxprEqn, given: list[Any], most: int) -> Sequence[Any]:
     results = [*jax.jit(run)(*jax.lax.optimization_barrier(tuple(given)))]
     for k in new:
         results[k] = set_xla_metadata(results[k], **_MARKS)
-    return jax.lax.optimization_barrier(results)[: len(loop.outvars)]
+    behind: list[Any] = jax.lax.optimization_barrier(results)
+    return behind[: len(loop.outvars)]
 
 
 def _carried(loop: JaxprEqn) -> tuple[int, int]:

@@ -45,13 +45,16 @@ def compiled_kernels(
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
             how = static, kernel.donated, precision, commands
-            known[key] = compiled_whole(
-                lambda f, compiled=compiled, how=how: compiled(f, *how),
-                checked,
-                program.tuning.whole_loop_bytes,
-            )
+            most = program.tuning.whole_loop_bytes
+            known[key] = compiled_whole(_compiler(compiled, how), checked, most)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
+
+
+def _compiler(
+    compiled: Callable[..., Any], how: tuple[object, ...]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda function: compiled(function, *how)
 
 
 def counted_kernels(program: prog.Program) -> frozenset[str]:
