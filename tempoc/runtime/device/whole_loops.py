@@ -48,12 +48,13 @@ def compiled_whole(
     compile_kernel: Callable[[Callable[..., Any]], Callable[..., Any]],
     function: Callable[..., Any],
     most: int,
+    each: int,
 ) -> Callable[..., Any]:
     """A kernel with loops marked, on a CPU, of which a step touches up to ``most`` bytes.
 
-    If XLA refuses that, it is compiled without marks.
+    No operator touches more than ``each``. If XLA refuses that, it is compiled without marks.
     """
-    marked = with_whole_loops(function, most)
+    marked = with_whole_loops(function, most, each)
     kernel = compile_kernel(marked)
     if marked is function:
         return kernel
@@ -71,7 +72,7 @@ def compiled_whole(
     return call
 
 
-def with_whole_loops(function: Callable[..., Any], most: int) -> Callable[..., Any]:
+def with_whole_loops(function: Callable[..., Any], most: int, each: int) -> Callable[..., Any]:
     """The function with such loops marked; of one that names no loop nothing is known."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     names = () if code is None or most <= 1 else code.co_names
@@ -84,7 +85,7 @@ def with_whole_loops(function: Callable[..., Any], most: int) -> Callable[..., A
             return function(*arrays, **named)
         bound = functools.partial(function, **named)
         closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
-        values = _Marking(most).results(closed, jax.tree.leaves(arrays))
+        values = _Marking(most, each).results(closed, jax.tree.leaves(arrays))
         return jax.tree.unflatten(jax.tree.structure(results), values)
 
     return marked
@@ -93,8 +94,9 @@ def with_whole_loops(function: Callable[..., Any], most: int) -> Callable[..., A
 class _Marking:
     """Computes what functions of JAX compute, with loops marked."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, each: int) -> None:
         self.most = most
+        self.each = each
 
     def results(self, closed: ClosedJaxpr, given: Sequence[Any]) -> list[Any]:
         """The results of a function for these arguments."""
@@ -131,7 +133,7 @@ class _Marking:
         return all(
             all(map(self._is_plain, _functions(e)))
             if e.primitive.name in _NESTED
-            else _is_simple(e) and _touched(e, ()) <= self.most // 8
+            else _is_simple(e) and _touched(e, ()) <= self.each
             for e in closed.jaxpr.eqns
         )
 
@@ -183,15 +185,15 @@ def _marked(loop: JaxprEqn, given: list[Any], most: int) -> Sequence[Any]:
     constant of the function.
     """
     body = [*_functions(loop)][-1].jaxpr
-    there = {id(v) for v in body.invars}
-    new = [k for k, v in enumerate(body.outvars[: len(loop.outvars)]) if id(v) not in there]
+    outs = body.outvars[: len(loop.outvars)]
+    new = [k for k, v in enumerate(outs) if not (isinstance(v, Var) and v in body.invars)]
     first, last = _carried(loop)
     read = {*range(len(given))} - {first + k for k in new if first + k < last}
-    kept = [k for k, v in enumerate(loop.invars) if k in read or _size(v) <= most]
+    back = [k for k, v in enumerate(loop.invars) if k in read or _size(v) <= most]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
         results = loop.primitive.bind(*arrays, **loop.params)
-        return *results, *jax.lax.optimization_barrier(tuple(arrays[k] for k in kept))
+        return *results, *jax.lax.optimization_barrier(tuple(arrays[k] for k in back))
 
     results = [*jax.jit(run)(*jax.lax.optimization_barrier(tuple(given)))]
     for k in new:
@@ -212,9 +214,9 @@ def _compute(jaxpr: Jaxpr, eqns: list[JaxprEqn], known: dict[Var, Any]) -> None:
     """Compute what operators without loops give."""
     if not eqns:
         return
-    made = [v for e in eqns for v in e.outvars if isinstance(v, Var)]
-    own = {id(v) for v in made}
-    used = {v: None for e in eqns for v in e.invars if isinstance(v, Var) and id(v) not in own}
+    made = [v for e in eqns for v in e.outvars]
+    own = {*made}
+    used = {v: None for e in eqns for v in e.invars if isinstance(v, Var) and v not in own}
     part = jaxpr.replace(constvars=[], invars=[*used], outvars=made, eqns=eqns)
     values = jaxpr_as_fun(ClosedJaxpr(part, []))(*(known[v] for v in used))
     known |= zip(made, values, strict=True)
@@ -241,7 +243,7 @@ def _is_simple(eqn: JaxprEqn) -> bool:
 
 def _bytes(jaxpr: Jaxpr) -> int:
     """How many bytes the operators of a function touch, each what it makes and what was there."""
-    there = {id(v) for v in (*jaxpr.invars, *jaxpr.constvars)}
+    there = {*jaxpr.invars, *jaxpr.constvars}
     return sum(
         sum(_bytes(f.jaxpr) for f in _functions(e))
         if e.primitive.name in _NESTED
@@ -250,7 +252,7 @@ def _bytes(jaxpr: Jaxpr) -> int:
     )
 
 
-def _touched(eqn: JaxprEqn, there: Container[int]) -> int:
+def _touched(eqn: JaxprEqn, there: Container[Var]) -> int:
     """How many bytes an operator touches that are new, or ``there`` before."""
     name, total = eqn.primitive.name, 0
     if name in _UPDATES:
@@ -258,7 +260,7 @@ def _touched(eqn: JaxprEqn, there: Container[int]) -> int:
     elif name not in _NO_COPY:
         total = sum(map(_size, eqn.outvars))
     if name not in _PARTS:
-        total += sum(_size(v) for v in eqn.invars if id(v) in there)
+        total += sum(_size(v) for v in eqn.invars if isinstance(v, Var) and v in there)
     return total
 
 

@@ -62,7 +62,7 @@ def product(x, table):
     [(counted, 1), (constant, 1), (until, 1), (nested, 2), (large, 0), (product, 0)],
 )
 def test_small_loops_are_marked(function, whole):
-    marked = jax.jit(with_whole_loops(looped(function), 32768))
+    marked = jax.jit(with_whole_loops(looped(function), 32768, 4096))
     lowered = marked.lower(*GIVEN)
     assert (lowered.as_text().count("call @run") > 0) == bool(whole)
     assert lowered.as_text().count(f'{MARK} = "true"') >= whole
@@ -93,7 +93,7 @@ def test_what_is_refused_is_compiled_without_marks():
 
         return kernel
 
-    kernel = compiled_whole(compile_kernel, looped(counted), 32768)
+    kernel = compiled_whole(compile_kernel, looped(counted), 32768, 4096)
     np.testing.assert_allclose(kernel(*GIVEN), counted(*GIVEN), rtol=1e-5)
     np.testing.assert_allclose(kernel(*GIVEN), counted(*GIVEN), rtol=1e-5)
     assert len(compiled) == 2

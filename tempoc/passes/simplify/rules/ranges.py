@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy, Merge, Select
@@ -20,13 +21,12 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.search import ArgMax, ArgSort, SearchSorted, Sort, TopK
 from tempoc.ops.random.draws import Categorical, Integers, Permutation
-from tempoc.ops.tensor import arithmetic as binary, bits, elementwise as unary
+from tempoc.ops.tensor import arithmetic as binary, bits, elementwise as unary, intervals
+from tempoc.ops.tensor.intervals import ANY, End, NumberRange, all_of, fitting, joined
 from tempoc.ops.tensor.movement import Pad
 from tempoc.ops.tensor.reduction import Max, Sum
 from tempoc.ops.tensor.scan import CumMax, CumMin
 from tempoc.ops.tensor.source import Arange, Full, IndexValue, Literal
-from tempoc.passes.simplify.rules import intervals
-from tempoc.passes.simplify.rules.intervals import ANY, End, NumberRange, all_of, fitting, joined
 from tempoc.passes.simplify.rules.pattern import Match
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
@@ -35,7 +35,7 @@ from tempoc.symbolic.walk import symbols
 
 Result = tuple[str, int]
 """A result of a node."""
-_EXACT = 2**24
+_EXACT = 1 << np.finfo(np.float32).nmant
 """Integers up to this are numbers of every floating point dtype that is looked at."""
 _OPPOSITE: Mapping[ix.CompareOp, ix.CompareOp] = {
     "<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "==",
@@ -95,7 +95,7 @@ class _Walk:
 
 @dataclass(slots=True)
 class NumberRanges:
-    """Ranges of integers at all points of a tensor; ``found`` has those that were looked at.
+    """Ranges of integers at all points of a tensor; ``ranges`` has those that were looked at.
 
     What depends on itself, as states of loops do, is taken to have no value at first; from then on
     it has what was found the last time, and more, until nothing is added. An end that goes on to
@@ -104,7 +104,7 @@ class NumberRanges:
     """
 
     v: Match
-    found: dict[Result, NumberRange] = field(default_factory=dict)
+    ranges: dict[Result, NumberRange] = field(default_factory=dict)
     walk: _Walk | None = None
     last: End = None
 
@@ -121,9 +121,9 @@ class NumberRanges:
     def of(self, edge: Edge) -> NumberRange:
         """The range of what a read gives, at any point."""
         key = edge.source, edge.out
-        if key not in self.found:
+        if key not in self.ranges:
             self._solve(key)
-        return self.found[key]
+        return self.ranges[key]
 
     def _solve(self, key: Result) -> None:
         """Find the range of a result, and of those that it depends on."""
@@ -135,16 +135,16 @@ class NumberRanges:
                 break
             assumed |= {k: value for k, value in grown.items() if value is not None}
         else:
-            self.found[key] = all_of(self._dtype(key))
+            self.ranges[key] = all_of(self._dtype(key))
             return
         if assumed:
             less = {k: value for k in assumed if (value := values.get(k)) is not None}
             again, _ = self._walked(key, less)
-            ranges = [(less.get(k), again.get(k)) for k in assumed]
-            if all(a and b and joined([a, b]) == a for a, b in ranges):
+            pairs = [(less.get(k), again.get(k)) for k in assumed]
+            if all(a and b and joined([a, b]) == a for a, b in pairs):
                 values = again
         for name, value in values.items():
-            self.found[name] = all_of(self._dtype(name)) if value is None else value
+            self.ranges[name] = all_of(self._dtype(name)) if value is None else value
 
     def _walked(
         self, key: Result, assumed: Mapping[Result, NumberRange]
@@ -159,8 +159,8 @@ class NumberRanges:
         """The range of a result; ``None`` as long as it has no value."""
         walk = self.walk
         assert walk is not None
-        if key in self.found:
-            return self.found[key]
+        if key in self.ranges:
+            return self.ranges[key]
         if key in walk.values:
             return walk.values[key]
         if key in walk.active:
@@ -372,10 +372,15 @@ def _grown(
         return new if old is None else old
     low, high = joined([old, new])
     if turn > 1 and low != old[0]:
-        near = turn < 4 and isinstance(low, ix.Const) and low.value >= 0
+        near = turn < EFFORT.range_turns // 2 and isinstance(low, ix.Const) and low.value >= 0
         low = ix.ZERO if near else None
     if turn > 1 and high != old[1]:
-        if turn < 4 and high is not None and last is not None and ix.maximum(high, last) == last:
+        if (
+            turn < EFFORT.range_turns // 2
+            and high is not None
+            and last is not None
+            and ix.maximum(high, last) == last
+        ):
             high = last
         else:
             high = None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from tempoc.base.arrays import np
+from tempoc.base.effort import EFFORT
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as binary, bits
@@ -20,7 +21,6 @@ End = ix.Expr | None
 NumberRange = tuple[End, End]
 """The least and the greatest number."""
 ANY: NumberRange = (None, None)
-_LARGE = 2**20
 
 
 def at(e: ix.Expr) -> NumberRange:
@@ -96,7 +96,7 @@ def arithmetic(op: Op, a: NumberRange, b: NumberRange, dtype: DType) -> NumberRa
             return _remainder(a, b, dtype)
         case binary.Add() | binary.Subtract() if known is None:
             near = constants(b) or (constants(a) if isinstance(op, binary.Add) else None)
-            if near is None or max(map(abs, near)) > _LARGE or None in (*a, *b):
+            if near is None or max(map(abs, near)) > EFFORT.added_integer or None in (*a, *b):
                 return all_of(dtype)
             return fitting(_moved(op, a, b), dtype)
         case binary.FloorDivide() if known and known[2] <= 0 <= known[3]:
@@ -137,13 +137,14 @@ def bitwise(op: Op, a: NumberRange, b: NumberRange, dtype: DType) -> NumberRange
     if known is None or min(known) < 0:
         return all_of(dtype)
     _, high, least, most = known
+    places = len(dtype.integers).bit_length() - 1
     match op:
         case bits.BitwiseOr() | bits.BitwiseXor():
             return fitting(numbers(0, (1 << max(high, most).bit_length()) - 1), dtype)
-        case bits.LeftShift() if most < 64:
+        case bits.LeftShift() if most < places:
             return fitting(numbers(0, high << most), dtype)
         case bits.RightShift():
-            return numbers(0, high >> min(least, 64))
+            return numbers(0, high >> min(least, places))
     return all_of(dtype)
 
 
