@@ -16,6 +16,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax import jit
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
 
@@ -195,7 +196,7 @@ def _marked(loop: JaxprEqn, given: list[Any], most: int) -> Sequence[Any]:
         results = loop.primitive.bind(*arrays, **loop.params)
         return *results, *jax.lax.optimization_barrier(tuple(arrays[k] for k in back))
 
-    results = [*jax.jit(run)(*jax.lax.optimization_barrier(tuple(given)))]
+    results = [*jit(run)(*jax.lax.optimization_barrier(tuple(given)))]
     for k in new:
         results[k] = set_xla_metadata(results[k], **_MARKS)
     behind: list[Any] = jax.lax.optimization_barrier(results)
