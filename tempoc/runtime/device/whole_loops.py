@@ -29,7 +29,7 @@ _UPDATES = frozenset(("dynamic_update_slice", "scatter", "scatter-add"))
 """Operators that change a part of their first operand."""
 _PARTS = _UPDATES | {"dynamic_slice", "gather", "slice"}
 """Operators that look at a part of it."""
-_NO_COPY = frozenset(("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota"))
+_NO_COPY = frozenset(["reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "transpose"])
 """Operators that become a part of others, or nothing."""
 _NAMES = """
     abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh bitcast_convert_type
@@ -260,7 +260,7 @@ def _touched(eqn: JaxprEqn, there: Container[Var]) -> int:
         total = 2 * _size(eqn.invars[-1 if name.startswith("scatter") else 1])
     elif name not in _NO_COPY:
         total = sum(map(_size, eqn.outvars))
-    if name not in _PARTS:
+    if name not in _PARTS | _NO_COPY:
         total += sum(_size(v) for v in eqn.invars if isinstance(v, Var) and v in there)
     return total
 
