@@ -23,7 +23,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as
 _MARKS = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _REFUSALS = "UNIMPLEMENTED", "Failed to materialize symbols"
 _LOOPS = frozenset(("while", "scan"))
-_CALLS = frozenset(("jit", "pjit", "closed_call"))
+_CALLS = frozenset(("jit", "pjit", "closed_call", "custom_jvp_call"))
 _NESTED = _LOOPS | _CALLS | {"cond"}
 _UPDATES = frozenset(("dynamic_update_slice", "scatter", "scatter-add"))
 """Operators that change a part of their first operand."""
@@ -36,8 +36,8 @@ _NAMES = """
     broadcast_in_dim cbrt ceil clamp clz concatenate convert_element_type copy cos cosh cummax
     cummin cumprod cumsum div dynamic_slice dynamic_update_slice eq erf erf_inv erfc exp exp2
     expand_dims expm1 floor gather ge gt integer_pow iota is_finite le log log1p logistic lt max min
-    mul ne neg nextafter not or pad pow reduce reduce_and reduce_max reduce_min reduce_or
-    reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n shift_left
+    mul ne neg nextafter not optimization_barrier or pad pow reduce reduce_and reduce_max reduce_min
+    reduce_or reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n shift_left
     shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack
     stop_gradient sub tan tanh threefry2x32 tile transpose xor
 """
@@ -235,8 +235,18 @@ def _functions(eqn: JaxprEqn) -> Iterable[ClosedJaxpr]:
 
 
 def _is_simple(eqn: JaxprEqn) -> bool:
-    """Whether a function may have an operator; of scatters only what writes one row."""
+    """Whether a function may have an operator.
+
+    Of scatters only what writes one row, of products only those with vectors.
+    """
     name = eqn.primitive.name
+    if name == "dot_general":
+        summed, batched = eqn.params["dimension_numbers"]
+        rows = [
+            math.prod(n for k, n in enumerate(v.aval.shape) if k not in (*gone, *same))
+            for v, gone, same in zip(eqn.invars, summed, batched, strict=True)
+        ]
+        return 1 in rows
     if name.startswith("scatter"):
         return name in _UPDATES and eqn.invars[1].aval.ndim == 1
     return name in _PLAIN
