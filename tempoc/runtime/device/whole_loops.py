@@ -29,7 +29,8 @@ _UPDATES = frozenset(("dynamic_update_slice", "scatter", "scatter-add"))
 """Operators that change a part of their first operand."""
 _PARTS = _UPDATES | {"dynamic_slice", "gather", "slice"}
 """Operators that look at a part of it."""
-_NO_COPY = frozenset(["reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "transpose"])
+_MOVES = ("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "transpose")
+_NO_COPY = frozenset((*_MOVES, "optimization_barrier"))
 """Operators that become a part of others, or nothing."""
 _NAMES = """
     abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh bitcast_convert_type
@@ -37,8 +38,8 @@ _NAMES = """
     cummin cumprod cumsum div dynamic_slice dynamic_update_slice eq erf erf_inv erfc exp exp2
     expand_dims expm1 floor gather ge gt integer_pow iota is_finite le log log1p logistic lt max min
     mul ne neg nextafter not optimization_barrier or pad pow reduce reduce_and reduce_max reduce_min
-    reduce_or reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n shift_left
-    shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack
+    reduce_or reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n
+    shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack
     stop_gradient sub tan tanh threefry2x32 tile transpose xor
 """
 _PLAIN = frozenset(_NAMES.split())
