@@ -39,8 +39,8 @@ _NAMES = """
     expand_dims expm1 floor gather ge gt integer_pow iota is_finite le log log1p logistic lt max min
     mul ne neg nextafter not optimization_barrier or pad pow reduce reduce_and reduce_max reduce_min
     reduce_or reduce_precision reduce_prod reduce_sum rem reshape rev round rsqrt select_n
-    shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack
-    stop_gradient sub tan tanh threefry2x32 tile transpose xor
+    shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square
+    squeeze stack stop_gradient sub tan tanh threefry2x32 tile transpose xor
 """
 _PLAIN = frozenset(_NAMES.split())
 """What may be in a function of XLA's that has all of a loop."""
