@@ -6,6 +6,7 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.symbolic.text import show
 
 HEAD = """
 dim t < T
@@ -69,3 +70,20 @@ def test_what_is_proved_is_not_checked() -> None:
 
 def test_what_is_not_proved_is_checked() -> None:
     assert checked(OUTSIDE) == {*"abcdefhmno"}
+
+
+SAME = """
+dim t < T
+input x[t]: f32[6]
+input places: i32[4]
+y[0] = 0.0
+y[t] = y[t-1] + sum(x[t][places]) when t >= 1
+output y
+"""
+
+
+def test_positions_are_checked_once_if_any_point_uses_them() -> None:
+    options = Options(passes="canonicalize,algebra,canonicalize")
+    graph = Compilation(load_source(Source("m.rt", SAME)), options).optimized
+    (node,) = (n for n in graph.nodes.values() if n.op.checks)
+    assert not node.domain.dims and show(node.domain.where) == "T >= 2"
