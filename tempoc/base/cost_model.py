@@ -276,6 +276,11 @@ class CostModel:
     which touch 1.5 KB, 2.8 and 0.8 us; a word of topics, 20 KB, 3.1 and 1.0; tanh of a product with
     a vector of 64 0.7 and 0.4. Of 12 pairs of the gallery none became slower at 8192, beyond noise,
     nor of 9 at 65536."""
+    whole_operator_bytes: int = 4096
+    """The most that one operator of a loop may touch that the runner has compiled as one function:
+    XLA's code for arrays is worse there. 2026-11-27, time of a step, marked and unmarked: means of
+    8 numbers of 16 groups 0.15 and 3.4 us, an ARMA model 0.3 and 0.7, rows of 256 numbers half to
+    nine tenths, a row of a knapsack with 2001 numbers twice as long."""
     put_arrays: int = 256
     """How many arrays are put on the device with one call, all of them in memory twice."""
     pending_faults: int = 500

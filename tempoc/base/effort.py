@@ -53,6 +53,12 @@ class Effort:
     """Iterations over a cycle before the demand of a recurrence is widened."""
     limit_moves: int = 3
     """How often a limit of a demanded range may move before it is widened to that of the domain."""
+    range_turns: int = 8
+    """Iterations over a cycle of integers, of which ranges are wanted, before they are given up."""
+    added_integer: int = 1 << 20
+    """What may be added to a position of an axis of which the extent is not known, for a range."""
+    range_depth: int = 60
+    """The most operators in a row that are looked at for the range of an integer."""
 
     # ---------------------------------------------------------------- passes and plans
 

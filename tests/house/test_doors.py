@@ -14,7 +14,8 @@ DOORS = {
     "sympy": ("tempoc/symbolic/simplify.py",),
     "islpy": ("tempoc/poly/",),
     "jax": tuple(
-        f"tempoc/runtime/device/{name}.py" for name in ("backend", "inspection", "resident")
+        f"tempoc/runtime/device/{name}.py"
+        for name in ("backend", "inspection", "resident", "whole_loops")
     ),
     "numpy": ("tempoc/base/arrays.py", "tempoc/runtime/"),
     "ml_dtypes": ("tempoc/base/arrays.py", "tempoc/runtime/"),

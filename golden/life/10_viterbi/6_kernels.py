@@ -78,13 +78,9 @@ def back(at, move, score_rows, back2, *, T):
 def path_1(at, back, path):
     """10_viterbi.rt:22: path[t] = back[t+1][path[t+1]]"""
     t = at[0]
-    back_next = back[t+1]
-    path_next = path[t+1]
-    path_1 = jnp.take(
-        back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip",
-    )
+    path_1 = jnp.take(back[t+1], path[t+1], axis=0, mode="clip")
     path = lax.dynamic_update_index_in_dim(path, path_1, t, 0)
-    return path, first_wrong(wrong_value(path_next, (path_next >= -3) & (path_next < 3)))
+    return (path,)
 
 
 def first_fault(fault, kernel, code, point):
@@ -97,22 +93,20 @@ def first_fault(fault, kernel, code, point):
 
 def loop_t(at, path, back2, *, steps=None, T):
     """t from at[0] down, at[1] steps; the loop of path_1."""
-    fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (path, fault) = carry
+        (path,) = carry
         t = at[0] - i
         if T >= 2:
-            path, code = path_1((t,), back2, path)
-            fault = first_fault(fault, 3, code, (t,))
-        return (path, fault)
-    (path, fault) = lax.fori_loop(0, count, step_t, (path, fault))
-    return (path, fault)
+            (path,) = path_1((t,), back2, path)
+        return (path,)
+    (path,) = lax.fori_loop(0, count, step_t, (path,))
+    return (path,)
 
 
 def block(at, emit, seen, start, move, *, T):
     """What stands between two tasks of the host: score_getitem2, likelihood, back, ..."""
-    fault = jnp.zeros(4, jnp.int32)
+    fault = jnp.zeros(3, jnp.int32)
     score_getitem2_2 = jnp.zeros((T, 3), jnp.float32)
     path = jnp.zeros((T,), jnp.int32)
     back2 = jnp.zeros((T, 3), jnp.int32)
@@ -126,11 +120,10 @@ def block(at, emit, seen, start, move, *, T):
     if T >= 2:
         (back2,) = back((), move, score_rows, back2, T=T)
     def step_t(i, carry):
-        (path, fault) = carry
+        (path,) = carry
         t = (T - 2) - i
         if T >= 2:
-            path, code = path_1((t,), back2, path)
-            fault = first_fault(fault, 3, code, (t,))
-        return (path, fault)
-    (path, fault) = lax.fori_loop(0, T - 1, step_t, (path, fault))
+            (path,) = path_1((t,), back2, path)
+        return (path,)
+    (path,) = lax.fori_loop(0, T - 1, step_t, (path,))
     return (path, likelihood2, fault)

@@ -66,22 +66,6 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
-def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
-    value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
-
-
 def cost_d_y_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
@@ -170,59 +154,21 @@ def cost_scan_d_states_associative_scan_take4(
     scanned = lax.associative_scan(
         jax.vmap(lambda a, b: combine(*a, *b)), (keep_re, keep_im, push_re, push_im),
     )
-    states_associative_scan_0 = scanned[0]
-    states_associative_scan_1 = scanned[1]
     states_associative_scan_2 = scanned[2]
     states_associative_scan_3 = scanned[3]
     d_associative_scan_maximum = jnp.maximum(jnp.arange(T, dtype=jnp.int32) - 1, 0)
-    wrong = wrong_value(
-        d_associative_scan_maximum,
-        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
-    )
-    d_associative_scan_take = jnp.take(
-        states_associative_scan_0,
-        jnp.where(
-            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
-            d_associative_scan_maximum,
-        ), axis=0, mode="clip",
-    )
-    wrong2 = wrong_value(
-        d_associative_scan_maximum,
-        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
-    )
-    d_associative_scan_take2 = jnp.take(
-        states_associative_scan_1,
-        jnp.where(
-            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
-            d_associative_scan_maximum,
-        ), axis=0, mode="clip",
-    )
-    wrong3 = wrong_value(
-        d_associative_scan_maximum,
-        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
-    )
+    d_associative_scan_take = jnp.take(scanned[0], d_associative_scan_maximum, axis=0, mode="clip")
+    d_associative_scan_take2 = jnp.take(scanned[1], d_associative_scan_maximum, axis=0, mode="clip")
     d_associative_scan_take3 = jnp.take(
-        states_associative_scan_2,
-        jnp.where(
-            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
-            d_associative_scan_maximum,
-        ), axis=0, mode="clip",
-    )
-    wrong4 = wrong_value(
-        d_associative_scan_maximum,
-        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
+        states_associative_scan_2, d_associative_scan_maximum, axis=0, mode="clip",
     )
     d_associative_scan_take4 = jnp.take(
-        states_associative_scan_3,
-        jnp.where(
-            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
-            d_associative_scan_maximum,
-        ), axis=0, mode="clip",
+        states_associative_scan_3, d_associative_scan_maximum, axis=0, mode="clip",
     )
     return (
         re_rows_0, re_rows_1, states_associative_scan_2, states_associative_scan_3,
         d_associative_scan_take, d_associative_scan_take2, d_associative_scan_take3,
-        d_associative_scan_take4, first_wrong(wrong, wrong2, wrong3, wrong4),
+        d_associative_scan_take4,
     )
 
 
@@ -501,20 +447,11 @@ def cost_d_x_at2(at, d_re_rows, d_rows_out1, d_push_re, d_push_im, *, T):
     return d_push_re2, d_push_im2
 
 
-def first_fault(fault, kernel, code, point):
-    """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
-    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
-    new = jnp.pad(new, (0, fault.size - new.size))
-    return jnp.where(fault[1] != 0, fault, new)
-
-
 def block(
     at, layer_log_decay, layer_log_step, layer_frequency, u, norm_scale, norm_bias, layer_b_re,
     layer_b_im, layer_d, layer_c_re, layer_c_im, target, *, T,
 ):
     """What stands between two tasks of the host: cost_d_y_mul, heard, cost_scan_d_states_associative_scan_take4, ..."""
-    fault = jnp.zeros(3, jnp.int32)
     cost_d_push_re = jnp.zeros((T, 4), jnp.float32)
     cost_d_push_im = jnp.zeros((T, 4), jnp.float32)
     cost_d_x_cmul_mul_mul = jnp.zeros((T, 4), jnp.float32)
@@ -537,12 +474,10 @@ def block(
         x_re_rows, x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3,
         cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
         cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4_2,
-        code,
     ) = cost_scan_d_states_associative_scan_take4(
         (), push_re, push_im, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, stretch_keep_re,
         stretch_keep_im, T=T,
     )
-    fault = first_fault(fault, 2, code, ())
     (
         y, y_scan2, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
         cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_getitem, cost_scan_d_y_scan_getitem2,
@@ -596,4 +531,4 @@ def block(
         cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul,
         cost_scan_d_stretch_keep_im2, T=T,
     )
-    return (y, y_scan2, cost, cost_scan2, slope, slope_scan2, fault)
+    return (y, y_scan2, cost, cost_scan2, slope, slope_scan2)

@@ -22,4 +22,5 @@ RUN_TUNING = RunTuning(
     searched_calls=EFFORT.searched_calls,
     condition_cases=EFFORT.condition_cases,
     whole_loop_bytes=MODEL.whole_loop_bytes,
+    whole_operator_bytes=MODEL.whole_operator_bytes,
 )

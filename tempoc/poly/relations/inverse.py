@@ -64,7 +64,10 @@ def _readers(
         return ()
     single = _piece(symbolic, readers_of, source)
     if single is None or _has_slices(single):
-        point = _point(space, sink, entries, source)
+        known = space.access_map(sink, entries, source).reverse().coalesce()
+        if known.is_empty():  # for the values that bounds have
+            return ()
+        point = _point(space, known, sink, source)
         if point is not None:
             return (point,)
     if single is not None and single.exact:
@@ -79,17 +82,12 @@ def _readers(
     return tuple(pieces)
 
 
-def _point(
-    space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
-) -> Inverse | None:
+def _point(space: Space, readers_of: isl.Map, sink: Domain, source: Domain) -> Inverse | None:
     """The only reader of each point, if values of bounds say so: of `x[(y+1) % 48]`, with 48 `y`.
 
     Without them it would be a slice of which the length depends on the bound.
     """
-    if space.symbolic is space:
-        return None
-    readers_of = space.access_map(sink, entries, source).reverse().coalesce()
-    if not readers_of.is_single_valued():
+    if space.symbolic is space or not readers_of.is_single_valued():
         return None
     piece = _piece(space, readers_of, source)
     if piece is None or not piece.exact or _has_slices(piece):

@@ -18,7 +18,8 @@ class RunTuning:
     kernel takes the array from the host. So many arrays are put on the device at once, so many
     faults wait to be evaluated. Largest bounds are searched for with up to ``searched_calls``
     in a run; a condition of a loop is analyzed if it has up to ``condition_cases``. Loops whose
-    steps touch less than ``whole_loop_bytes`` are one function each on a CPU.
+    steps touch less than ``whole_loop_bytes``, and none of whose operators touches more than
+    ``whole_operator_bytes``, are one function each on a CPU.
     """
 
     store_sizes: int = 1
@@ -36,6 +37,7 @@ class RunTuning:
     searched_calls: int = 1
     condition_cases: int = 1
     whole_loop_bytes: int = 1
+    whole_operator_bytes: int = 1
 
 
 UNTUNED = RunTuning()

@@ -13,6 +13,7 @@ from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
+from tempoc.runtime.device.whole_loops import compiled_whole
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -45,7 +46,9 @@ def compiled_kernels(
             static = {variable(b): bounds[b] for b in kernel.bounds}
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
-            known[key] = compiled(checked, static, kernel.donated, precision, commands)
+            how = static, kernel.donated, precision, commands
+            most = program.tuning.whole_loop_bytes, program.tuning.whole_operator_bytes
+            known[key] = compiled_whole(_compiler(compiled, how), checked, *most)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
 
@@ -54,6 +57,12 @@ def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:
     """The values of bounds in the extents of a function's results."""
     extents = (e for result in extern.results for e in result.shape)
     return tuple(bounds[name] for e in extents for name in symbols(e) if name in bounds)
+
+
+def _compiler(
+    compiled: Callable[..., Any], how: tuple[object, ...]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda function: compiled(function, *how)
 
 
 def counted_kernels(program: prog.Program) -> frozenset[str]:

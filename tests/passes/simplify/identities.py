@@ -219,6 +219,10 @@ EXACT = {
 %n6 = add %n4, %n3 : [t] i32
 %d = put{axis=0} %W, %n4, %one : [t] f32[3, 4]
 %e = scatter_add{axis=0, n=5} %one, %n6 : [t] f32[5]""",
+    "positions that are the same at many points": """%n = sin %W : [] f32[3, 4]
+%n2 = cast{dtype=i32} %n : [] i32[3, 4]
+%a = take{axis=1} %x, %n2 : [t] f32[2, 3, 4]
+%b = getitem{entries=((0, 2, 1), "tensor")} %x, %n2 : [t] f32[2, 3, 4]""",
     "checked positions that are inside": """%n = arange{stop=4, start=1} : [] i32[3]
 %a = in_range{n=4} %n : [] i32[3]""",
     "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]

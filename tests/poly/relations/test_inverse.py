@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tempoc.poly.relations.inverse import covering, readers
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Bound, Dim, Universe
+from tempoc.symbolic.expr import Const
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.poly.relations.worlds import at, bounds, dom, points, reads, space
@@ -72,3 +75,9 @@ def test_covering_is_as_short_as_can_be_said() -> None:
 def test_a_circle_of_fixed_size_has_one_reader_of_each_point() -> None:
     (found,) = readers(S, dom("l"), at("(l+L-1) % 3"), dom("l")) or ()
     assert (show_entries(found.entries), show(found.where)) == ("[(l+1)%3]", "true")
+
+
+def test_where_bounds_leave_no_reader_there_is_none() -> None:
+    bound, dim = Bound(name="L", value=Const(1)), Dim(name="l", bound="L")
+    one = Universe(bounds=(bound,), dims=(dim,))
+    assert readers(Space(one), dom("l"), at("0:l"), dom("l")) == ()

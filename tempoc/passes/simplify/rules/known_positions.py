@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.cond import Cond
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
@@ -17,7 +18,9 @@ from tempoc.ops.indexing.scatter import Scatter
 from tempoc.ops.tensor.joining import Concat
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
 from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
+from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
 
 PositionRun = tuple[int, int, int]
 """First position, count and step."""
@@ -94,16 +97,49 @@ def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Re
     """No check of what is proved, or of numbers."""
     if not op.checks:
         return None
-    x, index = v.operand(0).shape, v.node.inputs[1]
-    match op:
-        case SpatialIndex():
-            n = op.joint(x)[op.entries.index("tensor")]
-        case Scatter():
-            n = op.n
-        case _:
-            n = x[axis_of(op.axis, len(x))]
+    index, (n, _) = v.node.inputs[1], _searched(v, op)
     sure = NumberRanges(v).within(index, n) or _are_inside(v, n)
     return Rewrite(v.node.inputs, replace(op, sure=True)) if sure else None
+
+
+def _searched(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> tuple[ix.Expr, int]:
+    """The extent of what positions are looked for in, and which axis it is."""
+    x = v.operand(0).shape
+    match op:
+        case SpatialIndex():
+            axis = op.entries.index("tensor")
+            return op.joint(x)[axis], axis
+        case Scatter():
+            return op.n, op.axis
+        case _:
+            axis = axis_of(op.axis, len(x))
+            return x[axis], axis
+
+
+@rule("positions that are the same at many points", Take, SpatialIndex, TakeAlong, Scatter)
+def _checked_once(v: Match, op: Take | SpatialIndex | TakeAlong | Scatter) -> Rewrite | None:
+    """They are checked where they vary, at the points for which there are others that use them.
+
+    Not where a branch or the end of a loop decides that in the run.
+    """
+    if not op.checks:
+        return None
+    edge = v.node.inputs[1]
+    source, own = v.nodes[edge.source], v.node.domain.dims
+    fewer = [d for d in own if d not in source.domain.dims]
+    if not fewer or edge.entries != identity(source.domain):
+        return None
+    universe = v.graph.universe
+    ended = {b.name for b in universe.bounds if b.until}
+    if not v.type_of(edge).shape or any(universe.dim(d).bound in ended for d in fewer):
+        return None
+    if any(isinstance(n.op, Cond) for n in v.nodes.values()):
+        return None
+    n, axis = _searched(v, op)
+    if any(s in fewer for s in symbols(n)):
+        return None
+    inside = v.make(InRange(n=n, axis=axis), edge)
+    return Rewrite((v.node.inputs[0], inside, *v.node.inputs[2:]), replace(op, sure=True))
 
 
 @rule("checked positions that are inside", InRange)
@@ -121,4 +157,6 @@ def _are_inside(v: Match, n: ix.Expr) -> bool:
     return not places.size or (places.min() >= 0 and places.max() < n.value)
 
 
-KNOWN_POSITIONS: tuple[RewriteRule, ...] = (_known_elements, _inside, _checked_inside)
+KNOWN_POSITIONS: tuple[RewriteRule, ...] = (
+    _known_elements, _inside, _checked_once, _checked_inside,
+)  # fmt: skip

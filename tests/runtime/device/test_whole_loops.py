@@ -1,0 +1,102 @@
+"""Loops of small steps are whole functions on CPUs, in any process, and compute the same."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tempoc.runtime.device.whole_loops import compiled_whole, with_whole_loops
+
+X = jnp.linspace(-1, 1, 64, dtype=jnp.float32)
+GIVEN = X, jnp.array([0.1, 0.2, 0.3], jnp.float32)
+MARK = "xla_cpu_small_call"
+
+
+def steps(t, x, table):
+    """Elements that are read and written at places, and a part of an array that is only read."""
+    place = jnp.argmax(x).astype(jnp.int32)
+    x = x.at[place].set(x[place] * 0.5)
+    return jnp.where(x > table[t % 3], jnp.tanh(x), x + 0.25)
+
+
+def counted(x, table):
+    return lax.fori_loop(0, 5, lambda t, x: steps(t, x, table), x)
+
+
+def constant(x, table):
+    """All that the loop is given is known, and it does not look at it but in its only step."""
+    return lax.fori_loop(0, 1, lambda t, c: (c[1] * 2, c[0] * 0 + t), (jnp.ones(64), jnp.zeros(64)))
+
+
+def nested(x, table):
+    """Small loops in one that is not, as it sorts, and in a branch."""
+
+    def step(t, x):
+        return lax.cond(t > 1, lambda x: counted(x, table), lambda x: x - 1.0, jnp.sort(x))
+
+    return lax.fori_loop(0, 3, step, x)
+
+
+def large(x, table):
+    wide = jnp.zeros((100, 64)) + x
+    return lax.fori_loop(0, 3, lambda t, x: jnp.tanh(x), wide)
+
+
+def vectors(x, table):
+    """A loop that finds out how long it lasts."""
+    square = jnp.outer(x, x)
+
+    def step(c):
+        return c[0] + 1, jax.nn.relu(square @ c[1])
+
+    return lax.while_loop(lambda c: (c[0] < 7) & (c[1].sum() < 9.0), step, (jnp.int32(0), x))
+
+
+def product(x, table):
+    square = jnp.outer(x, x)
+    return lax.fori_loop(0, 3, lambda t, y: y @ square, square)
+
+
+@pytest.mark.parametrize(
+    ("function", "whole"),
+    [(counted, 1), (constant, 1), (nested, 1), (vectors, 1), (large, 0), (product, 0)],
+)
+def test_small_loops_are_marked(function, whole):
+    marked = jax.jit(with_whole_loops(looped(function), 32768, 4096))
+    lowered = marked.lower(*GIVEN)
+    assert (lowered.as_text().count("call @run") > 0) == bool(whole)
+    assert lowered.as_text().count(f'{MARK} = "true"') >= whole
+    for a, b in zip(*map(jax.tree.leaves, (marked(*GIVEN), function(*GIVEN))), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def looped(function):
+    """The function, which names a loop as functions of kernels do."""
+
+    def loop(x, table):
+        return function(x, table) if lax.fori_loop else None
+
+    return loop
+
+
+def test_what_is_refused_is_compiled_without_marks():
+    compiled = []
+
+    def compile_kernel(function):
+        compiled.append(function)
+        refused = len(compiled) == 1
+
+        def kernel(*arrays):
+            if refused:
+                raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: not in such a function")
+            return function(*arrays)
+
+        return kernel
+
+    kernel = compiled_whole(compile_kernel, looped(counted), 32768, 4096)
+    np.testing.assert_allclose(kernel(*GIVEN), counted(*GIVEN), rtol=1e-5)
+    np.testing.assert_allclose(kernel(*GIVEN), counted(*GIVEN), rtol=1e-5)
+    assert len(compiled) == 2
