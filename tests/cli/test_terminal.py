@@ -104,10 +104,10 @@ def test_kernels() -> None:
 
 
 def test_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "audit", lambda directory, bounds: ())
+    monkeypatch.setattr(copies, "audit", lambda directory, bounds, paths: ())
     screen = Screen()
     monkeypatch.setattr("sys.stdout", screen)
-    copies.echo_copies(SimpleNamespace(write=lambda directory, durable: None), ("T=4",), True)
+    copies.echo_copies(SimpleNamespace(write=lambda directory, durable: None), ("T=4",), (), True)
     text = screen.getvalue()
     assert "\x1b" in text and ESCAPE.sub("", text) == "\n" + copies_text(())
 

@@ -31,11 +31,12 @@ def only_existing(
 def _existence(cell: KernelCell, statement: Statement, stages: Stages) -> ix.Expr:
     """The condition under which an array exists; true where that is proved.
 
-    Arrays without axes are written as a whole, under the condition of that.
+    Arrays without axes are written as a whole, under the condition of that. What goes to a
+    function of the host is in no store.
     """
     tensor, key = cell
-    buffer, universe = stages.buffers[tensor], stages.graph.universe
-    if not buffer.axes:
+    buffer, universe = stages.buffers.get(tensor), stages.graph.universe
+    if buffer is None or not buffer.axes:
         return ix.TRUE
     whole = [(k.dim, e) for k, e in zip(buffer.keys, key, strict=True) if k.modulo is None]
     inside = (

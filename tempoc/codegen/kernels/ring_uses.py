@@ -15,7 +15,8 @@ def ring_uses(functions: Iterable[KernelFunction], stages: Stages) -> dict[str, 
     uses: dict[str, dict[str, RingUse]] = {}
     given: dict[str, list[str]] = {}
     for f in functions:
-        called = [name for name in given if name in names_in([f.text])]
+        used = names_in([f.text])
+        called = [name for name in given if name in used]
         given[f.name], uses[f.name] = [a.cell[0] for a in f.arguments], {}
         for argument in f.arguments:
             tensor = argument.cell[0]
