@@ -53,9 +53,13 @@ class KernelKinds:
     heavy: Collection[str] = ()
     moves: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
+    def computing(self, items: Sequence[prog.ProgramStatement]) -> list[str]:
+        """The kernels of calls that do not only move arrays."""
+        return [c.kernel for item in items for c in calls(item) if c.kernel not in self.moves]
+
     def size(self, items: Sequence[prog.ProgramStatement]) -> int:
         """The number of calls that XLA compiles; a heavy one counts as the fewest that pay."""
-        every = [c.kernel for item in items for c in calls(item) if c.kernel not in self.moves]
+        every = self.computing(items)
         return len(every) + sum((MODEL.rolled_calls - 1) * (k in self.heavy) for k in every)
 
     def bare(
@@ -230,8 +234,10 @@ class _StepRoller:
     def merged(self, both: _Both) -> Items | None:
         """One step for two; ``None`` where more than a part of the calls differ, or cost much."""
         early, late, pairs = both.early, both.late, both.pairs
-        same = self.kinds.size([early[m] for m, _ in pairs])
-        most = max(self.kinds.size(early), self.kinds.size(late)) - same
+        shared = [early[m] for m, _ in pairs]
+        same = self.kinds.size(shared)
+        most = max(len(self.kinds.computing(part)) for part in (early, late))
+        most -= len(self.kinds.computing(shared))
         if same < MODEL.rolled_calls or most * MODEL.rolled_share > same:
             return None
         merged: list[prog.ProgramStatement | None] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import islpy as isl
 from islpy import dim_type as D
@@ -63,8 +63,24 @@ def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     pieces = distinct(pw.coalesce().gist(given))
     if len(pieces) == 1:
         return affine(pieces[0])
+    return _of_all([pieces], pw.intersect_domain(given))
+
+
+def limit(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
+    """The same for a limit of readers, also where isl has spelled a piece in another way.
+
+    Sizes are not looked for so far: a constant that is 1 too much for one bound is the better one.
+    """
+    exact = value(pw, given)
+    if exact is not None:
+        return exact
     restricted = pw.intersect_domain(given)
-    for functions in (pieces, *_spelled_otherwise(restricted.coalesce())):
+    return _of_all(_spelled_otherwise(restricted.coalesce()), restricted)
+
+
+def _of_all(options: Iterable[list[isl.Aff]], restricted: isl.PwAff) -> ix.Expr | None:
+    """The minimum or maximum of some functions that is a piecewise one."""
+    for functions in options:
         for name in ("min", "max"):
             joined = functions[0].to_pw_aff()
             for aff in functions[1:]:
@@ -227,7 +243,7 @@ def limits(m: isl.Map, k: int, bound: str) -> ix.Slice:
         low, high = m.dim_min(k), m.dim_max(k)
     except isl.Error:  # isl gives up on some divisions
         return ix.Slice(ix.ZERO, size)
-    first, last = value(low, given), value(high, given)
+    first, last = limit(low, given), limit(high, given)
     if first is None:
         local = isl.LocalSpace.from_space(given.get_space())
         least = _beyond(low, isl.Aff.zero_on_domain(local).to_pw_aff(), -1)
@@ -249,17 +265,17 @@ def _last_point(given: isl.Set, bound: str) -> isl.PwAff:
     return isl.Aff.var_on_domain(local, D.param, at).add_constant_val(isl.Val(-1)).to_pw_aff()
 
 
-def _beyond(limit: isl.PwAff, farthest: isl.PwAff, sign: int) -> list[ix.Expr]:
+def _beyond(nearest: isl.PwAff, farthest: isl.PwAff, sign: int) -> list[ix.Expr]:
     """Simple functions that are nowhere above a lower limit, or below an upper one with ``sign`` 1,
     and not beyond the farthest one: pieces of the limit, or of a little less, or more."""
-    given = limit.domain()
+    given = nearest.domain()
     simple: list[ix.Expr] = []
-    for aff in distinct(limit.coalesce()):
+    for aff in distinct(nearest.coalesce()):
         for step in range(EFFORT.nested_pieces):
             own = aff.add_constant_val(isl.Val(sign * step, context=aff.get_ctx())).to_pw_aff()
-            near, far = (limit.le_set(own), own.le_set(farthest))
+            near, far = (nearest.le_set(own), own.le_set(farthest))
             if sign < 0:
-                near, far = (own.le_set(limit), farthest.le_set(own))
+                near, far = (own.le_set(nearest), farthest.le_set(own))
             if not given.is_subset(far):
                 break
             if given.is_subset(near):
@@ -274,7 +290,7 @@ def _entry(
     """One entry with its limits, and the map that it represents."""
     local = isl.LocalSpace.from_space(m.get_space().range())
     out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
-    first, last = value(low, given), value(high, given)
+    first, last = limit(low, given), limit(high, given)
     if first is None or last is None:
         return None
     if low.is_equal(high):

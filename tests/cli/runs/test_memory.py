@@ -168,7 +168,7 @@ PATTERNS = [
     ("k[0:t]", "causal"),
     ("k[max(0, t-3):t+1]", "window of min(4, T)"),
     ("k[t//4*4:t+1]", "chunk of min(4, T)"),
-    ("k[0:min(2, t+1)]", "first min(2, T)"),
+    ("k[0:min(2, t+1)]", "first 2"),
     ("k[t:T]", "from here on"),
     ("k[0:T]", "whole"),
     ("k[t:min(t+3, T)]", "window of 3"),

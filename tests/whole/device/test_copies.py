@@ -80,7 +80,6 @@ SIZES = {"N": 500, "M": 400, "T": 600, "I": 8}
 COPIED = {
     "03_heat_equation": {"f32[500]": ("u",)},
     "09_edit_distance": {"s32[2,401]": ("d.rows",)},
-    "10_viterbi": {"s32[600]": ("path",)},
 }
 """Copies that are known. One step writes a row in three parts, each made of the row before; one
 makes a diagonal of the two before it; one takes the element before as an index and checks it: XLA
