@@ -12,8 +12,9 @@ of the array, and that of a sum of what positions send, ``scatter_add``, is what
 position is its own. Where nobody else reads the arrays, they are not made. An array of which
 points read elements in its own step takes no such storage, and stays.
 
-An element of a contraction is one of the operand that has its axis: so the derivative of a named
-range, or of a function of one that keeps its places apart, is a contraction over the readers.
+An element of a contraction of which nothing else is read is one of the operand that has its axis:
+so the derivative of a named range, or of a function of one that keeps its places apart, is a
+contraction over the readers.
 
 The place of the element may differ among the arrays that are read, as it does where ranges begin
 after their point, ``x[t+1:N]``: positions that are an arithmetic progression, ``take_along``.
@@ -192,12 +193,14 @@ class _Elements:
     """Puts nodes that compute elements; ``arrays``: how many need not be made for that.
 
     Places of elements are expressions over the array's dimensions, and the reader's (``READER``).
+    ``stays``: an array on the way has other consumers, so contractions that it needs are made.
     """
 
     graph: Graph
     space: Space
     builder: NodeBuilder
     arrays: int = 0
+    stays: bool = False
     padded: ix.Expr | None = None
 
     @cached_property
@@ -214,6 +217,15 @@ class _Elements:
         self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
     ) -> _ReadElement | None:
         """The element of a node's result, read at some points."""
+        before = self.stays
+        self.stays = before or self._readers[node.name] != 1
+        element = self._of(node, at, axis, place)
+        self.stays = before
+        return element
+
+    def _of(
+        self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
         op, rank = node.op, node.types[0].ndim if len(node.types) == 1 else -1
         if rank < 1 or not op.computed or not op.pure:
             return None
@@ -303,7 +315,7 @@ class _Elements:
         self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
     ) -> _ReadElement | None:
         """The contraction of elements of the operands that have the axis."""
-        if self._readers[node.name] != 1:
+        if self.stays:
             return None
         ranks = [operand_type(self.graph, e).ndim for e in node.inputs]
         letters = spelling(node.op, ranks)
