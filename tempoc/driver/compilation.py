@@ -152,8 +152,7 @@ class Compilation:
         assert dict(options.defines) == dict(self.options.defines)
         compilation = Compilation(self.loaded, options)
         compilation.shared, compilation.progress = self.shared, self.progress
-        compilation.elaborated, compilation.graph = self.elaborated, self.graph
-        compilation.prepared = self.prepared
+        compilation.graph, compilation.prepared = self.graph, self.prepared
         return compilation
 
     @cached_property

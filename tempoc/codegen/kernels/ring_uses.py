@@ -14,16 +14,16 @@ def ring_uses(functions: Iterable[KernelFunction], stages: Stages) -> dict[str, 
     """For each kernel the short rings of which it uses nothing but rows; callers come last."""
     uses: dict[str, dict[str, RingUse]] = {}
     given: dict[str, list[str]] = {}
+    short = {name for name, store in stages.buffers.items() if short_ring(store) is not None}
     for f in functions:
-        used = names_in([f.text])
+        tensors = [a.cell[0] for a in f.arguments]
+        rings = {a.name: a.cell[0] for a in f.arguments if tensors.count(a.cell[0]) == 1}
+        rings = {name: tensor for name, tensor in rings.items() if tensor in short}
+        used = names_in([f.text]) if rings else ()
         called = [name for name in given if name in used]
-        given[f.name], uses[f.name] = [a.cell[0] for a in f.arguments], {}
-        for argument in f.arguments:
-            tensor = argument.cell[0]
-            store = stages.buffers.get(tensor)
-            if store is None or short_ring(store) is None or given[f.name].count(tensor) > 1:
-                continue
-            own = ring_use(f.text, argument.name, called)
+        given[f.name], uses[f.name] = tensors, {}
+        for parameter, tensor in rings.items():
+            own = ring_use(f.text, parameter, called)
             parts = [own, *(uses[name].get(tensor) for name in called if tensor in given[name])]
             known = [part for part in parts if part is not None]
             if len(known) == len(parts):

@@ -53,7 +53,7 @@ def _multiple(extent: ix.Expr, rows: ix.Expr) -> int:
     """How often the terms of a number of rows are in an extent; at least 1."""
     own, others = (e.terms if isinstance(e, ix.IndexSum) else ((1, e),) for e in (rows, extent))
     counts = [c // k for k, x in own for c, y in others if x == y]
-    return max(1, *counts, 1)
+    return max([1, *counts])
 
 
 def dynamic_sizes(

@@ -56,8 +56,9 @@ def _coordinates(function: ast.AST) -> Iterator[str]:
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
                 pairs = [*zip(target.elts, value.elts, strict=True)]
             for name, part in pairs:
-                if isinstance(name, ast.Name) and ast.unparse(part).startswith("at["):
-                    yield name.id
+                match name, part:
+                    case ast.Name(id=new), ast.Subscript(value=ast.Name(id="at")):
+                        yield new
 
 
 def _as_numbers(node: ast.AST, coordinates: frozenset[str]) -> Iterator[str]:

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from string import ascii_letters
 from typing import ClassVar, NamedTuple
 
@@ -70,20 +69,27 @@ class ElementReads(GraphPass):
         space, fixed = context.space.symbolic, {*enclosing_conds(graph)}
         kinds = SpatialIndex, TakeAlong
         candidates = [n.name for n in graph.nodes.values() if isinstance(n.op, kinds)]
-        sources = (graph.nodes[n].inputs[0].source for n in candidates)
+        sources = [graph.nodes[n].inputs[0].source for n in candidates]
+        uses, counts = users(graph), _counts(graph)
         for source in dict.fromkeys(sources):
-            readers = [graph.nodes[u.reader] for u in users(graph).get(source, ())]
+            readers = [graph.nodes[u.reader] for u in uses.get(source, ())]
             if source in fixed or any(o.source == source for o in graph.outputs):
                 continue
             if any(r.name in fixed or _element(graph, r, space) is None for r in readers):
                 continue
-            parts = {r.name: _computed(graph, r, space) for r in readers}
+            parts = {r.name: _computed(graph, r, space, counts) for r in readers}
             new = {name: part for name, part in parts.items() if part is not None}
             if readers and len(new) == len(parts):
                 graph = replace_nodes(graph, new)
+                uses, counts = users(graph), _counts(graph)
                 message = f"`{source}` is not made: of each only an element is read"
                 context.remarks.add(self.name, message, readers[0].span)
         return drop_dead(graph)
+
+
+def _counts(graph: Graph) -> Counter[str]:
+    """How often each node is read."""
+    return Counter(edge.source for edge in all_reads(graph))
 
 
 class _ElementRead(NamedTuple):
@@ -150,14 +156,19 @@ def _progression(graph: Graph, node: Node, op: TakeAlong) -> _ElementRead | None
     return _ElementRead(axis - 1, ix.add(substitute(index.op.start, own), step), keeps_axis=True)
 
 
-def _computed(graph: Graph, node: Node, space: Space) -> tuple[Node, ...] | None:
-    """The nodes that compute an element where it is read; ``None`` if that is not possible."""
+def _computed(
+    graph: Graph, node: Node, space: Space, counts: Mapping[str, int]
+) -> tuple[Node, ...] | None:
+    """The nodes that compute an element where it is read; ``None`` if that is not possible.
+
+    ``counts`` has how often each node is read.
+    """
     element = _element(graph, node, space)
     assert element is not None
     builder = NodeBuilder(graph=graph, space=space, node=node)
     edge = node.inputs[0]
     source = graph.nodes[edge.source]
-    made = _Elements(graph=graph, space=space, builder=builder)
+    made = _Elements(graph=graph, space=space, builder=builder, counts=counts)
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
     try:
         value = made.of(source, at, element.axis, element.place)
@@ -199,14 +210,10 @@ class _Elements:
     graph: Graph
     space: Space
     builder: NodeBuilder
+    counts: Mapping[str, int]
     arrays: int = 0
     stays: bool = False
     padded: ix.Expr | None = None
-
-    @cached_property
-    def _readers(self) -> Counter[str]:
-        """How often each node is read."""
-        return Counter(e.source for e in all_reads(self.graph))
 
     @property
     def _reader(self) -> dict[str, ix.Expr]:
@@ -218,7 +225,7 @@ class _Elements:
     ) -> _ReadElement | None:
         """The element of a node's result, read at some points."""
         before = self.stays
-        self.stays = before or self._readers[node.name] != 1
+        self.stays = before or self.counts[node.name] != 1
         element = self._of(node, at, axis, place)
         self.stays = before
         return element
