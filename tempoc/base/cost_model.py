@@ -231,6 +231,10 @@ class CostModel:
     """A block with more calls may run as one if its estimated microseconds are at most this: what a
     call of a loop takes. The estimate is mostly too high. XLA compiles one function instead of one
     for each statement: `rl/replay` of the gallery 3.65 s before, 2.5 s now, with CPUs as busy."""
+    waited_bytes: int = 1 << 22
+    """What the operators of a step of a GPU move at most in the time in which the host would read a
+    condition. An H100 takes 8 us for that, and moves 2,500 bytes a nanosecond; but a kernel takes
+    1.3 us, too (2026-11-26)."""
     copied_bytes: int = 1 << 15
     """Copying fewer bytes takes no longer than a call."""
     rare_runs: int = 64
@@ -409,7 +413,7 @@ memory is copied at 24 GB/s, other memory at 4 to 6. Products of 8192 x 8192 rea
 all bits of float32 (390 with TensorFloat-32, 771 in bfloat16). Elementwise operators and sums move
 2400 to 2600 bytes a nanosecond. In a loop whose steps are recorded a kernel takes 1.3 us, and a
 step 4 at least; unrecorded steps take 16 to 22, those for which the host reads a condition 14 to
-30, those of a loop that is recorded as a whole 6 to 10."""
+30."""
 MODEL = CPU
 """The row by which programs are compiled where the device is not known."""
 _ROWS = {"cpu": CPU, "gpu": GPU}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -118,23 +118,21 @@ def compiled(
 
 
 def launched(
-    loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str], modes: Iterable[str]
-) -> Iterator[tuple[str, dict[str, Launches]]]:
-    """What XLA launches for each function with each mode of command buffers, as far as it says.
+    loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str]
+) -> Iterator[tuple[str, Launches]]:
+    """What XLA launches for each function with its usual command buffers, as far as it says.
 
     Raises `RunError`.
     """
-    modes, precision = (*modes,), precision_of(loaded.program)
+    precision = precision_of(loaded.program)
     for f in called_functions(loaded, bounds, filled):
-        made: dict[str, Launches] = {}
-        for mode in modes:
-            with _failures(f.kernel):
-                text = inspection.thunk_list(
-                    f.function, f.static, f.kernel.donated, f.arguments, precision, mode
-                )
-            counted = launches(text, isinstance(f.called, prog.Region))
-            made |= {} if counted is None else {mode: counted}
-        yield f.kernel.name, made
+        with _failures(f.kernel):
+            text = inspection.thunk_list(
+                f.function, f.static, f.kernel.donated, f.arguments, precision
+            )
+        counted = launches(text, isinstance(f.called, prog.Region))
+        if counted is not None:
+            yield f.kernel.name, counted
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
     """They are recorded with the program, and XLA knows the options; a CPU does not mind them."""
     candidate = Candidate(compilation=compiled())
-    assert names(candidate, {"T": 6}, 4) == ["commands-none", "commands-loops"]
+    assert names(candidate, {"T": 6}, 4) == ["commands-none"]
     both = Candidate(compilation=compiled(STEPS.format("0.1") + TWICE).with_commands({"": "none"}))
     (first, *_), (second, *_) = MOVES[5](both, {"T": 6}), MOVES[6](both, {"T": 6})
     assert names(first, {"T": 6}, 6)[0] == f"{first.name}-{second.name}"
@@ -109,8 +109,8 @@ def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
         on_gpu.clear()
         tuning.run_given(loaded, given, Settings())
         assert on_gpu and {commands for _, commands in on_gpu} == {WAYS[number + 1]}
-    options = told[0].compilation.with_commands({"k": "loops"}).options
-    assert Options.from_provenance(options.to_provenance()).commands == {"": "none", "k": "loops"}
+    options = told[0].compilation.with_commands({"k": "default"}).options
+    assert Options.from_provenance(options.to_provenance()).commands == {"": "none", "k": "default"}
 
 
 def measured(tmp_path: Path, *others: str) -> tuple[str, list[str]]:

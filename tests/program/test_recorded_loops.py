@@ -1,4 +1,4 @@
-"""Which loops a GPU compiles for a number of steps, and which ones a graph holds as a whole."""
+"""Which loops a GPU compiles for a number of steps; programs whose graphs held whole loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempoc.program.analysis.recorded_loops import (
     known_bounds,
 )
 from tempoc.program.analysis.traversal import regions
-from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
+from tempoc.program.nodes.gpu_commands import COMMANDS, COMMON, NONE
 from tempoc.symbolic import expr as ix
 from tests.support.agreement import compile_text
 
@@ -41,18 +41,26 @@ output a[T-1] as a
 
 
 @pytest.mark.parametrize(
-    ("text", "mode", "is_counted"),
+    ("text", "is_counted"),
     [
-        (BRIEF, COMMON, True),
-        (UNTIL, LOOPS, False),
-        (INNER.format("input w[k]: f32", " + w[k]"), COMMON, False),
-        (INNER.format("", ""), LOOPS, False),  # nothing has K as a size
+        (BRIEF, True),
+        (UNTIL, False),
+        (INNER.format("input w[k]: f32", " + w[k]"), False),
+        (INNER.format("", ""), False),  # nothing has K as a size
     ],
 )
-def test_loops_of_a_gpu(text: str, mode: str, is_counted: bool) -> None:
+def test_loops_of_a_gpu(text: str, is_counted: bool) -> None:
     program = compile_text(text, 2, "canonicalize,fuse")[1].program
-    assert command_modes(program)["loop_t"] == mode
     assert ("loop_t" in counted_regions(program)) == is_counted
+
+
+def test_whole_loops_that_a_program_records_are_not_recorded() -> None:
+    """Programs of the time when `--tune` could choose that: they would compute wrong numbers."""
+    program = compile_text(BRIEF, 2, "canonicalize,fuse")[1].program
+    for modes, mode in ({"": "loops"}, COMMON), ({"": "loops", ".loop_t": NONE}, NONE):
+        tuned = [(COMMANDS + name, mode) for name, mode in modes.items()]
+        chosen = command_modes(replace(program, provenance=(*program.provenance, *tuned)))
+        assert chosen["loop_t"] == mode
 
 
 def test_a_bound_that_the_run_finds_out_is_not_known() -> None:

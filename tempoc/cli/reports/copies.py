@@ -10,7 +10,7 @@ from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.cost import values_of
 from tempoc.cli.reports.terminal import echo, show, waiting
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.driver.capture.capture import SHOWN, capture_bounds, capture_report, capture_text
+from tempoc.driver.capture.capture import capture_bounds, capture_report, capture_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.copies import audit, copies_text
 from tempoc.files.interrupts import temporary_folder
@@ -63,12 +63,12 @@ def _is_on_gpu() -> bool:
 
 def compiled_launches(
     compilation: Compilation, values: Mapping[str, int] | None, paths: Sequence[str] = ()
-) -> dict[str, dict[str, Launches]]:
-    """What XLA launches for each function that a run with these bounds calls, by mode."""
+) -> dict[str, Launches]:
+    """What XLA launches for each function that a run with these bounds calls."""
     with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
         loaded = load(directory, paths)
         bounds = capture_bounds(compilation, values)
         filled = default_filled_stores(loaded.program)
-        return dict(launched(loaded, bounds, filled, SHOWN))
+        return dict(launched(loaded, bounds, filled))

@@ -29,7 +29,7 @@ _IMPORTS = (
 REGION_HELPERS = {
     "first_fault": prelude.FIRST_FAULT,
     "with_row": prelude.WITH_ROW,
-    "taken_if": prelude.TAKEN_IF,
+    "taken_if": prelude.taken_if(MODEL.waited_bytes),
     "selected_if": prelude.selected_if(MODEL.copied_bytes),
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,

@@ -158,18 +158,30 @@ def looped_while(more, step, carry, places):
 '''
 """Stands in front of regions with such loops that find out how long they last."""
 
-TAKEN_IF = '''\
+
+def taken_if(most: int) -> str:
+    """Stands in front of regions in which something is done only sometimes.
+
+    On a GPU the host waits for a condition, and may as well launch steps that move ``most`` bytes.
+    """
+    return f'''\
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
-    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    GPUs compute a brief step in any case: their host need not wait for the condition. They copy
+    arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
     """
     if jax.default_backend() == "cpu":
         return lax.cond(condition, step, lambda carry: carry, carry)
+    traced = jax.make_jaxpr(step)(carry)
+    size = lambda x: x.aval.size * x.aval.dtype.itemsize
+    moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))
+    if moved <= {most} and not any(loop in str(traced) for loop in ("while[", "scan[")):
+        chosen = lambda new, old: jnp.where(condition, new, old)
+        return jax.tree.map(chosen, step(carry), carry)
     once = lambda state: (jnp.bool_(False), step(state[1]))
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 '''
-"""Stands in front of regions in which something is done only sometimes."""
 
 
 def selected_if(most: int) -> str:

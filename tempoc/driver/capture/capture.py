@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tempoc.driver.capture.functions import HostStep, LaunchedCall, host_steps
 from tempoc.driver.capture.obstacles import CaptureFindings, Obstacles
@@ -17,16 +17,14 @@ from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.analysis.recorded_loops import command_modes
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.gpu_commands import COMMON, LOOPS
+from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.symbolic.walk import evaluate
 
 MOST = 5
 """So many equations of a function are shown."""
-LaunchesByKernel = Mapping[str, Mapping[str, Launches]]
-"""What XLA launches for each function, by mode of command buffers."""
-SHOWN: Mapping[str, str] = {COMMON: "step by step", LOOPS: "whole loops"}
-"""The modes of the report, as it calls them."""
+LaunchesByKernel = Mapping[str, Launches]
+"""What XLA launches for each function with the usual command buffers, as far as it says."""
 STRUCTURE = (
     "JAX has no GPU here: graphs follow from the structure of the program, and XLA's launches are "
     "not counted"
@@ -39,14 +37,14 @@ COMPILED = "launches are those of the functions that XLA compiled for this GPU"
 class CapturedPart:
     """A loop of the host, or a function of the device, and what graphs hold of it.
 
-    ``graphs`` has a text for each mode; it is empty if the host runs the part. ``chosen`` is the
-    mode of a run.
+    ``graphs`` is empty if the host runs the part. With ``recorded`` false `--tune` found that runs
+    are faster without graphs.
     """
 
     title: str
     equations: tuple[str, ...] = ()
-    graphs: Mapping[str, str] = field(default_factory=dict)
-    chosen: str = ""
+    graphs: str = ""
+    recorded: bool = True
     findings: tuple[Finding, ...] = ()
 
 
@@ -75,7 +73,7 @@ def capture_report(
     program = compilation.emitted.program
     bounds = capture_bounds(compilation, given)
     reporter = _Reporter(compilation, bounds, compiled or {})
-    source = STRUCTURE if compiled is None else COMPILED if any(compiled.values()) else NO_LIST
+    source = STRUCTURE if compiled is None else COMPILED if compiled else NO_LIST
     free = [b.name for b in program.bounds if b.value is None]
     return CaptureReport(
         bounds={name: bounds[name] for name in free},
@@ -111,9 +109,9 @@ class _Reporter:
         return CapturedPart(
             title=self.title(s, step.around, inside),
             equations=self.equations(s),
-            graphs=_graphs(s, obstacles, self.compiled.get(s.kernel, {})),
-            chosen=self.modes[s.kernel],
-            findings=obstacles.where(self.modes[s.kernel]),
+            graphs=_graphs(s, obstacles, self.compiled.get(s.kernel)),
+            recorded=self.modes[s.kernel] == COMMON,
+            findings=obstacles.all,
         )
 
     def title(
@@ -158,25 +156,12 @@ def _middle(loop: prog.Loop, at: Mapping[str, int]) -> int:
 # ------------------------------------------------------------ graphs
 
 
-def _graphs(
-    call: LaunchedCall, obstacles: Obstacles, compiled: Mapping[str, Launches]
-) -> dict[str, str]:
-    """What graphs hold of a function, by mode."""
+def _graphs(call: LaunchedCall, obstacles: Obstacles, launches: Launches | None) -> str:
+    """What graphs hold of a function; without XLA's launches by its structure."""
     is_loop = isinstance(call, prog.Region)
-    return {
-        mode: _counted(compiled[mode], is_loop)
-        if mode in compiled
-        else _by_structure(mode, is_loop, obstacles)
-        for mode in SHOWN
-    }
-
-
-def _by_structure(mode: str, is_loop: bool, obstacles: Obstacles) -> str:
-    """The same without XLA."""
-    is_split = bool(obstacles.libraries)
-    if not is_split and mode == LOOPS:
-        return "one graph"
-    if is_split or obstacles.loops or (obstacles.ends and not is_loop):
+    if launches is not None:
+        return _counted(launches, is_loop)
+    if obstacles.libraries or obstacles.loops or (obstacles.ends and not is_loop):
         return "a graph for each part" + " of a step" * is_loop
     return "one graph" + " in each step" * is_loop
 
@@ -220,10 +205,9 @@ def _lines(report: CaptureReport) -> Iterator[str]:
         yield ""
         yield f"{number}. {part.title}" + ("" if part.graphs else ": no graph")
         yield from (f"     {e}" for e in part.equations)
-        same = len({*part.graphs.values()}) == 1
-        for mode, text in [*part.graphs.items()][: 1 if same else None]:
-            chosen = ", chosen" if mode == part.chosen and not same else ""
-            yield f"   {'always' if same else SHOWN[mode]}{chosen}: {text}"
+        if part.graphs:
+            unused = "" if part.recorded else ", not used: without them it is faster (`--tune`)"
+            yield f"   graphs: {part.graphs}{unused}"
         for finding in part.findings:
             yield from _wrapped("why: ", finding.why)
             yield from _wrapped("help: ", finding.help) if finding.help else ()

@@ -1,13 +1,14 @@
 """What prevents that one CUDA graph holds a function or a loop, in words of the source.
 
-XLA's command buffers hold kernels, copies and branches; loops if they are told to. They cannot hold
-calls of libraries that XLA does not record, nor what the host does.
+XLA's command buffers hold kernels and copies, and steps of loops. They cannot hold whole loops
+(`program/nodes/gpu_commands.py`), calls of libraries that XLA does not record, nor what the host
+does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tempoc.driver.capture.functions import (
     LaunchedCall,
@@ -24,11 +25,8 @@ from tempoc.ops.control.recurrence import Recurrence
 from tempoc.program.analysis.recorded_loops import is_open, known_bounds
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.gpu_commands import LOOPS
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic.walk import symbols
-
-TUNED = "`tempoc run --tune` on a GPU measures it with command buffers for whole loops"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +34,8 @@ class Obstacles:
     """The findings about a function or a loop of the host.
 
     What ``hosts`` do and ``libraries`` no graph holds, of ``users`` what JAX traces. ``loops``
-    within a step are held where whole loops are, and ``ends``, which decide how long a loop goes
-    on. ``notes`` say what makes XLA build graphs again, or update them.
+    within a step have graphs of their own, and the host reads ``ends``, which decide how long a
+    loop goes on. ``notes`` say what makes XLA build graphs again, or update them.
     """
 
     hosts: tuple[Finding, ...] = ()
@@ -52,13 +50,6 @@ class Obstacles:
         """Each once, the gravest first."""
         some = (*self.hosts, *self.libraries, *self.users, *self.ends, *self.loops, *self.notes)
         return (*dict.fromkeys(some),)
-
-    def where(self, mode: str) -> tuple[Finding, ...]:
-        """The same where runs have a mode of command buffers: whole loops need no help."""
-        if mode != LOOPS:
-            return self.all
-        ends, loops = ((replace(f, help="") for f in some) for some in (self.ends, self.loops))
-        return replace(self, ends=(*ends,), loops=(*loops,)).all
 
 
 class CaptureFindings:
@@ -135,9 +126,8 @@ class CaptureFindings:
                 if bound in ended:
                     stop = self.hosts.until(bound)
                     yield Finding(
-                        why=f"step by step the host reads after each step whether there is another "
-                        f"one: {stop} decides",
-                        help=f"in one graph the device decides; {TUNED}",
+                        why=f"the host reads after each step whether there is another one: {stop} "
+                        f"decides"
                     )
 
     def ending(self, call: LaunchedCall) -> Iterator[Finding]:
@@ -163,9 +153,8 @@ class CaptureFindings:
                 varies = ", and the host reads after each of its steps whether there is another one"
                 varies = varies if is_open(loop, self.known) else ""
                 yield Finding(
-                    why=f"the loop over `{loop.var}` within it: step by step each of its steps "
-                    f"has a graph of its own{varies}",
-                    help=f"one graph can hold both loops; {TUNED}",
+                    why=f"the loop over `{loop.var}` within it: each of its steps has a graph of "
+                    f"its own{varies}"
                 )
 
     def kernel_loops(self, call: LaunchedCall) -> Iterator[Finding]:
@@ -174,9 +163,8 @@ class CaptureFindings:
             if isinstance(node.op, Recurrence):
                 line, name = self.words.line(node), self.words.name(node.name)
                 yield Finding(
-                    why=f"{line} computes `{name}` in a loop within a kernel: step by step each "
-                    f"of its steps has a graph of its own",
-                    help=f"one graph can hold all steps; {TUNED}",
+                    why=f"{line} computes `{name}` in a loop within a kernel: each of its steps "
+                    f"has a graph of its own"
                 )
 
     def notes(self, call: LaunchedCall, repeated: bool) -> Iterator[Finding]:

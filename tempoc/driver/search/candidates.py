@@ -27,7 +27,7 @@ from tempoc.driver.options import Options
 from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.analysis.traversal import regions, statements_in
-from tempoc.program.nodes.gpu_commands import COMMON, WAYS
+from tempoc.program.nodes.gpu_commands import COMMON, NONE, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
@@ -180,7 +180,7 @@ def rematerialization(candidate: Candidate, sizes: Mapping[str, int]) -> Iterato
 
 
 def commands(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """On a GPU: no command buffers, or such for whole loops."""
+    """On a GPU: no command buffers."""
     if backend.has_commands():
         for mode in WAYS[1:]:
             yield _with_commands(candidate, "", mode)
@@ -221,11 +221,7 @@ def most_candidates(moves: Sequence[Move]) -> int:
     return sum(most.get(move, on_gpu) for move in moves)
 
 
-_COMMAND_TEXTS = {
-    "default": "command buffers step by step",
-    "none": "no command buffers",
-    "loops": "command buffers for whole loops",
-}
+_COMMAND_TEXTS = {COMMON: "command buffers", NONE: "no command buffers"}
 
 
 def _with_commands(candidate: Candidate, kernel: str, mode: str) -> Candidate:

@@ -49,13 +49,9 @@ def thunk_list(
     donated: tuple[int, ...],
     arguments: Sequence[Any],
     precision: str = HIGHEST,
-    commands: str = COMMON,
 ) -> str:
-    """What XLA launches for a function, as it dumps that for GPUs; empty if it dumps nothing.
-
-    ``commands`` is a mode of command buffers (``program/nodes/gpu_commands.py``).
-    """
-    kernel = jitted(function, static, donated, precision, commands)
+    """What XLA launches for a function, as it dumps that for GPUs; empty if it dumps nothing."""
+    kernel = jitted(function, static, donated, precision, COMMON)
     with temporary_folder() as folder:
         # A function that JAX finds in its cache of compiled ones is not dumped.
         with _without_cache():

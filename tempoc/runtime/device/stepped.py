@@ -50,10 +50,13 @@ class SteppedKernel:
         if not isinstance(at, np.ndarray):
             return self.plain(at, *arrays, **named)  # type: ignore[no-any-return]
         point = (*at.tolist(),)
-        # A call that fails, or one of another thread, leaves nothing behind.
+        # A call that fails, or one of another thread, leaves nothing behind. Kernels of one text
+        # are one kernel, even if some have more coordinates.
         try:
             known = self.predicted.pop()
         except IndexError:
+            known = _NextCoordinates(point, (0,) * len(point))
+        if len(known.last) != len(point):
             known = _NextCoordinates(point, (0,) * len(point))
         if known.array is None or point != known.next:
             taken = tuple(a - b for a, b in zip(point, known.last, strict=True))

@@ -1,4 +1,4 @@
-"""Graph capture: XLA's command buffers (CUDA graphs) as usual, never, and for whole loops."""
+"""Graph capture: XLA's command buffers (CUDA graphs) as usual, and never."""
 
 from __future__ import annotations
 

@@ -95,3 +95,11 @@ def test_coordinates_stay_on_the_device():
     assert found == 3
     (found,) = kernel(backend.constant((1, 2)), jnp.zeros((), jnp.int32))
     assert found == 102
+
+
+def test_a_kernel_of_points_with_fewer_and_more_coordinates():
+    """Kernels of one text are one kernel (`runtime/load`): some may have more coordinates."""
+    kernel = backend.stepped_kernel(lambda at, x: (x + at.sum(),), {}, (0,))
+    for point in [(3,), (4,), (5,), (5, 1), (5, 2), (7,), (5, 3)]:
+        (sum_,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
+        assert sum_ == sum(point)

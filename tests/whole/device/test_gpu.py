@@ -1,7 +1,7 @@
 """What XLA makes of loops for a GPU, without one (see ``tests/support/gpu/cuda.py``).
 
-Stores are updated in place there too, no step copies one, and the host is not asked after each step
-whether there is another one: the number of steps is known, or a graph holds the loop.
+Stores are updated in place there too, no step copies one, and after a step of a loop that is
+compiled for a number of steps nobody asks the host whether there is another one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.copies import audit
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
-from tempoc.program.nodes.gpu_commands import COMMON
+from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.runtime.walk import blocks
 from tests.support.examples import EXAMPLES, ROOT, compiled
 from tests.support.gpu.cuda import IS_THERE, Gpu, gpu
@@ -47,19 +46,17 @@ def test_examples(name: str, gpu: Gpu, tmp_path: Path) -> None:
 
 
 def look(compilation: Compilation, bounds: dict[str, int], gpu: Gpu, folder: Path) -> None:
-    """Look at all functions: XLA knows how many steps a loop has, or a graph holds all of it."""
+    """Look at all functions."""
     compilation.write(str(folder / "out"))
     program = compilation.emitted.program
-    modes, counted = command_modes(program), counted_regions(program)
+    counted = counted_regions(program)
     for function in audit(str(folder / "out"), bounds):
         assert function.copies == ()
         if function.loop:
             assert function.updated == function.given
         loops = re.findall(r" while\(.*", gpu.texts[function.kernel])
         known = ["known_trip_count" in loop for loop in loops]
-        if modes[function.kernel] == COMMON:
-            # The number of steps of an outer loop need not be known.
-            assert all(known) or (any(known) and function.kernel not in counted)
+        assert all(known) or function.kernel not in counted
 
 
 LOOP = "dim t < T\nparam w: f32[8, 8]\nx[0] = ones([8])\nx[t+1] = "
@@ -76,12 +73,11 @@ def test_graphs(name: str, gpu: Gpu) -> None:
     source = load_source(Source("m.rt", f"{LOOP}{step}\noutput x[T-1]\n"))
     compilation = Compilation(source, Options())
     bounds = {"T": MODEL.block_us + 2}
-    (found,) = [m for n, m in compiled_launches(compilation, bounds).items() if "loop" in n]
-    assert (found["default"].between, found["loops"].whole) == (between, is_whole)
-    assert found["default"].graphs == 1
+    (launched,) = [m for n, m in compiled_launches(compilation, bounds).items() if "loop" in n]
+    assert (launched.between, launched.graphs) == (between, 1)
     report = capture_report(compilation, bounds, None)
     said = next(p for p in report.parts if p.title.startswith("`loop")).graphs
-    assert said["loops"].startswith("one graph") == is_whole
+    assert said.startswith("one graph") == is_whole
 
 
 ATTENTION = """import nn

@@ -1,0 +1,62 @@
+"""Programs compute the same where kernels and the runner do what they do on a GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.run import Settings, run_given
+from tests.support.agreement import agree, all_equal, compile_text
+from tests.support.gpu.paths import gpu_paths
+
+__all__ = ["gpu_paths"]
+pytestmark = pytest.mark.usefixtures("gpu_paths")
+
+GUARDED = """
+dim b < B
+dim t < T
+input x[b, t]: f32[3]
+h[b, 0] = x[b, 0]
+h[b, t] = tanh(h[b, t-1]) + x when t % 3 == 1
+h[b, t] = 0.5 * h[b, t-1] + {} when t >= 1
+output h
+"""
+CHAIN = "dim t < T\ninput a[t]: f32\ninput x[t]: f32\nh[0] = 0.0\nh[t+1] = a * h + x\noutput h\n"
+DRAWN = """
+dim b < B
+dim t < T
+def noisy(v) {
+  e = random.uniform([3])
+  return v + e
+}
+y[t] = noisy(zeros([3]))
+w[b, 0] = noisy(ones([3]))
+w[b, t+1] = noisy(w)
+output y, w
+"""
+
+
+@pytest.mark.parametrize("step", ["x", "sort(x)[0] * h[b, t-1]"])
+def test_steps_that_some_points_take(step: str) -> None:
+    agree(GUARDED.format(step), *all_equal(GUARDED, 1, 2, 7), passes="canonicalize,fuse")
+
+
+@pytest.mark.parametrize("length", [1, 2, 40])
+def test_prefixes_that_are_not_finite(length: int) -> None:
+    """The product of all factors is infinite, and no state is: it is 0 until the last inputs."""
+    loaded = compile_text(CHAIN, 2)[1]
+    a, x = np.full(length, 1e10, np.float32), np.zeros(length, np.float32)
+    x[-2:] = 1.5
+    given = Given(bounds={"T": length}, inputs=as_sources({"a": a, "x": x}), params={})
+    h = run_given(loaded, given, Settings()).outputs["h"]
+    wanted = np.zeros(length, np.float32)
+    for t in range(length - 1):
+        wanted[t + 1] = a[t] * wanted[t] + x[t]
+    np.testing.assert_allclose(h, wanted, rtol=1e-6)
+
+
+def test_draws_of_loops_with_fewer_and_more_dimensions() -> None:
+    """Their kernels have one text, and so are one kernel."""
+    agree(DRAWN, *all_equal(DRAWN, 1, 3), levels=(0,))
