@@ -19,6 +19,14 @@ from tests.support.agreement import compile_text
 
 STEPS = "dim t < T\ninput x: f32\na[0] = x\na[t] = {} when t >= 1\noutput a[T-1] as a\n"
 BRIEF = STEPS.format("sin(a[t-1])")
+SOMETIMES = """
+dim t < T
+input x: f32
+a[0] = x
+a[t] = cos(a[t-1]) when t % 4 == 1
+a[t] = sin(a[t-1]) when t >= 1
+output a[T-1] as a
+"""
 UNTIL = """
 dim t < T until done
 input x: f32
@@ -44,6 +52,7 @@ output a[T-1] as a
     ("text", "is_counted"),
     [
         (BRIEF, True),
+        (SOMETIMES, True),
         (UNTIL, False),
         (INNER.format("input w[k]: f32", " + w[k]"), False),
         (INNER.format("", ""), False),  # nothing has K as a size

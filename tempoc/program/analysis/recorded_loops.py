@@ -1,7 +1,7 @@
 """How the loops of a kernel run on a GPU: with how many steps it is compiled, what a graph holds.
 
 The host launches each step of a loop, or a graph of the step. If the number of steps is not known
-when the kernel is compiled, or a step depends on a condition, the host also waits for the device in
+when the kernel is compiled, or much depends on a condition, the host also waits for the device in
 each step.
 """
 
@@ -39,9 +39,13 @@ def counted_regions(program: prog.Program) -> frozenset[str]:
 
 
 def _is_brief(region: prog.Region) -> bool:
-    """Whether a step of a device loop has no loops, no conditions, and no end of its own."""
+    """Whether a step of a device loop has no loops, and no end of its own.
+
+    A GPU mostly computes what has a condition in any case (``taken_if`` in
+    `codegen/regions/prelude.py`).
+    """
     parts = statements_in(region.loop.body)
-    plain = not any(isinstance(part, prog.Loop | prog.Guard) for part in parts)
+    plain = not any(isinstance(part, prog.Loop) for part in parts)
     points = {e for call in calls(region.loop.body) for e in call.point}
     return plain and not region.endings and points.isdisjoint(region.counts)
 
