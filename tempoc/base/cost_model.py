@@ -70,6 +70,9 @@ class CostModel:
     array_bytes: int = 64 << 20
     """The most bytes of a tensor before it is tiled, and of the largest intermediate array of all
     points of a kernel before these are computed in batches."""
+    parallel_arrays: int = 8
+    """Other devices than CPUs compute batches of points together, up to so many times that limit:
+    they need many points to be busy."""
     small_bytes: int = 1024
     """Smaller arrays cost no more to copy than the operations around them: they are not reported as
     copies, are offloaded last, and no tile is made for less."""

@@ -24,6 +24,14 @@ h[b, t] = 0.5 * h[b, t-1] + {} when t >= 1
 output h
 """
 CHAIN = "dim t < T\ninput a[t]: f32\ninput x[t]: f32\nh[0] = 0.0\nh[t+1] = a * h + x\noutput h\n"
+WINDOWS = """
+dim t < T
+input q[t]: f32[4]
+input k[t]: f32[4]
+e = exp(k[max(0, t-15):t+1] @ q)
+a = e @ k[max(0, t-15):t+1] / sum(e)
+output a
+"""
 DRAWN = """
 dim b < B
 dim t < T
@@ -60,3 +68,8 @@ def test_prefixes_that_are_not_finite(length: int) -> None:
 def test_draws_of_loops_with_fewer_and_more_dimensions() -> None:
     """Their kernels have one text, and so are one kernel."""
     agree(DRAWN, *all_equal(DRAWN, 1, 3), levels=(0,))
+
+
+def test_windows_of_many_points() -> None:
+    """Parts with neighbours are computed together, the last of which begins earlier."""
+    agree(WINDOWS, {"T": 1}, {"T": 150}, passes="canonicalize,vectorize,fuse")
