@@ -176,7 +176,8 @@ def taken_if(condition, step, carry):
     traced = jax.make_jaxpr(step)(carry)
     size = lambda x: x.aval.size * x.aval.dtype.itemsize
     moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))
-    if moved <= {most} and not any(loop in str(traced) for loop in ("while[", "scan[")):
+    text = f"{{traced}}"
+    if moved <= {most} and "while[" not in text and "scan[" not in text:
         chosen = lambda new, old: jnp.where(condition, new, old)
         return jax.tree.map(chosen, step(carry), carry)
     once = lambda state: (jnp.bool_(False), step(state[1]))
