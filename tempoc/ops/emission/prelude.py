@@ -12,7 +12,9 @@ from tempoc.ops.indexing.indexing import (
     FIRST_WRONG,
     WRONG_VALUE,
 )
+from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
+from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
 from tempoc.ops.indexing.search import GREATEST_FIRST
 from tempoc.ops.linear import attention, fourier, long_convolution
 from tempoc.ops.random.kernel_text import DRAWING
@@ -44,6 +46,8 @@ HELPERS = {
     "first_failure": FIRST_FAILURE,
     "greatest_first": GREATEST_FIRST,
     "put_into_sum": PUT_INTO_SUM,
+    "picked_product": PICKED_PRODUCT,
+    "scatter_products": SCATTER_PRODUCTS,
     "attend_by_tiles": attention.ATTEND_BY_TILES,
     "attend_by_rows": attention.ATTEND_BY_ROWS,
     "has_cudnn": attention.HAS_CUDNN,
