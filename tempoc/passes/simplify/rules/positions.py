@@ -135,15 +135,16 @@ def _picked_product(v: Match, op: MatMul) -> Rewrite | None:
     """A matrix that data choose for each of many points, as an expert for each word: no copies."""
     for slot, other in ((0, 1), (1, 0)):
         pick = v.producer(slot, Pick)
-        if pick is None or pick.op.step != 1 or axis_of(pick.op.axis, 3) or pick.op.lo != ix.ZERO:
+        if pick is None:
             continue
         x, j = pick.edges
+        first = axis_of(pick.op.axis, v.type_of(x).ndim) == 0 and pick.op.lo == ix.ZERO
         slices = [e for e in x.entries if isinstance(e, ix.Slice)]
         shapes = [e for k in (slot, other) for e in v.operand(k).shape]
         varies = {n for e in (*x.entries, *shapes) for n in symbols(e)}
         shared = any(d not in varies for d in v.node.domain.dims)
         fixed = not any(v.graph.universe.is_dim(n) for e in shapes for n in symbols(e))
-        if slices != [ix.Slice(ix.ZERO, pick.op.hi)] or not (shared and fixed):
+        if slices != [ix.Slice(ix.ZERO, pick.op.hi)] or not (first and shared and fixed):
             continue
         if v.operand(other).ndim != 1 or not _are_few(v, pick.op.hi):
             continue
