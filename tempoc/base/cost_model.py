@@ -320,6 +320,15 @@ class CostModel:
     """From so many pairs on, how many of ascending numbers are less than others is searched.
     2026-11-27, in a loop, all pairs or a search: 64 and 64 numbers 1.6 and 2.0 us, 128 and 128 6.6
     and 2.6, 64 and 512 12 and 6.8, 512 and 512 105 and 8.9, 2048 and 2048 2800 and 43."""
+    picked_matrices: int = 8
+    """Up to so many matrices, one of which data choose for each of many points, products are formed
+    with all of them. 2026-11-27, a copy of the matrix for each of 128 points or products with all,
+    64 x 32: of 8 144 and 81 us, of 16 178 and 165, of 64 146 and 473; 256 x 128: of 8 2445 and 823,
+    of 32 2161 and 2053. Sums of outer products by position or products of masked rows, likewise: of
+    8 178 and 150 us, of 16 216 and 262; 256 x 128: of 8 2523 and 925, of 16 4420 and 1818."""
+    points_of_product: int = 8
+    """From so many points for each such matrix on: 16 points and 4 matrices 21 and 24 us, 8 56 and
+    110; 1024 points of 16 x 16 and 8 matrices 127 and 153."""
     put_elements: int = 64
     """From so many elements on, state that changes at one place is written there alone. 2026-11-26,
     a step, all of it or one place: 16 elements 0.03 and 0.02 us, 256 0.19 and 0.02, 4096 0.80 and

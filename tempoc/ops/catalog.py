@@ -38,6 +38,8 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
            InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
            ScatterMax and ScatterMin likewise  Put(axis, sure) of x, index, v
+           ScatterProducts(n: E) of rows, rows, indices, for passes
+           PickedProduct(lo: E, hi: E, turned) of a temporal slice, index, vector, for passes
            PutIntoSum(axis) of x, other, index, v, for passes
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
@@ -71,8 +73,10 @@ from tempoc.ops.control.unpacked_product import UnpackedProduct
 from tempoc.ops.control.until import Until
 from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.picked_product import PickedProduct
 from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.scatter_products import ScatterProducts
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
 from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
@@ -192,7 +196,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
     SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Put,
-    PutIntoSum, Pick,
+    PutIntoSum, Pick, ScatterProducts, PickedProduct,
     # contraction, convolution
     MatMul, Einsum, UnpackedProduct, Conv, ConvTranspose,
     # linear algebra

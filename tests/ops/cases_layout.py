@@ -15,8 +15,10 @@ from tempoc.ops.indexing.indexing import (
     TakeAlong,
 )
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.picked_product import PickedProduct
 from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.scatter_products import ScatterProducts
 from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
@@ -202,6 +204,13 @@ INDEXING = [
         ("0", "T", 1, 0, ("T", 2), Z, 0), ("2", "t + 3", 1, 1, (3, "t + 1"), Z, 2),
         ("1", "2*t + 4", 3, -1, ("(2*t + 5)//3",), DType.U32, 1),
         ("0", "9", 2, 0, (5, "t"), Z, 6))),
+    *(Case(PickedProduct(lo=parse("0"), hi=parse(n), turned=turned),
+           (Arg(F, (n, *m)), Arg(d, values=1), Arg(F, v)), least=2)
+      for n, m, turned, v, d in (("3", (4, "t"), False, ("t",), Z), ("t", (3, 2), True, (3,), Z),
+                                 ("2", ("t + 1", 3), True, ("t + 1",), DType.U32))),
+    *(Case(ScatterProducts(n=parse(n)),
+           (Arg(F, (rows, i), special=s), Arg(F, (rows, 3), special=s), Arg(Z, (rows,), 0, 1)))
+      for n, rows, i, s in (("2", 17, "t", True), ("3", "t", 2, False), ("2", "t + 16", 2, True))),
 ]  # fmt: skip
 
 _MATMUL = [

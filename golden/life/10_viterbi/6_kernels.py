@@ -9,11 +9,23 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def first_false(fine):
+    """The first place where a vector is false, its last one if nowhere.
+
+    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    """
+    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
+    if not jnp.size(fine):
+        return jnp.int32(0)
+    if jnp.ndim(fine):
+        first = first_false(jnp.ravel(fine))
+        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
+    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
 
 
 def first_wrong(*wrong):
@@ -23,6 +35,22 @@ def first_wrong(*wrong):
         code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
         fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
+
+
+def first_failure(axes, *checks):
+    """What failed at the first point where something did, in one number, and which point that is.
+
+    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
+    along the first axes. Numbers are made of the values of one point alone.
+    """
+    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
+    fine = True
+    for row in rows:
+        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
+    first = first_false(fine)
+    at = [[x[first] for x in row] for row in rows]
+    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
+    return jnp.stack([first_wrong(*wrong), first])
 
 
 def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
@@ -53,12 +81,10 @@ def score_getitem2(at, emit, seen, score_getitem2_2, *, T):
     """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]"""
     def point(seen):
         score_getitem2 = jnp.take(emit, jnp.where(seen < 0, seen + 4, seen), axis=0, mode="clip")
-        return (score_getitem2, first_wrong(wrong_value(seen, (seen >= -4) & (seen < 4))))
-    score_getitem2_rows, fault = jax.vmap(point)(seen[1:T])
+        return (score_getitem2, seen, (seen >= -4) & (seen < 4))
+    score_getitem2_rows, checked_rows, fine_rows = jax.vmap(point)(seen[1:T])
     score_getitem2_2_2 = lax.dynamic_update_slice(score_getitem2_2, score_getitem2_rows, (1, 0))
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return score_getitem2_2_2, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return score_getitem2_2_2, first_failure(1, (checked_rows, fine_rows))
 
 
 def back(at, move, score_rows, back2, *, T):

@@ -22,11 +22,23 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def first_false(fine):
+    """The first place where a vector is false, its last one if nowhere.
+
+    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    """
+    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
+    if not jnp.size(fine):
+        return jnp.int32(0)
+    if jnp.ndim(fine):
+        first = first_false(jnp.ravel(fine))
+        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
+    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
 
 
 def first_wrong(*wrong):

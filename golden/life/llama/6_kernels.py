@@ -50,11 +50,23 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def first_false(fine):
+    """The first place where a vector is false, its last one if nowhere.
+
+    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    """
+    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
+    if not jnp.size(fine):
+        return jnp.int32(0)
+    if jnp.ndim(fine):
+        first = first_false(jnp.ravel(fine))
+        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
+    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
 
 
 def first_wrong(*wrong):
@@ -64,6 +76,22 @@ def first_wrong(*wrong):
         code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
         fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
+
+
+def first_failure(axes, *checks):
+    """What failed at the first point where something did, in one number, and which point that is.
+
+    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
+    along the first axes. Numbers are made of the values of one point alone.
+    """
+    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
+    fine = True
+    for row in rows:
+        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
+    first = first_false(fine)
+    at = [[x[first] for x in row] for row in rows]
+    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
+    return jnp.stack([first_wrong(*wrong), first])
 
 
 def updated(array, part, start, when=None):
@@ -98,19 +126,16 @@ def x_0_early(at, embed, prompt, tok, *, S, T):
     model.rt:62: x[b, t, 0] = embed[tok[b, t]]
     """
     def point(prompt_t_p):
-        wrong = wrong_value(prompt_t_p, (prompt_t_p >= -49152) & (prompt_t_p < 49152))
         x_0_early = jnp.take(
             embed, jnp.where(prompt_t_p < 0, prompt_t_p + 49152, prompt_t_p), axis=0, mode="clip",
         )
-        return (prompt_t_p, x_0_early, first_wrong(wrong))
+        return (prompt_t_p, x_0_early, prompt_t_p, (prompt_t_p >= -49152) & (prompt_t_p < 49152))
     point = jax.vmap(point)
-    prompt_t_p_rows, x_0_early_rows, fault = jax.vmap(point)(
-        lax.dynamic_slice_in_dim(prompt, 0, min(S, T), axis=1)
-    )
+    (
+        prompt_t_p_rows, x_0_early_rows, checked_rows, fine_rows,
+    ) = jax.vmap(point)(lax.dynamic_slice_in_dim(prompt, 0, min(S, T), axis=1))
     tok2 = updated(tok, prompt_t_p_rows, (0, 0))
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return tok2, x_0_early_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return tok2, x_0_early_rows, first_failure(2, (checked_rows, fine_rows))
 
 
 def tok_2(at, best_prev, tok):
@@ -308,11 +333,9 @@ def x_0_late(at, embed, tok):
     t = at[0]
     def point(tok_t):
         x_0_late = jnp.take(embed, jnp.where(tok_t < 0, tok_t + 49152, tok_t), axis=0, mode="clip")
-        return (x_0_late, first_wrong(wrong_value(tok_t, (tok_t >= -49152) & (tok_t < 49152))))
-    x_0_late_rows, fault = jax.vmap(point)(tok[:, t])
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return x_0_late_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+        return (x_0_late, tok_t, (tok_t >= -49152) & (tok_t < 49152))
+    x_0_late_rows, checked_rows, fine_rows = jax.vmap(point)(tok[:, t])
+    return x_0_late_rows, first_failure(1, (checked_rows, fine_rows))
 
 
 def best_early(at, norm, embed, y, *, B):

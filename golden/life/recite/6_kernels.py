@@ -136,11 +136,23 @@ def masked_alone(product):
     return call
 
 
+def first_false(fine):
+    """The first place where a vector is false, its last one if nowhere.
+
+    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    """
+    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
+    if not jnp.size(fine):
+        return jnp.int32(0)
+    if jnp.ndim(fine):
+        first = first_false(jnp.ravel(fine))
+        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
+    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
 
 
 def first_wrong(*wrong):
@@ -150,6 +162,22 @@ def first_wrong(*wrong):
         code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
         fault = jnp.where(code == 0, fault, number + turns * code)
     return fault
+
+
+def first_failure(axes, *checks):
+    """What failed at the first point where something did, in one number, and which point that is.
+
+    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
+    along the first axes. Numbers are made of the values of one point alone.
+    """
+    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
+    fine = True
+    for row in rows:
+        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
+    first = first_false(fine)
+    at = [[x[first] for x in row] for row in rows]
+    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
+    return jnp.stack([first_wrong(*wrong), first])
 
 
 def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
@@ -403,21 +431,18 @@ def drawn_logits_x_attention_v_reshape_early(
         k_rope_concat = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
         v_reshape = jnp.reshape(jnp.einsum("ij,kj->ik", layer_norm_add2, attention_v), (12, 16))
         return (
-            letter_0, x_getitem, rope_cos, rope_sin, q_rope_concat, k_rope_concat, v_reshape,
-            first_wrong(wrong),
+            letter_0, x_getitem, rope_cos, rope_sin, q_rope_concat, k_rope_concat, v_reshape, wrong,
         )
     (
         letter_0_rows, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
-        k_rope_concat_rows, v_reshape_rows, fault,
+        k_rope_concat_rows, v_reshape_rows, wrong_rows,
     ) = jax.vmap(point)(
         jnp.arange(min(P, T), dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T)),
     )
     letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
     return (
         letter2, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
-        k_rope_concat_rows, v_reshape_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
+        k_rope_concat_rows, v_reshape_rows, first_failure(1, (wrong_rows,)),
     )
 
 

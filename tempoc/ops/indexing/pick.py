@@ -100,7 +100,7 @@ class Pick(Op):
         if self.step != 1:
             inside += f" & (({index} - {pads.atom(lo)}) % {self.step} == 0)"
         message = f"index {{value}} is not in {self.promised}, where it was promised to be"
-        out.check(inside, message, index)
+        out.check(inside, message, index, scalar=not j.type.ndim)
         last = out.index(self.hi - 1)
         clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:

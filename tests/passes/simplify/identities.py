@@ -7,8 +7,10 @@ from __future__ import annotations
 
 HEAD = """
 bound T
+bound E = 3
 dim t < T
 dim j < T
+dim e < E
 %x = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
 %y = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
 %z = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
@@ -19,6 +21,7 @@ dim j < T
 %k = input{dtype=i32} : [t] i32
 %c = input{dtype=bool} : [t] bool
 %W = param{template="W", dtype=f32, shape=(3, 4)} : [] f32[3, 4]
+%V = param{template="V", dtype=f32, shape=(2, 3)} : [e] f32[2, 3]
 %zero = literal{value=0.0, dtype=f32} : [] f32
 %minus = literal{value=-0.0, dtype=f32} : [] f32
 %one = literal{value=1.0, dtype=f32} : [] f32
@@ -303,6 +306,18 @@ ROUNDED = {
 %a = scatter_add{axis=0, n=9} %n2[0:T], %n[0:T] : [] f32[9, 8, 3]
 %n3 = scatter_add{axis=0, n=8, sure=true} %r, %n : [t] f32[8, 3]
 %b = scatter_add{axis=0, n=9, sure=true} %n3[t:T], %n[t:T] : [t] f32[9, 8, 3]""",
+    "a product of one of few matrices": """%n = literal{value=3, dtype=i32} : [] i32
+%n2 = mod %k, %n : [t] i32
+%n3 = pick{lo=0, hi=E} %V[0:E], %n2 : [t] f32[2, 3]
+%a = matmul %n3, %r : [t] f32[2]
+%n4 = sum{axes=(1,)} %x : [t] f32[2]
+%b = matmul %n4, %n3 : [t] f32[3]""",
+    "sums by position of outer products": """%n = mod %k, %bins : [t] i32
+%n2 = sum{axes=(1,)} %x : [t] f32[2]
+%n3 = einsum{spec="i,k->ik"} %r, %n2 : [t] f32[3, 2]
+%a = scatter_add{axis=0, n=8} %n3[0:T], %n[0:T] : [] f32[8, 3, 2]
+%n4 = einsum{spec="i,k->ki"} %r, %n2 : [t] f32[2, 3]
+%b = scatter_add{axis=0, n=8, sure=true} %n4[t:T], %n[t:T] : [t] f32[8, 2, 3]""",
     "how often a number occurs": """%n = one_hot{n=T, dtype=f32} %k : [t] f32[T]
 %a = sum{axes=(0,)} %n[0:T] : [] f32[T]
 %n2 = broadcast_to{shape=(2, 3)} %k : [t] i32[2, 3]
@@ -445,6 +460,14 @@ ROUNDED = {
 """Those that hold up to rounding."""
 
 SILENT = {
+    "a product with all of them is another one": """%n = literal{value=3, dtype=i32} : [] i32
+%n2 = mod %k, %n : [t] i32
+%n3 = pick{lo=0, hi=E} %V[0:E], %n2 : [t] f32[2, 3]
+%a = matmul %n3, %W : [t] f32[2, 4]""",
+    "sums at many positions": """%n = mod %k, %bins : [t] i32
+%n2 = sum{axes=(1,)} %x : [t] f32[2]
+%n3 = einsum{spec="i,k->ik"} %r, %n2 : [t] f32[3, 2]
+%a = scatter_add{axis=0, n=90, sure=true} %n3[0:T], %n[0:T] : [] f32[90, 3, 2]""",
     "a zero of the other sign": "%a = add %x, %zero : [t] f32[2, 3]",
     "minus a zero of the other sign": "%a = sub %x, %minus : [t] f32[2, 3]",
     "zero times a number that may not be finite": "%a = mul %x, %zero : [t] f32[2, 3]",
@@ -512,6 +535,7 @@ def program(lines: str) -> str:
     used = {word.strip(",").split("[")[0].split("@")[0] for word in lines.split()}
     head = [h for h in HEAD.splitlines() if not h.startswith("%") or h.split()[0] in used]
     head = [h for h in head if h != "dim j < T" or "[t, j" in lines]
+    head = [h for h in head if h not in ("bound E = 3", "dim e < E") or "%V" in used]
     outputs = []
     for line in lines.split("\n"):
         name = line.split()[0]

@@ -13,9 +13,13 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, InRange, OneHot, SpatialIndex
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.picked_product import PickedProduct
 from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.scatter_products import ScatterProducts
 from tempoc.ops.indexing.search import ArgMax, SearchSorted
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
+from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze
 from tempoc.ops.tensor.reduction import Max, Mean, Min, Prod, Sum
 from tempoc.ops.tensor.reshape import Reshape
@@ -124,6 +128,63 @@ def _scattered_twice(v: Match, op: ScatterAdd) -> Rewrite | None:
     )
     rows = v.make(ScatterAdd(axis=0, n=count, sure=True), x[0], joint)
     return Rewrite((rows,), Reshape(shape=v.result.shape))
+
+
+@rule("a product of one of few matrices", MatMul, exact=False)
+def _picked_product(v: Match, op: MatMul) -> Rewrite | None:
+    """A matrix that data choose for each of many points, as an expert for each word: no copies."""
+    for slot, other in ((0, 1), (1, 0)):
+        pick = v.producer(slot, Pick)
+        if pick is None:
+            continue
+        x, j = pick.edges
+        first = axis_of(pick.op.axis, v.type_of(x).ndim) == 0 and pick.op.lo == ix.ZERO
+        slices = [e for e in x.entries if isinstance(e, ix.Slice)]
+        shapes = [e for k in (slot, other) for e in v.operand(k).shape]
+        varies = {n for e in (*x.entries, *shapes) for n in symbols(e)}
+        shared = any(d not in varies for d in v.node.domain.dims)
+        fixed = not any(v.graph.universe.is_dim(n) for e in shapes for n in symbols(e))
+        if slices != [ix.Slice(ix.ZERO, pick.op.hi)] or not (first and shared and fixed):
+            continue
+        if v.operand(other).ndim != 1 or not _are_few(v, pick.op.hi):
+            continue
+        if v.is_uniform() and v.result.dtype in (DType.F32, DType.F64):
+            product = PickedProduct(lo=pick.op.lo, hi=pick.op.hi, turned=slot == 1)
+            return Rewrite((x, j, v.node.inputs[other]), product)
+    return None
+
+
+def _are_few(v: Match, n: ix.Expr) -> bool:
+    """Whether products with so many matrices take no longer than copies of one for each point."""
+    count = v.graph.universe.settled(n)
+    return isinstance(count, ix.Const) and count.value <= MODEL.picked_matrices
+
+
+@rule("sums by position of outer products", ScatterAdd, exact=False)
+def _scattered_products(v: Match, op: ScatterAdd) -> Rewrite | None:
+    """Gradients of one of few weights for each of many steps: products of matrices.
+
+    The outer products of all steps, which would be written and read, are as large as a copy of the
+    weights for each step.
+    """
+    edge, places = v.node.inputs
+    inner = v.nodes[edge.source]
+    alone = v.uses[inner.name] == 1
+    if not isinstance(inner.op, Einsum) or not alone or not _are_few(v, op.n):
+        return None
+    terms, result = inner.op.letters(tuple(v.type_of(e).ndim for e in inner.inputs))
+    sliced = [isinstance(e, ix.Slice) for e in edge.entries]
+    vectors = [len(t) for t in terms] == [1, 1] and len({*result}) == 2
+    if not vectors or sum(sliced) != 1 or v.type_of(places).ndim != 1:
+        return None
+    if v.result.dtype not in (DType.F32, DType.F64) or axis_of(op.axis, v.result.ndim):
+        return None
+    ranging = tuple(d for d, s in zip(inner.domain.dims, sliced, strict=True) if s)
+    factors = [read_at(v, edge, inner.inputs[terms.index(letter)]) for letter in result]
+    rows = [f[0] for f in factors if f is not None and f[1] == ranging]
+    if len(rows) != 2 or any(v.dtype_of(r) is not v.result.dtype for r in rows):
+        return None
+    return Rewrite((*rows, _position(v, op, op.n, 0, places)), ScatterProducts(n=op.n))
 
 
 @rule("how often a number occurs", Sum, exact=False)
@@ -277,4 +338,7 @@ def _integer(v: Match, e: ix.Expr, dtype: DType) -> Edge:
     return v.make(unary.Cast(dtype=dtype), v.make(IndexValue(expr=e)))
 
 
-POSITIONS: tuple[RewriteRule, ...] = (_element_of_row, _scattered_twice, _counted, _less, _reached)
+POSITIONS: tuple[RewriteRule, ...] = (
+    _element_of_row, _scattered_twice, _picked_product, _scattered_products, _counted, _less,
+    _reached,
+)  # fmt: skip
