@@ -7,23 +7,28 @@ chosen at run time from a few buckets; kernels take it from the array's shape. E
 
 A store of the points of such a loop (`tok[t]`) grows with those that it reads. Where there are
 none its size is *rounded* to a bucket: without that, each bound has kernels of its own. It is done
-where no other shape depends on the bound, so that kernels do not after it.
+where no other shape depends on the bound, so that kernels do not after it. For the same reason, a
+ring has all slots of its window even for a bound that is less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.memory.estimates import is_small
 from tempoc.memory.plan_types import CapacityUse
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, walk
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.walk import children, substitute, symbols
+from tempoc.symbolic.walk import children, evaluate, substitute, symbols
 
 
 def growing_dims(
@@ -134,6 +139,90 @@ def _rounded(store: Buffer, size: ix.Expr, least: Mapping[str, int]) -> Buffer:
         for a in store.axes
     )
     return replace(store, axes=tuple(axes))
+
+
+def with_ample_rings(
+    stores: Mapping[str, Buffer], statements: Statements, space: Space
+) -> tuple[Mapping[str, Buffer], frozenset[str]]:
+    """The stores with rings of ``256`` slots in place of ``min(256, T)``, and the bounds like `T`.
+
+    Without that each `T` below 256 has kernels of its own. It is done where kernels would not
+    depend on `T` then, and where it takes few bytes, in relation to what is given: for a long run
+    the rings are as large in any case. Windows are padded accordingly (`ample`).
+    """
+    universe, chosen = space.universe, frozenset[str]()
+    lengths = {*universe.lengths, *(b.name for b in universe.ended)}
+    for bound in universe.bounds:
+        more = chosen | {bound.name}
+        if bound.value is not None or bound.name in lengths:
+            continue
+        rings = {n: _ample_ring(s, more) for n, s in stores.items()}
+        changed = [rings[n] for n, s in stores.items() if rings[n] != s]
+        if changed and _depends_on_windows_alone(bound.name, rings, more, statements, space):
+            given = sum(
+                _least_bytes(stores[n]) for n, t in statements.tensors.items() if t.is_given
+            )
+            limit = max(MODEL.rounded_bytes, given // MODEL.rounded_part)
+            if sum(map(_least_bytes, changed)) <= limit:
+                stores, chosen = rings, more
+    return stores, chosen
+
+
+def ample(e: ix.Expr, bounds: Collection[str]) -> ix.Expr:
+    """An upper bound of a size, of which these bounds are no part: 3 for ``min(3, T)``."""
+    if isinstance(e, ix.IndexMin):
+        numbers = [a for a in e.args if isinstance(a, ix.Const)]
+        others = [a for a in e.args if not isinstance(a, ix.Const)]
+        return numbers[0] if numbers and all({*symbols(a)} <= {*bounds} for a in others) else e
+    return ix.maximum(*(ample(a, bounds) for a in e.args)) if isinstance(e, ix.IndexMax) else e
+
+
+def _ample_ring(store: Buffer, bounds: Collection[str]) -> Buffer:
+    axes = (replace(a, size=ample(a.size, bounds)) if a.ring else a for a in store.axes)
+    return replace(store, axes=tuple(axes))
+
+
+def _depends_on_windows_alone(
+    bound: str,
+    stores: Mapping[str, Buffer],
+    bounds: Collection[str],
+    statements: Statements,
+    space: Space,
+) -> bool:
+    """Whether of all shapes only windows of rings depend on a bound, up to their lengths."""
+    ranges = [e for s in statements.statements for v in s.vector for e in (v.lower, v.upper)]
+    sizes = [e for s in stores.values() for e in _sizes(s) if not _is_grown(e, s)]
+    if any(_depends(e, bound) for e in (*ranges, *sizes)):
+        return False
+    fixed = [e for s in stores.values() for e in s.shape]
+    fixed += [a.size for s in stores.values() for a in s.axes if not a.ring]
+    fixed += _longest_slices(stores, statements, space)
+    return all(ample(e, bounds) == e for e in fixed)
+
+
+def _is_grown(e: ix.Expr, store: Buffer) -> bool:
+    return store.growing is not None and store.growing.size == e
+
+
+def _longest_slices(
+    stores: Mapping[str, Buffer], statements: Statements, space: Space
+) -> Iterator[ix.Expr]:
+    """The greatest lengths of slices of axes that are no rings."""
+    for s in statements.statements:
+        for one in (s, *(() if s.single is None else (s.single,))):
+            for access in (*one.reads, *one.writes):
+                rings = {a.dim for a in stores[access.tensor].axes if a.ring}
+                dims = statements.tensors[access.tensor].domain.dims
+                for dim, entry in zip(dims, access.entries, strict=True):
+                    if isinstance(entry, ix.Slice) and dim not in rings:
+                        yield space.upper_bound(ix.sub(entry.hi, entry.lo), one.domain)
+
+
+def _least_bytes(store: Buffer) -> int:
+    """The bytes of a store where all bounds are 1."""
+    sizes = (*_sizes(store), *(ix.ONE for _ in store.keys))
+    count = math.prod(evaluate(e, dict.fromkeys(symbols(e), 1)) for e in sizes)
+    return count * int(numpy_dtype(DType(store.dtype)).itemsize)
 
 
 def _sizes(store: Buffer) -> Iterator[ix.Expr]:

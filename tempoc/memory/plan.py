@@ -16,7 +16,13 @@ from tempoc.base.effort import EFFORT
 from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases, step_local
-from tempoc.memory.growth import capacity_uses, growing_dims, stepped_dims, with_rounded
+from tempoc.memory.growth import (
+    capacity_uses,
+    growing_dims,
+    stepped_dims,
+    with_ample_rings,
+    with_rounded,
+)
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.poly.relations import syntactic as fast
@@ -61,6 +67,9 @@ def plan(
     if rounds:
         stepped = stepped_dims(scheduled.tree, statements, size_space)
         stores = with_rounded(stores, stepped, statements, space.universe)
+    stores, windows = (
+        with_ample_rings(stores, statements, size_space) if rounds else (stores, frozenset[str]())
+    )
     return MemoryPlan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),
@@ -68,6 +77,7 @@ def plan(
         extents={d.name: ix.Sym(d.bound) for d in space.universe.dims},
         needs=capacity_uses(stores, statements, size_space),
         step_local=step_local(stores, statements, scheduled.tree, outputs, space.universe),
+        ample=windows,
     )
 
 

@@ -40,7 +40,8 @@ class MemoryPlan:
     afterwards, so that the kernel may reuse its buffer. Stores with axes that ``s`` writes are
     always donated. ``extents`` has the bound of each dimension, for formulas. ``needs[s]`` are the
     capacities that growing stores must have before ``s``. ``step_local`` has the tensors whose
-    arrays have no value between steps of a device loop, with the variable of that loop.
+    arrays have no value between steps of a device loop, with the variable of that loop. ``ample``
+    are the bounds whose minimum with a number counts as the number, where windows are padded.
     """
 
     stores: Mapping[str, Buffer]
@@ -49,3 +50,4 @@ class MemoryPlan:
     extents: Mapping[str, Expr] = field(default_factory=dict)
     needs: Mapping[str, tuple[CapacityUse, ...]] = field(default_factory=dict)
     step_local: Mapping[str, str] = field(default_factory=dict)
+    ample: frozenset[str] = frozenset()

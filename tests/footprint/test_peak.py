@@ -95,6 +95,20 @@ k[b, t] = tanh(x)
 y[b, t] = mean(k[b, max(0, t+1-4):t+1], axis = 0)
 output y[0:B, T-1] as last
 """
+# A prompt of which layers keep a window: what one layer makes of it lives until the next one.
+PROMPT = """
+dim s < S
+dim t < T
+dim l < L
+assume S <= T
+input p[s]: f32[8]
+x[t, 0] = p[s = t] when t < S
+x[t, 0] = tanh(y[t-1, L-1])
+x[t, l+1] = y
+k[t, l] = exp(x)
+y[t, l] = tanh(x + mean(k[t = max(0, t-2):t+1], axis = 0))
+output y[T-1, L-1] as last
+"""
 # More lives at once where a row ends before the next one than where all end at the same step.
 ROWS_END = """
 dim l < L
@@ -173,6 +187,19 @@ def test_what_can_be_counted_by_hand(
     assert result.predicted == predicted(program, bounds)
     assert result.peak_bytes == result.predicted.peak == by_formula(program, bounds) == size
     assert result.stores == result.predicted.stores
+
+
+def test_layers_keep_a_window_of_the_prompt() -> None:
+    """Of the last layer, the window is made when others of its arrays are gone."""
+    graph, loaded = compiled(PROMPT, passes=None)
+    program = loaded.program
+    assert show(peak(program, default_filled_stores(program)).formula) == "96*L+160*S+32"
+    for bounds in ({"S": 1, "T": 2, "L": 1}, {"S": 9, "T": 12, "L": 5}):
+        result = measured(graph, loaded, bounds)
+        assert result.predicted == predicted(program, bounds)
+        assert result.predicted is not None
+        assert result.peak_bytes == result.predicted.peak
+        assert 0 <= by_formula(program, bounds) - result.peak_bytes <= 96
 
 
 @pytest.mark.parametrize("text", [RING, GROWING, PHASES, WINDOWED])

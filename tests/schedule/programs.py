@@ -256,7 +256,23 @@ def pooled() -> Builder:
     return b
 
 
+def prompt() -> Builder:
+    """The first S steps of all layers at once, then step by step; layers read the last W steps."""
+    b = Builder("t<T l<L w<W s<S", "S <= T")
+    b.statement("k.early", "l", "x.early[l]")
+    b.tensor("x.early", "l")
+    b.statement("y.early", "l", "k.early[l]", writes=("x.early[l+1] | l+1 < L",))
+    b.tensor("k", "t l")
+    b.statement("k.last", "t l | t >= S-W and t < S", "k.early[l]", writes=("k[t, l]",))
+    b.tensor("x", "t l")
+    b.statement("x.0", "t | t >= S", "x[t-1, L-1]", writes=("x[t, 0]",))
+    b.statement("k.late", "t l | t >= S", "x[t, l]", writes=("k[t, l]",))
+    b.statement("y", "t l | t >= S", "k[max(0, t-W):t+1, l]", writes=("x[t, l+1] | l+1 < L",))
+    return b
+
+
 PROGRAMS = {
+    "prompt": prompt,
     "updates": updates,
     "pooled": pooled,
     "smooth": smooth,

@@ -126,6 +126,18 @@ for t in 0..T:
     y[t, l]
   out[t]
 """,
+    "prompt": """
+for l in 0..L:
+  k.early[l]
+  y.early[l]
+  for t in max(0, S-W)..S:
+    k.last[t, l]
+for t in S..T:
+  x.0[t]
+  for l in 0..L:
+    k.late[t, l]
+    y[t, l]
+""",
     "heat": """
 for i in 0..I:
   for j in 0..J:

@@ -10,6 +10,7 @@ from tempoc.base.python_text import identifier
 from tempoc.codegen.stores.array_sizes import DynamicSize
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.codegen.stores.window_axis import WindowAxis
+from tempoc.memory.growth import ample
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.definition.operator import Emitter, ImportedFunction
 from tempoc.poly.relations import syntactic as fast
@@ -104,6 +105,8 @@ class Stages:
         bound = next((e for e in pads if e is not None), None)
         if bound is None:
             bound = self.size_space.upper_bound(extent, statement.domain)
+            if any(map(self.space.universe.is_dim, symbols(extent))):
+                bound = ample(bound, self.plan.ample)
         return substitute(fast.clamped_size(0, bound, self.size_space.universe), self.largest)
 
 

@@ -7,8 +7,9 @@ Nodes are joined greedily: along reads at the same point, then along reads that 
 horizontally. A join must leave everything schedulable (``analysis/dependence.py``), must not close
 a cycle within an instance, and must not reverse a loop that could run forward. Then groups of later
 loops read states, not copies of their last steps (``later_loops.py``), light functions of what is
-stored anyway move to their consumers (``delay.py``), and cheap nodes (constants) are copied into
-each group that uses them (``sink.py``). Padding that nobody sees is left out at the end
+stored anyway move to their consumers (``delay.py``), as do functions of positions (masks,
+``positions.py``), and cheap nodes (constants) are copied into each group that uses them
+(``sink.py``). Padding that nobody sees is left out at the end
 (``columns.py``).
 """
 
@@ -26,6 +27,7 @@ from tempoc.passes.fusion.columns import without_padding
 from tempoc.passes.fusion.delay import delay
 from tempoc.passes.fusion.later_loops import reads_of_later_loops
 from tempoc.passes.fusion.partition import Partition, instance_order
+from tempoc.passes.fusion.positions import computed_where_read
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Group
@@ -61,6 +63,7 @@ class Fuse(GraphPass):
             partition.join(a, b, self.limit)
         graph = reads_of_later_loops(graph, partition.homes)
         graph, homes = delay(graph, partition.homes, context.space)
+        graph, homes = computed_where_read(graph, homes)
         graph, homes = sink(graph, homes)
         graph, homes, unread = without_padding(graph, homes, context.space)
         for node in unread:

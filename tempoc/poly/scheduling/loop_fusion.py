@@ -77,15 +77,16 @@ class Grouping:
         self.edges = edges
         self.done = done
         self.place = {name: k for k, name in enumerate(problem.tasks)}
+        self.flows_from: dict[str, list[Flow]] = {task: [] for task in tasks}
+        for e in edges:
+            self.flows_from[e.flow.writer].append(e.flow)
         self.groups = dict(enumerate(self.components()))
         self.group_of = {m: k for k, g in self.groups.items() for m in g.members}
         self.paths = Paths(tuple(self.groups), self.links())
 
     def components(self) -> list[LoopGroup]:
         """The strongly connected components as groups, sources before sinks."""
-        after: dict[str, list[str]] = {task: [] for task in self.tasks}
-        for e in self.edges:
-            after[e.flow.writer].append(e.flow.reader)
+        after = {task: [f.reader for f in flows] for task, flows in self.flows_from.items()}
         groups = []
         for members in reversed(strongly_connected_components(self.tasks, after.__getitem__)):
             inside = within(members, self.edges)
@@ -131,6 +132,9 @@ class Grouping:
             if a in self.problem.late:
                 self.try_merge(a, b, Wish.FAVOURITE)
                 self.try_merge(a, b, Wish.ANY)
+        for e in self.edges:
+            if self.selects(e):
+                self.try_merge(e.flow.writer, e.flow.reader, Wish.NATURAL)
         # Then the merges in which both get their first option, even if one must be delayed; a
         # delay is better than to reverse a loop that could run forwards.
         for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
@@ -146,6 +150,23 @@ class Grouping:
                 links[reader].append(writer)
         order = topological_sort(sorted(self.groups, key=start.__getitem__), links.__getitem__)
         return [self.groups[k] for k in order]
+
+    def selects(self, e: FlowEdge) -> bool:
+        """Whether the reader selects points, for later steps, of what its writer computes at once.
+
+        Its first loop, of which the writer has no dimension, has no step in common with the readers
+        of these points: fused with theirs it saves no memory. In a loop of the writer, what is
+        selected from lives for one step.
+        """
+        reader = self.groups[self.group_of[e.flow.reader]]
+        if len(reader.members) > 1 or len(reader.options) < 2:
+            return False
+        dim = reader.options[0][0]
+        if dim in self.problem.tasks[e.flow.writer].dims:
+            return False
+        later = self.flows_from[e.flow.reader]
+        in_loop = [f for f in later if dim in self.problem.tasks[f.reader].dims]
+        return bool(in_loop) and not any(meet(self.problem, f, dim, {}) for f in in_loop)
 
     def unconnected(self) -> Iterator[tuple[str, str]]:
         """All pairs of groups, each represented by one of its tasks."""
@@ -317,6 +338,17 @@ def inside_loop(problem: SchedulingProblem, e: FlowEdge, dim: str, pins: Pins) -
         return FlowEdge(e.flow, e.needs.intersect(same))
     first, second = _positions(problem, e, dim)
     return FlowEdge(e.flow, e.needs.equate(D.in_, first, D.out, second))
+
+
+def meet(problem: SchedulingProblem, flow: Flow, dim: str, pins: Pins) -> bool:
+    """Whether the reader and the writer of a flow run in a same step of a loop."""
+    reader, writer = (
+        problem.space.set(problem.tasks[task])
+        .set_tuple_name(problem.labels[task])
+        .apply(coordinate(problem, task, dim, pins).as_map())
+        for task in (flow.reader, flow.writer)
+    )
+    return not reader.intersect(writer).is_empty()
 
 
 def coordinate(problem: SchedulingProblem, task: str, dim: str, pins: Pins) -> isl.PwAff:

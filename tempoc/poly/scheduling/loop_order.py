@@ -124,7 +124,9 @@ class _Arrangement:
         pairs = zip(edges, remaining, strict=True)
         carried = [e.flow for e, inside in pairs if not e.needs.is_subset(inside.needs)]
         first = [
-            f for f in self.reads(group.members, carried) if self.meet(f, option[0], group.pins)
+            f
+            for f in self.reads(group.members, carried)
+            if loop_fusion.meet(self.problem, f, option[0], group.pins)
         ]
         remaining = [e for e in remaining if not e.needs.is_empty()]
         body = self.level(group.members, remaining, (*done, option[0]), first)
@@ -147,13 +149,3 @@ class _Arrangement:
         for f in equal:
             writers.setdefault((f.reader, f.tensor, f.read), set()).add(f.writer)
         return [f for f in equal if f.reader not in writers[f.reader, f.tensor, f.read]]
-
-    def meet(self, flow: Flow, dim: str, pins: loop_fusion.Pins) -> bool:
-        """Whether the reader and the writer of a flow run in a same step of a loop."""
-        reader, writer = (
-            self.problem.space.set(self.problem.tasks[task])
-            .set_tuple_name(self.problem.labels[task])
-            .apply(loop_fusion.coordinate(self.problem, task, dim, pins).as_map())
-            for task in (flow.reader, flow.writer)
-        )
-        return not reader.intersect(writer).is_empty()

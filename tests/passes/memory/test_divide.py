@@ -98,7 +98,7 @@ def test_memory_of_layers_that_alternate() -> None:
     largest = peak(program, default_filled_stores(program))
     rows = {row.part[0]: text_of(row.size) for row in largest.rows if not row.part[1]}
     assert compilation.proof.is_whole
-    assert rows["k.then"] == "64*min(4, T)"  # four layers of a window
+    assert rows["k.then"] == "256"  # four layers of a window
     assert rows["k.else"] == "16*T_slots"  # one layer of everything
 
 

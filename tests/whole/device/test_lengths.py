@@ -118,7 +118,7 @@ def run(loaded: LoadedProgram, length: int) -> dict[str, np.ndarray]:
             (CACHE, 2, 2),
             (CACHE, 1, 4),
             (STATE, 2, 2),
-            (WINDOW, 2, 6),
+            (WINDOW, 2, 2),
             (PROMPT, 2, 4),
             (PROMPT, 1, 5),
             (TRAINING, 2, 3),

@@ -1,0 +1,68 @@
+"""Masks are computed where they are read, and take no memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.footprint.peak import peak
+from tempoc.runtime.forecast.least_run import default_filled_stores
+from tempoc.symbolic.text import show
+from tests.support.agreement import agree, all_equal, compile_text
+
+CHUNKS = """
+import nn
+dim c < C
+dim l < L
+const N = 2
+input e[c]: f32[N, 4]
+x[c, 0] = e
+x[c, l+1] = y
+k = tanh(x)
+keys = reshape(k[c = 0:c+1], [-1, 4])
+seen = expand_dims(arange(N), 1) + c*N >= arange((c+1)*N)
+y = x + nn.softmax(where(seen, x @ keys.T, -inf)) @ keys
+output y[C-1, L-1] as last
+"""
+TRAINED = """
+import nn
+dim i < I
+dim l < L
+dim t < T
+input e[t]: f32[4]
+w[0, l] = eye(4)
+w[i+1, l] = w - 0.1 * grad(loss[i], w)
+bias = where(t - arange(T) >= 0, -0.5 * f32(abs(t - arange(T))), -inf)
+h[i, 0, t] = e
+h[i, l+1, t] = y
+k = h @ w
+y[i, l, t] = h + nn.softmax(h[t = 0:T] @ k + bias) @ h[t = 0:T]
+loss[i] = mean(y[i, L-1, 0:T] ** 2)
+output loss
+"""
+# A product needs an array, which one of all layers is; an output is stored in any case.
+PRODUCT = """
+dim l < L
+dim t < T
+input e[t]: f32[4]
+x[0, t] = e
+x[l+1, t] = tanh(f32(t - arange(T) >= 0) @ x[t = 0:T])
+output x[L-1, 0:T] as last
+"""
+SHOWN = CHUNKS.replace("output", "output seen[0] as first\noutput")
+
+
+@pytest.mark.parametrize("text", [CHUNKS, TRAINED, PRODUCT, SHOWN])
+def test_the_same_values(text: str) -> None:
+    agree(text, *all_equal(text, 1, 3, 4, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"), [(CHUNKS, "128*C"), (PRODUCT, "32*T+4*T*T"), (SHOWN, "128*C+4*C*C")]
+)
+def test_memory(text: str, formula: str) -> None:
+    program = compile_text(text, 2)[1].program
+    assert show(peak(program, default_filled_stores(program)).formula) == formula
+
+
+def test_a_bias_is_no_store() -> None:
+    assert "bias" not in {s.name for s in compile_text(TRAINED, 2)[1].program.stores}
