@@ -344,6 +344,14 @@ class CostModel:
     """The widest rows that are laid out as columns before their outer products are summed. CPU ms
     of 65,536 rows of 64 with rows of 4, 16, 32: 6.9, 9.0, 14 as columns, else 13, 14, 16; 131,072
     of 64 with rows of 64: 292 as columns, else 95 (2026-11-26, a busy machine)."""
+    column_stride: int = 32
+    """Wider rows are laid out so as well if their elements are a multiple of this. CPU us as
+    columns and else, 4096 rows of 64 by rows of 64: 454 and 796; 2048 of 128 by 128: 599 and 770;
+    4096 of 32 by 32: 105 and 214; of 50 by 50, 40 by 40, 24 by 24 columns take longer (2026-11-27,
+    a load of 10)."""
+    column_bytes: int = 1 << 20
+    """And if the columns take at most so many bytes. The same with 131,072 rows of 64 by rows of
+    64: 49,881 and 35,088; 16,384 of 128 by 128: 10,798 and 6108; 2048 of 256 by 256: 1890, 2010."""
     masked_bytes: int = 1 << 16
     """The least bytes of an array of rows whose mask is left where all of them are valid. An
     iteration of PPO, 512 carts for 250 steps, in tiles of a MiB: CPU ms 346 masked, 303 so

@@ -17,6 +17,7 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.contraction import Einsum
+from tempoc.ops.tensor.reduction import Sum
 from tempoc.runtime.device.faults import message
 from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
@@ -67,6 +68,18 @@ def test_masks_are_written_once() -> None:
     ]
     out.assign("x", "x + 1")
     assert out.masked(v, (0,), "jnp.float32(0.0)") == "x_masked2"
+
+
+def test_sums_are_masked_instead_of_what_is_summed() -> None:
+    out = emitter()
+    v = EmittedValue("x", TensorType(F, shape("t + 1", 3, 2)), shape("T", 3, 2))
+    (text,) = Sum(axes=(0, 1)).emit((v,), (TensorType(F, shape(2)),), out)
+    assert out.lines == [
+        "x_sums = jnp.sum(x, axis=1, keepdims=True)",
+        "valid = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None, None]",
+        "x_sums_masked = jnp.where(valid, x_sums, 0.0)",
+    ]
+    assert text == "jnp.sum(x_sums_masked, axis=(0, 1))"
 
 
 def test_align_cuts_and_lengthens() -> None:

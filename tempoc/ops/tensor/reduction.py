@@ -148,7 +148,28 @@ class Reduction(Op):
         """The operand converted and masked, and the axes."""
         axes = axes_of(self.axes, v.type.ndim)
         v = pads.converted(pads.with_own_padding(v, out), dtype, out)
+        v = self.summed_within_rows(v, axes, dtype, out)
         return out.masked(v, axes, self.neutral(dtype)), axes
+
+    def summed_within_rows(
+        self, v: EmittedValue, axes: tuple[int, ...], dtype: DType, out: Emitter
+    ) -> EmittedValue:
+        """The operand of a sum, summed along those of the axes that are not ragged.
+
+        XLA for CPUs writes a masked copy of what it sums: here of these sums, not of the operand.
+        Halves are rounded once.
+        """
+        rest = tuple(k for k in axes if not v.is_ragged(k))
+        long = any(v.type.shape[k] != ix.ONE for k in rest)
+        if self.monoid is not SUM or dtype.is_half or len(rest) == len(axes) or not long:
+            return v
+        total = f"jnp.sum({v.text}, axis={axes_text(rest)}{self.extra(dtype)}, keepdims=True)"
+        shapes = (
+            (ix.ONE if k in rest else e for k, e in enumerate(s)) for s in (v.type.shape, v.padded)
+        )
+        shape, padded = map(tuple, shapes)
+        name = out.bind(f"{v.text}_sums", total)
+        return replace(v, text=name, type=replace(v.type, shape=shape), padded=padded)
 
     def call(self, function: str, x: str, axes: tuple[int, ...], extra: str = "") -> str:
         """A call of a reduction of ``jnp``."""

@@ -6,7 +6,9 @@ extent: computed before the loop, or consumed after it. That is allowed
 - at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``), or
   that each step of a loop around this one reads again (``analysis/repeated_reads.py``).
   Those of large points are assumed to be computed as late as possible: where a loop back through
-  layers needs them one by one, nothing is gained from having all of them before it;
+  layers needs them one by one, nothing is gained from having all of them before it. What could
+  be computed after the loop, from a tensor that is kept, stays in it where a node reads it together
+  with what only a step has: that node would wait for the end, and all that it reads be stored;
 - for products of which all points share a matrix, which gain from being vectorized, and the nodes
   connected with them, as long as the additional tensors are no larger than those with full extent
   anyway: so the projections of all inputs of a recurrent network are computed before it runs.
@@ -29,6 +31,7 @@ from tempoc.passes.analysis.repeated_reads import repeatedly_read
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -73,16 +76,42 @@ class _LoopBoundary:
             (n.name, {e.source for e in n.inputs}) for n in nodes if isinstance(n.op, Merge)
         ]
         self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
+        self.readers: dict[str, list[str]] = {}
+        for reader, source in self.reads:
+            self.readers.setdefault(source, []).append(reader)
+        along = [n for n in nodes if dim in n.domain.dims and is_computed(n)]
+        self.operands = {n.name: n.sources for n in along if not isinstance(n.op, Merge)}
 
     def growing(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
         """Vectorized nodes, each with a boundary tensor that would grow to its full extent."""
         free = self.free.union(vectorized)
         free |= {name for name, sources in self.merges if sources <= free}
+        behind: set[str] = set()
         for reader, source in self.reads:
             if source not in free and reader in vectorized:
                 yield reader, source
-            if reader not in free and source in vectorized and source not in self.full_extent:
+            if source not in vectorized or source in self.full_extent:
+                continue
+            if reader not in free:
                 yield source, source
+            elif reader not in vectorized and self.waits(reader, free):
+                behind = behind or self.behind(vectorized)
+                if source in behind:
+                    yield source, source
+
+    def waits(self, reader: str, free: Collection[str]) -> bool:
+        """Whether a node reads what only a step of the loop has."""
+        return any(source not in free for source in self.operands.get(reader, ()))
+
+    def behind(self, vectorized: Collection[str]) -> set[str]:
+        """The nodes that need what the loop computes, and those of the loop."""
+        reached = [n for n in self.operands if n not in vectorized]
+        needing = {*reached}
+        while reached:
+            more = [r for r in self.readers.get(reached.pop(), ()) if r not in needing]
+            needing.update(more)
+            reached.extend(more)
+        return needing
 
 
 def _begins_windows(node: Node, dim: str, space: Space) -> bool:

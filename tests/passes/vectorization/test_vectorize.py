@@ -39,6 +39,22 @@ dim t < T
 output h = %h[T-1]
 output d = %d[0:T]
 """,
+    "what a step alone has does not wait for what could be computed after the loop": """
+bound N
+bound T
+dim t < T
+dim n < N
+%x = input{dtype=f32} : [n] f32
+%w.0 = literal{value=1.0, dtype=f32} : [] f32
+%z = power %w, %x : [t, n] f32
+%w.1 = sum{axes=(0,)} %z[t-1, 0:N] : [t | t >= 1] f32
+%w = merge{targets=((0,), (t,))} %w.0 when t == 0, %w.1 when t >= 1 : [t] f32
+%square = exp %w : [t] f32
+%mean = mean %z[t, 0:N] : [t] f32
+%cost = add %mean, %square : [t] f32
+output w = %w[0:T]
+output cost = %cost[0:T]
+""",
     "a stencil: one dimension carries the other": """
 bound I
 bound X

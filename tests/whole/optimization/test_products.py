@@ -69,7 +69,7 @@ def test_a_matrix_comes_first_for_few_vectors(points: int, first: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [(200,), (4, 50), (7,), (1,), (0,)])
-@pytest.mark.parametrize("widths", [(3, 5), (5, 3), (2, 2), (1, 4)])
+@pytest.mark.parametrize("widths", [(3, 5), (5, 3), (2, 2), (1, 4), (32, 64), (64, 32), (33, 40)])
 def test_outer_products_are_summed(rows: tuple[int, ...], widths: tuple[int, int]) -> None:
     names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
     exec(TRANSPOSED_MATMUL, names)
