@@ -8,6 +8,7 @@ tensors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.names import COTANGENT
@@ -39,7 +40,7 @@ def explain_cycle(
             ended = next((b for b in universe.ended if b.until in tensors), None)
             steps_of = (f"{tensor}.{name}" for (tensor, _), (name, _) in cycle)
             gradient = any(f".{COTANGENT}." in step for step in steps_of)
-            steps = _steps(cycle, suspects, graph)
+            steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
             return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
     if calls:
@@ -148,11 +149,40 @@ def _steps(
         steps.append(CycleStep(f"{shown}{at}", shown, _span(statements.by_name[name], graph)))
     pairs = zip(steps, (*steps[1:], steps[0]), strict=True)
     steps = [s for s, other in pairs if s.value != other.value] or steps[:1]
-    named_steps = [s for s in steps if "." not in s.tensor] or steps
-    # The cycle starts at the first equation in the source.
-    starts = [s.span.start if s.span is not None else 0 for s in named_steps]
+    return _from_first([s for s in steps if "." not in s.tensor] or steps)
+
+
+def _by_equations(
+    needs: Sequence[CellDependence], statements: Statements, graph: Graph | None
+) -> list[CycleStep]:
+    """The steps of a cycle through a derivative: one for each equation and derivative on it.
+
+    All of a backward pass, and the leaves of records, are temporaries: without them nothing is left
+    of the cycle, and with them it is longer than anyone reads.
+    """
+    steps: list[CycleStep] = []
+    for (tensor, point), (name, _) in needs:
+        parts = tensor.split(".")
+        shown, kind = parts[0], parts[0]
+        if COTANGENT in parts[1:-1]:
+            by = parts[parts.index(COTANGENT, 1) + 1]
+            shown, kind = f"grad({parts[0]}, {by})", f"grad({parts[0]})"
+        at = f"[{', '.join(str(p) for p in point)}]" if point else ""
+        span = _span(statements.by_name[name], graph)
+        if not steps or steps[-1].tensor != kind:
+            steps.append(CycleStep(f"{shown}{at}", kind, span))
+        elif COTANGENT in parts[1:-1]:  # the read that closes the cycle is next to the last step
+            steps[-1] = replace(steps[-1], span=span)
+    if len(steps) > 1 and steps[-1].tensor == steps[0].tensor:
+        steps[0] = CycleStep(steps.pop().value, steps[0].tensor, steps[0].span)
+    return _from_first([replace(s, tensor=s.value.split("[")[0]) for s in steps])
+
+
+def _from_first(steps: Sequence[CycleStep]) -> list[CycleStep]:
+    """The steps of a cycle, beginning at the first equation in the source."""
+    starts = [s.span.start if s.span is not None else 0 for s in steps]
     first = starts.index(min(starts))
-    return [*named_steps[first:], *named_steps[:first]]
+    return [*steps[first:], *steps[:first]]
 
 
 def _base(name: str) -> str:
