@@ -2,15 +2,17 @@
 
 At small bounds, the statement instances and their dependences are an explicit graph, which is
 searched for a shortest cycle. Temporaries (`beta.mul`) are left out if the cycle also has named
-tensors.
+tensors. isl may take minutes to find that a large program has no schedule, where this search takes
+less than a second, so that it comes first there (`small_cycle`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tempoc.base.effort import EFFORT
+from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
 from tempoc.base.names import COTANGENT
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.diagnostics.source import Span
@@ -51,6 +53,51 @@ def explain_cycle(
         return errors.no_order_of_calls(list(names), dims, list(dict.fromkeys(places)), later)
     spans = [span for s in part if (span := _span(s, graph)) is not None]
     return errors.no_order_found([_base(s.name) for s in part], spans)
+
+
+def small_cycle(
+    statements: Statements, universe: Universe, tasks: Collection[str]
+) -> tuple[str, ...]:
+    """Those ``tasks`` of which instances need each other, of a smallest such set; empty if none.
+
+    All bounds are equal. What waits for the end of a dimension is not looked at.
+    """
+    among = frozenset(tasks)
+    writers = {
+        s.name: [w.name for r in s.reads for w, _ in statements.writers(r.tensor)]
+        for s in statements.statements
+        if s.name in among
+    }
+    suspects = cyclic_nodes(writers, lambda name: [w for w in writers[name] if w in among])
+    part = tuple(s for s in statements.statements if s.name in suspects)
+    suspected = Statements(tensors=statements.tensors, statements=part)
+    for size in EFFORT.cyclic_sizes:
+        for bounds in bound_assignments(universe, (size,)):
+            components = _components(ConcreteProgram(suspected, universe, bounds))
+            if components:
+                return tuple(dict.fromkeys(name for name, _ in min(components, key=len)))
+    return ()
+
+
+def _components(world: ConcreteProgram) -> list[tuple[StatementInstance, ...]]:
+    """The sets of instances of which each needs all others; none if there are too many to look."""
+    by_name = world.statements.by_name
+    instances = []
+    for instance in world.instances():
+        instances.append(instance)
+        if len(instances) > EFFORT.replayed_instances:
+            return []
+    writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
+    needs = {
+        i: [
+            writer[cell]
+            for read, cell in world.reads(by_name[i[0]], i[1])
+            if cell in writer and not (read.forwarded and writer[cell] == i)
+        ]
+        for i in instances
+    }
+    components = strongly_connected_components(instances, needs.__getitem__)
+    return [c for c in components if len(c) > 1 or c[0] in needs[c[0]]]
 
 
 def _later(calls: Sequence[Statement], part: Sequence[Statement], universe: Universe) -> str:

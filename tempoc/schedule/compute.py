@@ -14,12 +14,11 @@ from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import TooSlow
 from tempoc.poly.scheduling.timeline import Timeline, completed_timeline, timeline
 from tempoc.schedule import errors
-from tempoc.schedule.blame import explain_cycle
+from tempoc.schedule.blame import explain_cycle, small_cycle
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.expansions import expansions
 from tempoc.schedule.lower import lower
 from tempoc.schedule.occurrences import occurrences
-from tempoc.schedule.small_cycles import small_cycle
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statements
