@@ -192,7 +192,9 @@ def _positional(
         return value
     if len(e.entries) != len(dims):
         name = e.base.span.text
-        raise Failure(domain_errors.entry_count(e.span, name, dims, len(e.entries)))
+        texts = tuple(entry.span.text for entry in e.entries)
+        bounds = {dim: round.universe.dim(dim).bound for dim in dims}
+        raise Failure(domain_errors.entry_count(e.span, name, bounds, texts))
     entries = dict(zip(dims, e.entries, strict=True))
     return _read(round, frame, value, entries, e.span, strict=False)
 

@@ -2,14 +2,17 @@
 
 At small bounds, the statement instances and their dependences are an explicit graph, which is
 searched for a shortest cycle. Temporaries (`beta.mul`) are left out if the cycle also has named
-tensors.
+tensors. isl may take minutes to find that a large program has no schedule, where this search takes
+less than a second, so that it comes first there (`small_cycle`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from tempoc.base.effort import EFFORT
+from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
 from tempoc.base.names import COTANGENT
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.diagnostics.source import Span
@@ -39,7 +42,7 @@ def explain_cycle(
             ended = next((b for b in universe.ended if b.until in tensors), None)
             steps_of = (f"{tensor}.{name}" for (tensor, _), (name, _) in cycle)
             gradient = any(f".{COTANGENT}." in step for step in steps_of)
-            steps = _steps(cycle, suspects, graph)
+            steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
             return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
     if calls:
@@ -50,6 +53,51 @@ def explain_cycle(
         return errors.no_order_of_calls(list(names), dims, list(dict.fromkeys(places)), later)
     spans = [span for s in part if (span := _span(s, graph)) is not None]
     return errors.no_order_found([_base(s.name) for s in part], spans)
+
+
+def small_cycle(
+    statements: Statements, universe: Universe, tasks: Collection[str]
+) -> tuple[str, ...]:
+    """Those ``tasks`` of which instances need each other, of a smallest such set; empty if none.
+
+    All bounds are equal. What waits for the end of a dimension is not looked at.
+    """
+    among = frozenset(tasks)
+    writers = {
+        s.name: [w.name for r in s.reads for w, _ in statements.writers(r.tensor)]
+        for s in statements.statements
+        if s.name in among
+    }
+    suspects = cyclic_nodes(writers, lambda name: [w for w in writers[name] if w in among])
+    part = tuple(s for s in statements.statements if s.name in suspects)
+    suspected = Statements(tensors=statements.tensors, statements=part)
+    for size in EFFORT.cyclic_sizes:
+        for bounds in bound_assignments(universe, (size,)):
+            components = _components(ConcreteProgram(suspected, universe, bounds))
+            if components:
+                return tuple(dict.fromkeys(name for name, _ in min(components, key=len)))
+    return ()
+
+
+def _components(world: ConcreteProgram) -> list[tuple[StatementInstance, ...]]:
+    """The sets of instances of which each needs all others; none if there are too many to look."""
+    by_name = world.statements.by_name
+    instances = []
+    for instance in world.instances():
+        instances.append(instance)
+        if len(instances) > EFFORT.replayed_instances:
+            return []
+    writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
+    needs = {
+        i: [
+            writer[cell]
+            for read, cell in world.reads(by_name[i[0]], i[1])
+            if cell in writer and not (read.forwarded and writer[cell] == i)
+        ]
+        for i in instances
+    }
+    components = strongly_connected_components(instances, needs.__getitem__)
+    return [c for c in components if len(c) > 1 or c[0] in needs[c[0]]]
 
 
 def _later(calls: Sequence[Statement], part: Sequence[Statement], universe: Universe) -> str:
@@ -148,11 +196,40 @@ def _steps(
         steps.append(CycleStep(f"{shown}{at}", shown, _span(statements.by_name[name], graph)))
     pairs = zip(steps, (*steps[1:], steps[0]), strict=True)
     steps = [s for s, other in pairs if s.value != other.value] or steps[:1]
-    named_steps = [s for s in steps if "." not in s.tensor] or steps
-    # The cycle starts at the first equation in the source.
-    starts = [s.span.start if s.span is not None else 0 for s in named_steps]
+    return _from_first([s for s in steps if "." not in s.tensor] or steps)
+
+
+def _by_equations(
+    needs: Sequence[CellDependence], statements: Statements, graph: Graph | None
+) -> list[CycleStep]:
+    """The steps of a cycle through a derivative: one for each equation and derivative on it.
+
+    All of a backward pass, and the leaves of records, are temporaries: without them nothing is left
+    of the cycle, and with them it is longer than anyone reads.
+    """
+    steps: list[CycleStep] = []
+    for (tensor, point), (name, _) in needs:
+        parts = tensor.split(".")
+        shown, kind = parts[0], parts[0]
+        if COTANGENT in parts[1:-1]:
+            by = parts[parts.index(COTANGENT, 1) + 1]
+            shown, kind = f"grad({parts[0]}, {by})", f"grad({parts[0]})"
+        at = f"[{', '.join(str(p) for p in point)}]" if point else ""
+        span = _span(statements.by_name[name], graph)
+        if not steps or steps[-1].tensor != kind:
+            steps.append(CycleStep(f"{shown}{at}", kind, span))
+        elif COTANGENT in parts[1:-1]:  # the read that closes the cycle is next to the last step
+            steps[-1] = replace(steps[-1], span=span)
+    if len(steps) > 1 and steps[-1].tensor == steps[0].tensor:
+        steps[0] = CycleStep(steps.pop().value, steps[0].tensor, steps[0].span)
+    return _from_first([replace(s, tensor=s.value.split("[")[0]) for s in steps])
+
+
+def _from_first(steps: Sequence[CycleStep]) -> list[CycleStep]:
+    """The steps of a cycle, beginning at the first equation in the source."""
+    starts = [s.span.start if s.span is not None else 0 for s in steps]
     first = starts.index(min(starts))
-    return [*named_steps[first:], *named_steps[:first]]
+    return [*steps[first:], *steps[:first]]
 
 
 def _base(name: str) -> str:

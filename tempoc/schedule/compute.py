@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tempoc.base.effort import EFFORT
-from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_nest import build
@@ -14,7 +14,7 @@ from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import TooSlow
 from tempoc.poly.scheduling.timeline import Timeline, completed_timeline, timeline
 from tempoc.schedule import errors
-from tempoc.schedule.blame import explain_cycle
+from tempoc.schedule.blame import explain_cycle, small_cycle
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.expansions import expansions
 from tempoc.schedule.lower import lower
@@ -45,13 +45,18 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     """
     tasks = {s.name: s.domain for s in statements.statements}
     late = frozenset(expansions(statements))
-    problem = SchedulingProblem(space, tasks, flows(statements, space.universe), late)
+    needs = flows(statements, space.universe)
+
+    def stuck(names: Sequence[str]) -> bool:
+        return bool(small_cycle(statements, space.universe, names))
+
+    problem = SchedulingProblem(space, tasks, needs, late, stuck)
     try:
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:
         causes = Collector()
-        for stuck in (error.tasks, *_other_cycles(space, problem, error.tasks)):
-            causes.add(explain_cycle(statements, stuck, space.universe, graph))
+        for names in (error.tasks, *_other_cycles(space, problem, error.tasks)):
+            causes.add(_explained(statements, names, space, graph))
         raise DiagnosticError(*causes.ordered()) from None
     except TooSlow:
         raise DiagnosticError(errors.took_too_long(len(tasks), EFFORT.scheduling_seconds)) from None
@@ -66,6 +71,22 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     return Scheduled(tree=tree, timeline=times, lasting=lasting_times)
 
 
+def refuse_small_cycle(statements: Statements, space: Space, graph: Graph) -> None:
+    """Raise `DiagnosticError` if a large program shows a cycle at small bounds."""
+    names = [s.name for s in statements.statements]
+    if len(names) > EFFORT.scheduled_statements and small_cycle(statements, space.universe, names):
+        raise DiagnosticError(_explained(statements, names, space, graph))
+
+
+def _explained(
+    statements: Statements, names: Sequence[str], space: Space, graph: Graph | None
+) -> Diagnostic:
+    """The cycle among statements; among many those of a smallest one are looked at."""
+    if len(names) > EFFORT.scheduled_statements:
+        names = small_cycle(statements, space.universe, names) or names
+    return explain_cycle(statements, names, space.universe, graph)
+
+
 def _other_cycles(
     space: Space, problem: SchedulingProblem, stuck: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
@@ -76,7 +97,7 @@ def _other_cycles(
             f for f in problem.flows if f.reader in remaining and f.writer in remaining
         ]
         try:
-            build(SchedulingProblem(space, remaining, internal_flows))
+            build(SchedulingProblem(space, remaining, internal_flows, stuck=problem.stuck))
         except Unschedulable as error:
             stuck = (*stuck, *error.tasks)
             yield error.tasks

@@ -62,7 +62,8 @@ def make_plan(
             continue
         if placement.used == ix.FALSE:
             shown, span = target.target.name.name, target.equation.span
-            problems.append(domain_errors.unreachable(span, shown, covered != ix.FALSE))
+            above = covered != ix.FALSE and placement.claimed != ix.FALSE
+            problems.append(domain_errors.unreachable(span, shown, above))
         wrong_lengths = _lengths(round, frame, name, target, placement)
         if wrong_lengths is not None:
             problems.append(wrong_lengths)

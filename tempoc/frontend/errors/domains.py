@@ -23,19 +23,35 @@ def does_not_vary(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
     return error("RT120", f"this does not vary with `{dim}`", span, notes=(has,))
 
 
-def entry_count(span: Span, name: str, dims: tuple[str, ...], given: int) -> Diagnostic:
-    """Too many or too few positional entries."""
-    entries = "entry" if given == 1 else "entries"
+def entry_count(
+    span: Span, name: str, bounds: Mapping[str, str], entries: Sequence[str]
+) -> Diagnostic:
+    """Too many or too few positional entries; ``bounds`` of the dimensions, texts of entries."""
+    dims, given = tuple(bounds), len(entries)
+    counted = "entry" if given == 1 else "entries"
     spatial = f"write those of axes in a bracket of their own, `{name}[{', '.join(dims)}][...]`"
-    one = f"{name}[{dims[-1]} = ...]"
+    one = f"{name}[{_by_keyword(bounds, entries) or f'{dims[-1]} = ...'}]"
     named = f"name the ones that differ, `{one}`, or write `({name})[...]` for axes"
     return error(
         "RT121",
         f"`{name}` has {len(dims)} temporal dimension{'s' * (len(dims) != 1)} "
-        f"({', '.join(dims)}), but the bracket has {given} {entries}",
+        f"({', '.join(dims)}), but the bracket has {given} {counted}",
         span,
         f"{spatial if given > len(dims) else named}: a bracket right after a name is temporal",
     )
+
+
+def _by_keyword(bounds: Mapping[str, str], entries: Sequence[str]) -> str:
+    """The entries with the dimensions whose names or bounds they have; empty if one has neither."""
+    named: dict[str, str] = {}
+    for text in entries:
+        words = re.findall(r"[A-Za-z_]\w*", text)
+        left = [dim for dim in bounds if dim not in named]
+        suited = [dim for dim in left if dim in words] or [d for d in left if bounds[d] in words]
+        if len(suited) != 1:
+            return ""
+        named[suited[0]] = text
+    return ", ".join(f"{dim} = {named[dim]}" for dim in bounds if dim in named)
 
 
 def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnostic:

@@ -53,12 +53,26 @@ def kept_shape(
     return tuple(e for k, e in enumerate(shape) if k not in axes)
 
 
+def has_element(extent: ix.Expr, facts: ShapeFacts) -> bool:
+    """Whether an extent is provably at least 1; of products, as of joined axes, each factor."""
+    if facts.holds(ix.compare(">=", extent, ix.ONE)):
+        return True
+    terms = extent.terms if isinstance(extent, ix.IndexSum) else ((1, extent),)
+    rest = extent.const if isinstance(extent, ix.IndexSum) else 0
+    return rest >= 0 and all(
+        weight > 0
+        and isinstance(term, ix.IndexProduct)
+        and all(facts.holds(ix.compare(">=", factor, ix.ONE)) for factor in term.factors)
+        for weight, term in terms
+    )
+
+
 def require_nonempty(
     shape: tuple[ix.Expr, ...], axes: tuple[int, ...], name: str, facts: ShapeFacts
 ) -> None:
     """``OperandError`` unless all of these axes provably have an element."""
     for axis in axes:
-        if not facts.holds(ix.compare(">=", shape[axis], ix.ONE)):
+        if not has_element(shape[axis], facts):
             raise OperandError(
                 f"{name} over axis {axis} of extent {show(shape[axis])}, which can be 0",
                 help=f"{name} of nothing has no value; make the axis nonempty or use where it is",

@@ -7,11 +7,12 @@ proximity; isl's options keep their defaults.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_dependences
 from tempoc.poly.relations.space import Space
@@ -53,6 +54,7 @@ class SchedulingProblem:
     """Tasks and the flows between them, as isl relations in the symbolic space.
 
     ``late`` are tasks that should share the loops of their readers rather than of their writers.
+    ``stuck`` may say, faster than isl, that some tasks have no order.
     """
 
     def __init__(
@@ -61,12 +63,14 @@ class SchedulingProblem:
         tasks: Mapping[str, Domain],
         flows: Sequence[Flow],
         late: Collection[str] = (),
+        stuck: Callable[[Sequence[str]], bool] = lambda tasks: False,
     ) -> None:
         self.space = OpenRun(space) if space.universe.ended else space.symbolic
         self.plain = space.symbolic
         self.tasks = tasks
         self.flows = flows
         self.late = late
+        self.stuck = stuck
         # isl orders independent statements by name; numbers keep that away from the user's names.
         self.labels = {name: f"S{k:04d}" for k, name in enumerate(tasks)}
         self.names = {label: name for name, label in self.labels.items()}
@@ -137,6 +141,8 @@ class SchedulingProblem:
 
         `Unschedulable` if there is none, `TooSlow` if isl exceeds its time limit.
         """
+        if len(tasks) > EFFORT.scheduled_statements and self.stuck(tasks):
+            raise Unschedulable(tuple(tasks))
         params = self.space.frame.param_space
         domain, validity = isl.UnionSet.empty(params), isl.UnionMap.empty(params)
         proximity = validity

@@ -52,3 +52,40 @@ def test_the_equations_of_a_cycle_are_underlined(text: str, level: int, tmp_path
     assert found.primary is not None
     assert [label.span.text for label in (found.primary, *found.secondary)] == equations
     assert found.notes[0].startswith(f"cycle: {chain}")
+
+
+# `before` is what the weights said that all epochs start with: its derivative needs later epochs.
+THROUGH_A_GRADIENT = """import nn, optim
+dim i < I
+dim e < E
+dim b < B
+input x[b]: f32[2]
+net[0, 0] = nn.mlp_init([2, 3, 1])
+before = nn.mlp(net[i, 0], x)[0]
+ratio = exp(nn.mlp(net, x)[0] - before)
+loss = mean(ratio[b = 0:B])
+new = optim.adam(net, grad(loss, net), i * E + e)
+net[i, e+1] = new
+net[i+1, 0] = new[i, E-1]
+output loss
+"""
+
+
+def test_a_cycle_through_a_gradient_has_a_step_for_each_equation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(*arguments: object) -> None:
+        raise AssertionError("isl takes minutes to find that a large program has no schedule")
+
+    monkeypatch.setattr("tempoc.poly.scheduling.problem.solve", asked)
+    file = tmp_path / "model.rt"
+    file.write_text(THROUGH_A_GRADIENT)
+    with pytest.raises(DiagnosticError) as caught:
+        _ = Compilation.from_path(str(file), Options(level=2)).emitted
+    (found,) = caught.value.diagnostics
+    assert found.code == "RT400"
+    assert found.notes[0].startswith(
+        "cycle: grad(loss, net)[0, 0] needs ratio[0, 1, 0], which needs net[0, 1], which needs "
+        "new[0, 0], which needs grad(loss, net)[0, 0]"
+    )
+    assert "stop_gradient" in (found.help or "")

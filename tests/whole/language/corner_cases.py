@@ -178,3 +178,25 @@ def functions_and_dimensions(B: int, T: int, x: Array) -> Array:
         "f": x[0][None] + tot[:, 0][:, None, None], "g": halves(x, 1), "h": x[:, 0],
         "k": e / e.sum(-1, keepdims=True), "l": halves(x, 0),
     }  # fmt: skip
+
+
+@case(
+    CASES,
+    """dim b < B
+dim t < T
+input x[b, t]: f32[2]
+flat = reshape(x[0:B, 0:T], [-1])
+most = max(flat)
+place = argmin(flat)
+slope = grad(most, x)
+m[b, t] = max(reshape(x[0:b+1, 0:t+1], [-1]))
+output most, place, slope, m
+""",
+    {"B": 1, "T": 1},
+    {"B": 2, "T": 3},
+)
+def extremes_over_joined_axes(x: Array) -> Array:
+    points = [[x[: b + 1, : t + 1].max() for t in range(x.shape[1])] for b in range(len(x))]
+    return {
+        "most": x.max(), "place": x.argmin(), "slope": (x == x.max()) * 1.0, "m": np.array(points)
+    }  # fmt: skip
