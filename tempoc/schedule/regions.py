@@ -127,7 +127,7 @@ class _RegionPlaces:
     def region(self, loop: TreeLoop) -> TreeLoop | None:
         """An outermost loop as a device region, if that is possible and pays."""
         steps = self.steps(loop)
-        if steps is not None and not self.is_quick(loop, steps):
+        if steps is not None and (steps <= MODEL.rolled_steps or self.reads_weights(loop)):
             return None
         inner = (*loops(loop),)
         for execute in executed(loop):
