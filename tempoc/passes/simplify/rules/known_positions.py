@@ -15,6 +15,7 @@ from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter
+from tempoc.ops.tensor.arithmetic import FloorDivide, Remainder
 from tempoc.ops.tensor.joining import Concat
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
 from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
@@ -148,6 +149,17 @@ def _checked_inside(v: Match, op: InRange) -> Rewrite | None:
     return v.same(0) if inside else None
 
 
+@rule("divisions of numbers that are not negative", FloorDivide, Remainder)
+def _natural_division(v: Match, op: FloorDivide | Remainder) -> Rewrite | None:
+    """Positions are mostly divided so, into rows and columns."""
+    dividend, divisor = v.node.inputs
+    if op.natural or not v.result.dtype.is_int or v.result.dtype.is_unsigned:
+        return None
+    ranges = NumberRanges(v)
+    natural = ranges.at_least(divisor, 1) and ranges.at_least(dividend, 0)
+    return Rewrite(v.node.inputs, replace(op, natural=True)) if natural else None
+
+
 def _are_inside(v: Match, n: ix.Expr) -> bool:
     if not isinstance(n, ix.Const):
         return False
@@ -158,5 +170,5 @@ def _are_inside(v: Match, n: ix.Expr) -> bool:
 
 
 KNOWN_POSITIONS: tuple[RewriteRule, ...] = (
-    _known_elements, _inside, _checked_once, _checked_inside,
+    _known_elements, _inside, _checked_once, _checked_inside, _natural_division,
 )  # fmt: skip

@@ -31,7 +31,7 @@ from tempoc.passes.simplify.rules.pattern import Match
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 Result = tuple[str, int]
 """A result of a node."""
@@ -117,6 +117,13 @@ class NumberRanges:
             return False
         inside = ix.conjunction(ix.compare(">=", low, ix.ZERO), ix.compare("<", high, n))
         return self.v.facts.holds(inside)
+
+    def at_least(self, edge: Edge, n: int) -> bool:
+        """Whether all of a read are proved to be so much or more."""
+        low, _ = self.of(edge)
+        if low is None or any(map(self.v.graph.universe.is_dim, symbols(low))):
+            return False
+        return self.v.facts.holds(ix.compare(">=", low, ix.Const(n)))
 
     def of(self, edge: Edge) -> NumberRange:
         """The range of what a read gives, at any point."""
@@ -219,7 +226,7 @@ class NumberRanges:
                 return intervals.at(op.expr)
             case IndexValue():
                 low = self.v.space.lower_bound(op.expr, node.domain)
-                return low, self.v.space.upper_bound(op.expr, node.domain)
+                return self._end(low), self._end(self.v.space.upper_bound(op.expr, node.domain))
             case Arange() if op.step > 0:
                 return op.start, ix.sub(op.stop, ix.ONE)
             case ArgMax():
@@ -239,6 +246,12 @@ class NumberRanges:
             case Permutation():
                 return ix.ZERO, ix.sub(op.n, ix.ONE)
         return None
+
+    def _end(self, e: End) -> End:
+        """With numbers in the place of bounds that have a value."""
+        bounds = self.v.graph.universe.bounds
+        fixed = {b.name: b.value for b in bounds if isinstance(b.value, ix.Const)}
+        return None if e is None else substitute(e, fixed)
 
     def _position(self, searched: Edge, axis: int) -> NumberRange:
         shape = self.v.type_of(searched).shape
