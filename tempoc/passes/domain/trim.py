@@ -10,7 +10,8 @@ domains) than before. Work that only one step of a loop needs, as the value of t
 trimmed in any case.
 
 Demanded points are boxes. Where a condition on several dimensions says at which points consumers
-are, as `q <= p` in a triangle, a node that they read at their own points is there as well.
+are, as `q <= p` in a triangle, an elementwise node that they read at their own points is there as
+well. Others, such as products, are cheaper for all points at once.
 """
 
 from __future__ import annotations
@@ -89,8 +90,7 @@ def _coupled_domains(
     coupled: Domains = {}
     for name in reversed(topological(graph)):
         node, reads = graph.nodes[name], conditions.get(name, [])
-        is_made = is_computed(node) or isinstance(node.op, Merge)
-        if name in full or name in outputs or not is_made or is_external(node) or not reads:
+        if name in full or name in outputs or not node.op.elementwise or not reads:
             continue
         if len(node.domain.dims) < 2 or not all(is_identity(edge, graph) for _, edge in reads):
             continue
