@@ -140,7 +140,6 @@ class Regions:
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
-
     def matters(self, loop: prog.Loop) -> bool:
         """Whether a loop of which no store is read later does something else."""
         kernels = self.context.kernels

@@ -44,7 +44,9 @@ def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Ex
     store = stages.buffers[access.tensor]
     if part is not None and not any(stages.graph.universe.is_dim(n) for n in _names(part)):
         return ix.product((ix.Const(element_bytes(store)), *part.shape))
-    at = dict(zip(stages.statements.tensors[access.tensor].domain.dims, access.entries, strict=True))
+    at = dict(
+        zip(stages.statements.tensors[access.tensor].domain.dims, access.entries, strict=True)
+    )
     axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
     return cell_bytes(replace(store, axes=axes))
 

@@ -225,6 +225,11 @@ EXACT = {
 %b = getitem{entries=((0, 2, 1), "tensor")} %x, %n2 : [t] f32[2, 3, 4]""",
     "checked positions that are inside": """%n = arange{stop=4, start=1} : [] i32[3]
 %a = in_range{n=4} %n : [] i32[3]""",
+    "divisions of numbers that are not negative": """%n = argmax %r : [t] i32
+%n2 = literal{value=2, dtype=i32} : [] i32
+%a = floordiv %n, %n2 : [t] i32
+%b = mod %n, %n2 : [t] i32
+%d = mod %k, %n2 : [t] i32""",
     "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = arange{stop=70} : [] i32[70]
 %n3 = eq %n2, %k : [t | t < T-1] bool[70]
