@@ -130,9 +130,8 @@ class _RegionPlaces:
     def with_short_loops(self, tree: ScheduleTree) -> ScheduleTree:
         """The tree with short outermost loops on the device as well, if nothing has to be stacked
         for them: no weights, nor tensors of which other loops, written out, have several arrays."""
-        unrolled = {
-            access for access, place in _moving(tree, self.statements) if place == "unrolled"
-        }
+        moving = _moving(tree, self.statements)
+        unrolled = {access for access, place in moving if place == "unrolled"}
 
         def placed(part: ScheduleTree, places: _RegionPlaces) -> ScheduleTree:
             match part:
@@ -144,9 +143,9 @@ class _RegionPlaces:
                     steps = places.steps(part)
                     short = steps is not None and steps > MODEL.rolled_steps
                     own = {access for access, _ in _moving(part, self.statements)}
-                    if short and own.isdisjoint(unrolled) and not places.reads_weights(part):
-                        return places.region(part) or part
-                    return replace(part, body=placed(body, places))
+                    apart = own.isdisjoint(unrolled) and not places.reads_weights(part)
+                    region = places.region(part) if short and apart else None
+                    return region or replace(part, body=placed(body, places))
                 case _:
                     return part
 

@@ -25,18 +25,25 @@ def touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
     Of ranges it is the whole axis. What several members read alike counts once.
     """
     sizes: dict[tuple[str, tuple[ix.Entry, ...]], list[ix.Expr]] = {}
+    copied = _copied_in_place(s, stages)
+    accesses: list[Read | Write] = [*s.reads, *s.writes]
+    for access in accesses:
+        if access.member not in copied:
+            known = sizes.setdefault((access.tensor, access.entries), [])
+            known.append(_accessed_bytes(access, s, stages))
+    return ix.add(*(ix.maximum(*known) for known in sizes.values()))
+
+
+def _copied_in_place(s: Statement, stages: Stages) -> set[str]:
+    """The members that copy a tensor of one array from one point to another."""
     sources = {r.member: r.tensor for r in s.reads}
-    copied = {
+    return {
         w.member
         for w in s.writes
         if isinstance(stages.graph.nodes[w.member].op, Copy)
         and sources.get(w.member) == w.tensor
         and not stages.buffers[w.tensor].axes
     }
-    for access in (a for a in (*s.reads, *s.writes) if a.member not in copied):
-        known = sizes.setdefault((access.tensor, access.entries), [])
-        known.append(_accessed_bytes(access, s, stages))
-    return ix.add(*(ix.maximum(*known) for known in sizes.values()))
 
 
 def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Expr:
@@ -44,9 +51,8 @@ def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Ex
     store = stages.buffers[access.tensor]
     if part is not None and not any(stages.graph.universe.is_dim(n) for n in _names(part)):
         return ix.product((ix.Const(element_bytes(store)), *part.shape))
-    at = dict(
-        zip(stages.statements.tensors[access.tensor].domain.dims, access.entries, strict=True)
-    )
+    dims = stages.statements.tensors[access.tensor].domain.dims
+    at = dict(zip(dims, access.entries, strict=True))
     axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
     return cell_bytes(replace(store, axes=axes))
 
