@@ -230,6 +230,12 @@ EXACT = {
 %a = floordiv %n, %n2 : [t] i32
 %b = mod %n, %n2 : [t] i32
 %d = mod %k, %n2 : [t] i32""",
+    "promises that are kept": """%n = argmax %r : [t] i32
+%a = pick{lo=0, hi=3} %r, %n : [t] f32
+%n2 = add %n, %n : [t] i32
+%n3 = literal{value=3, dtype=i32} : [] i32
+%n4 = mod %n2, %n3 : [t] i32
+%b = pick{lo=0, hi=3} %r, %n4 : [t] f32""",
     "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = arange{stop=70} : [] i32[70]
 %n3 = eq %n2, %k : [t | t < T-1] bool[70]

@@ -13,6 +13,7 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter
 from tempoc.ops.tensor.arithmetic import FloorDivide, Remainder
@@ -103,6 +104,14 @@ def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Re
     return Rewrite(v.node.inputs, replace(op, sure=True)) if sure else None
 
 
+@rule("promises that are kept", Pick)
+def _kept_promise(v: Match, op: Pick) -> Rewrite | None:
+    if op.sure or op.step != 1:
+        return None
+    kept = NumberRanges(v).within(v.node.inputs[1], op.hi, op.lo)
+    return Rewrite(v.node.inputs, replace(op, sure=True)) if kept else None
+
+
 def _searched(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> tuple[ix.Expr, int]:
     """The extent of what positions are looked for in, and which axis it is."""
     x = v.operand(0).shape
@@ -171,4 +180,5 @@ def _are_inside(v: Match, n: ix.Expr) -> bool:
 
 KNOWN_POSITIONS: tuple[RewriteRule, ...] = (
     _known_elements, _inside, _checked_once, _checked_inside, _natural_division,
+    _kept_promise,
 )  # fmt: skip

@@ -108,14 +108,17 @@ class NumberRanges:
     walk: _Walk | None = None
     last: End = None
 
-    def within(self, edge: Edge, n: ix.Expr) -> bool:
-        """Whether all of a read are proved to be positions of an axis of extent ``n``."""
+    def within(self, edge: Edge, n: ix.Expr, first: ix.Expr = ix.ZERO) -> bool:
+        """Whether all of a read are proved to be from ``first`` to below ``n``.
+
+        By default these are the positions of an axis of extent ``n``.
+        """
         self.last = ix.sub(n, ix.ONE)
         low, high = self.of(edge)
-        named = [s for e in (low, high, n) if e is not None for s in symbols(e)]
+        named = [s for e in (low, high, n, first) if e is not None for s in symbols(e)]
         if low is None or high is None or any(map(self.v.graph.universe.is_dim, named)):
             return False
-        inside = ix.conjunction(ix.compare(">=", low, ix.ZERO), ix.compare("<", high, n))
+        inside = ix.conjunction(ix.compare(">=", low, first), ix.compare("<", high, n))
         return self.v.facts.holds(inside)
 
     def at_least(self, edge: Edge, n: int) -> bool:
