@@ -202,7 +202,8 @@ INDEXING = [
         ("0", "T", 1, 0, ("T", 2), Z, 0), ("2", "t + 3", 1, 1, (3, "t + 1"), Z, 2),
         ("1", "2*t + 4", 3, -1, ("(2*t + 5)//3",), DType.U32, 1),
         ("0", "9", 2, 0, (5, "t"), Z, 6))),
-    Case(Pick(lo=parse("2"), hi=parse("t + 3"), sure=True), (Arg(F, ("t + 1", 3)), Arg(Z, values=2))),
+    Case(Pick(lo=parse("2"), hi=parse("t + 3"), sure=True),
+         (Arg(F, ("t + 1", 3)), Arg(Z, values=2))),
 ]  # fmt: skip
 
 _MATMUL = [
