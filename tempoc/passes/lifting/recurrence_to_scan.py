@@ -150,9 +150,7 @@ class RecurrenceToScan(GraphPass):
                 _remark_missed(graph, dim, cycle, "what it reads needs it in turn", context)
                 del recurrences[cycle]
             elif _is_row_of_lattice(graph, cycle, recurrence, numbers, context):
-                _remark_missed(
-                    graph, dim, cycle, "its diagonals are computed at once", context
-                )
+                _remark_missed(graph, dim, cycle, "its diagonals are computed at once", context)
                 del recurrences[cycle]
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
