@@ -218,7 +218,10 @@ EXACT = {
 %b = getitem{entries=((0, 2, 1), "tensor")} %x, %n5 : [t] f32[2]
 %n6 = add %n4, %n3 : [t] i32
 %d = put{axis=0} %W, %n4, %one : [t] f32[3, 4]
-%e = scatter_add{axis=0, n=5} %one, %n6 : [t] f32[5]""",
+%e = scatter_add{axis=0, n=5} %one, %n6 : [t] f32[5]
+%n7 = literal{value=-1, dtype=i32} : [] i32
+%n8 = add %n5, %n7 : [t] i32
+%f = take{axis=1} %x, %n8 : [t] f32[2]""",
     "positions that are the same at many points": """%n = sin %W : [] f32[3, 4]
 %n2 = cast{dtype=i32} %n : [] i32[3, 4]
 %a = take{axis=1} %x, %n2 : [t] f32[2, 3, 4]

@@ -41,11 +41,13 @@ r = w[q]
 ring[0] = zeros([4], dtype = i32)
 ring[t] = put(ring[t-1], k % 4, argmin(x[t])) when t >= 1
 s = w[ring]
-output a, b, c, d, e, f, h, l, m, n, p, r, s
+i = w[k % 16 - 1]
+j = put(w, bitwise_and(k, 31) - 16, z)
+output a, b, c, d, e, f, h, i, j, l, m, n, p, r, s
 """
 OUTSIDE = """
 a = w[bitwise_xor(k % 16, g)]
-b = w[k % 16 - 1]
+b = w[k % 18 - 1]
 c = v[i32(u) + 1]
 d = w[where((k >= 0) or (k < 16), k, 3)]
 e = w[i32(minimum(z, 15.0))]
