@@ -19,7 +19,8 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
 A loop of which all operators give a few numbers is not written out: XLA for CPUs makes one function
 of it, while each operator of a longer step is started on its own.
 
-A short outermost loop stays on the host, which costs nothing there. Files are saved and Python
+A short outermost loop stays on the host if it reads weights or what other loops, written out, have
+in several arrays, and a very short one always: arrays then stay apart. Files are saved and Python
 functions called by the host. A length that each step of a loop finds out for itself is one more
 number of that step, unless anything outside of the step needs it (`length_homes`). Small
 tensors that are printed are collected (``collected_lines.py``).
@@ -88,7 +89,8 @@ def place_loops(
 ) -> ScheduleTree:
     """The tree with the place (host, device, unrolled) of each loop set."""
     homes = length_homes(tree, statements, graph)
-    return _RegionPlaces(statements, graph, space, say, homes).outside(tree)
+    places = _RegionPlaces(statements, graph, space, say, homes)
+    return places.with_short_loops(places.outside(tree))
 
 
 class _TooMuch(Exception):
@@ -119,16 +121,38 @@ class _RegionPlaces:
             case TreeGuard(condition=condition, body=body):
                 return replace(tree, body=self.where(condition).outside(body))
             case TreeLoop(body=body):
-                region = self.region(tree)
+                steps = self.steps(tree)
+                region = self.region(tree) if steps is None or self.is_quick(tree, steps) else None
                 return region or replace(tree, body=self.outside(body))
             case Execute():
                 return tree
 
+    def with_short_loops(self, tree: ScheduleTree) -> ScheduleTree:
+        """The tree with short outermost loops on the device as well, if nothing has to be stacked
+        for them: no weights, nor tensors of which other loops, written out, have several arrays."""
+        moving = _moving(tree, self.statements)
+        unrolled = {access for access, place in moving if place == "unrolled"}
+
+        def placed(part: ScheduleTree, places: _RegionPlaces) -> ScheduleTree:
+            match part:
+                case TreeSequence(items=items):
+                    return replace(part, items=tuple(placed(item, places) for item in items))
+                case TreeGuard(condition=condition, body=body):
+                    return replace(part, body=placed(body, places.where(condition)))
+                case TreeLoop(place="host", body=body):
+                    steps = places.steps(part)
+                    short = steps is not None and steps > MODEL.rolled_steps
+                    own = {access for access, _ in _moving(part, self.statements)}
+                    apart = own.isdisjoint(unrolled) and not places.reads_weights(part)
+                    region = places.region(part) if short and apart else None
+                    return region or replace(part, body=placed(body, places))
+                case _:
+                    return part
+
+        return placed(tree, self)
+
     def region(self, loop: TreeLoop) -> TreeLoop | None:
-        """An outermost loop as a device region, if that is possible and pays."""
-        steps = self.steps(loop)
-        if steps is not None and not self.is_quick(loop, steps):
-            return None
+        """An outermost loop as a device region, if that is possible."""
         inner = (*loops(loop),)
         for execute in executed(loop):
             statement = self.statement(execute)
@@ -391,6 +415,16 @@ def _outside(graph: Graph) -> frozenset[str]:
 # ---------------------------------------------------------------- indices that vary on the device
 
 
+def _moving(
+    tree: ScheduleTree, statements: Statements
+) -> Iterator[tuple[tuple[str, str], LoopPlace]]:
+    """Tensor and dimension of every access whose index varies with a loop, and the loop's place."""
+    for loop in loops(tree):
+        for tensor, dim, moves in _accesses(loop.body, statements, (loop.var,), places=()):
+            if moves:
+                yield (tensor, dim), loop.place
+
+
 def device_varying_dims(tree: ScheduleTree, statements: Statements) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions whose index varies with a loop on the device.
 
@@ -404,16 +438,19 @@ def device_varying_dims(tree: ScheduleTree, statements: Statements) -> Mapping[s
 
 
 def _accesses(
-    tree: ScheduleTree, statements: Statements, variables: tuple[str, ...]
+    tree: ScheduleTree,
+    statements: Statements,
+    variables: tuple[str, ...],
+    places: tuple[LoopPlace, ...] = ("device",),
 ) -> Iterator[tuple[str, str, bool]]:
     """Tensor and dimension of every access, and whether the index varies.
 
-    It varies if it depends on one of ``variables``, or on a loop on the device.
+    It varies if it depends on one of ``variables``, or on a loop at one of these places.
     """
     for execute, around in walk(tree):
         if not isinstance(execute, Execute):
             continue
-        moving_with = (*variables, *(loop.var for loop in around if loop.place == "device"))
+        moving_with = (*variables, *(loop.var for loop in around if loop.place in places))
         statement = statements.by_name[execute.statement]
         at = dict(zip(statement.domain.dims, execute.point, strict=True))
         accesses = [(r.tensor, r.entries) for r in statement.reads]

@@ -171,6 +171,9 @@ ARITHMETIC = [
     *(Case(op, (Arg(Z, ("t", 3)), Arg(Z, (3,), values=[0, 2, -3]))) for op in
       (FloorDivide(), Remainder())),
     Case(FloorDivide(), (Arg(U, (4,), high=9), Arg(U, (4,), low=1, high=4))),
+    *(Case(op, (Arg(Z, a, low=0, high=9), Arg(Z, b, low=1, high=4)))
+      for op in (FloorDivide(natural=True), Remainder(natural=True))
+      for a, b in (((5, "t + 1"), ("t + 1",)), (("t",), ()), ((), (3,)), ((2, "t"), (2, "t")))),
     Case(Power(), (Arg(F, ("t",), low=0.1), Arg(F, ("t",))), rtol=1e-5),
     Case(Power(), (Arg(F, (5,)), Arg(Z, (), values=2, weak=True)), rtol=1e-5),
     Case(Power(), (Arg(F, (5,)), Arg(F, (), values=3.0, weak=True)), rtol=1e-5),

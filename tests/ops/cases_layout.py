@@ -211,6 +211,8 @@ INDEXING = [
     *(Case(ScatterProducts(n=parse(n)),
            (Arg(F, (rows, i), special=s), Arg(F, (rows, 3), special=s), Arg(Z, (rows,), 0, 1)))
       for n, rows, i, s in (("2", 17, "t", True), ("3", "t", 2, False), ("2", "t + 16", 2, True))),
+    Case(Pick(lo=parse("2"), hi=parse("t + 3"), sure=True),
+         (Arg(F, ("t + 1", 3)), Arg(Z, values=2))),
 ]  # fmt: skip
 
 _MATMUL = [

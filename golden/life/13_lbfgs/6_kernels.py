@@ -22,34 +22,6 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
-def first_false(fine):
-    """The first place where a vector is false, its last one if nowhere.
-
-    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
-    """
-    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
-
-
-def wrong_value(value, fine):
-    """0 if all values are fine, else the first that is not, as a number above 0."""
-    if not jnp.size(fine):
-        return jnp.int32(0)
-    if jnp.ndim(fine):
-        first = first_false(jnp.ravel(fine))
-        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
-    value = jnp.clip(value, -2**29, 2**29)
-    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
-
-
 def updated(array, part, start, when=None):
     """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
 
@@ -178,11 +150,10 @@ def enough_matmul_matmul(at, slope, r_0):
     return (jnp.matmul(ring_row(slope, i, 0), r_0),)
 
 
-def size(at, enough, length, *, K):
+def size(at, enough, length):
     """13_lbfgs.rt:45: size = length[k = argmax(enough[k = 0:K]) in 0:K]"""
-    size_argmax = jnp.argmax(enough, axis=None).astype(jnp.int32)
-    size = length[jnp.maximum(jnp.minimum(size_argmax, K-1), 0)]
-    return size, first_wrong(wrong_value(size_argmax, (size_argmax >= 0) & (size_argmax < K)))
+    size = length[jnp.argmax(enough, axis=None).astype(jnp.int32)]
+    return (size,)
 
 
 def w_1(at, size, r_0, w):
@@ -271,14 +242,6 @@ def r_0(at, scale, q_at):
     return (r_0,)
 
 
-def first_fault(fault, kernel, code, point):
-    """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
-    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
-    new = jnp.pad(new, (0, fault.size - new.size))
-    return jnp.where(fault[1] != 0, fault, new)
-
-
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
@@ -352,10 +315,9 @@ def loop_i(
 ):
     """i from at[0] on, at[1] steps; the loop of slope, moved, past_0, ..."""
     I_now = at[2]
-    fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (loss, slope2, moved_s, moved_y, w, fault) = carry
+        (loss, slope2, moved_s, moved_y, w) = carry
         i = at[0] + i2
         past_s = jnp.zeros((J, 5), jnp.float32)
         past_y = jnp.zeros((J, 5), jnp.float32)
@@ -392,25 +354,23 @@ def loop_i(
         (enough2,) = enough(
             (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss, N=N, K=K,
         )
-        size2, code = size((i,), enough2, length2, K=K)
-        fault = first_fault(fault, 5, code, (i,))
+        (size2,) = size((i,), enough2, length2)
         def taken2(carry):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = selected_if(i < I_now - 1, taken2, (w,))
-        return (loss, slope2, moved_s, moved_y, w, fault)
-    carry = (loss, slope2, moved_s, moved_y, w, fault)
-    (loss, slope2, moved_s, moved_y, w, fault) = rotated(
+        return (loss, slope2, moved_s, moved_y, w)
+    carry = (loss, slope2, moved_s, moved_y, w)
+    (loss, slope2, moved_s, moved_y, w) = rotated(
         0, count, step_i, carry, {1: 0}, at[0], 1, (0, 1, 4),
     )
-    return (loss, slope2, moved_s, moved_y, w, fault)
+    return (loss, slope2, moved_s, moved_y, w)
 
 
 def block(at, loss, label, x, *, N, I, J, K):
     """What stands between two tasks of the host: length, slope_add_mul, slope, ..."""
     i_end = at[0]
-    fault = jnp.zeros(4, jnp.int32)
     w = jnp.zeros((2, 5), jnp.float32)
     slope2 = jnp.zeros((2, 5), jnp.float32)
     moved_s = jnp.zeros((max(1, min(I - 1, J)), 5), jnp.float32)
@@ -418,7 +378,7 @@ def block(at, loss, label, x, *, N, I, J, K):
     length2, enough_mul2 = length((), K=K)
     loss_d_loss_objective_mean_div, slope_add_mul2, w = slope_add_mul((), label, w, N=N)
     def step_i(i, carry):
-        (loss, slope2, moved_s, moved_y, w, fault) = carry
+        (loss, slope2, moved_s, moved_y, w) = carry
         past_s = jnp.zeros((J, 5), jnp.float32)
         past_y = jnp.zeros((J, 5), jnp.float32)
         alpha2 = jnp.zeros((J,), jnp.float32)
@@ -454,16 +414,13 @@ def block(at, loss, label, x, *, N, I, J, K):
         (enough2,) = enough(
             (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss, N=N, K=K,
         )
-        size2, code = size((i,), enough2, length2, K=K)
-        fault = first_fault(fault, 5, code, (i,))
+        (size2,) = size((i,), enough2, length2)
         def taken2(carry):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = selected_if(i < i_end - 1, taken2, (w,))
-        return (loss, slope2, moved_s, moved_y, w, fault)
-    carry = (loss, slope2, moved_s, moved_y, w, fault)
-    (loss, slope2, moved_s, moved_y, w, fault) = rotated(
-        0, i_end, step_i, carry, {1: 0}, 0, 1, (0, 1, 4),
-    )
-    return (loss, w, fault)
+        return (loss, slope2, moved_s, moved_y, w)
+    carry = (loss, slope2, moved_s, moved_y, w)
+    (loss, slope2, moved_s, moved_y, w) = rotated(0, i_end, step_i, carry, {1: 0}, 0, 1, (0, 1, 4))
+    return (loss, w)

@@ -35,10 +35,10 @@ from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.codegen.steps.rolled_steps import KernelKinds, rolled_steps
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
+from tempoc.codegen.stores.touched_bytes import touched_bytes
 from tempoc.codegen.text.naming import RESERVED
 from tempoc.codegen.text.static_values import static_values
 from tempoc.memory.plan_types import MemoryPlan
-from tempoc.memory.text import cell_bytes
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternVjp
@@ -235,24 +235,8 @@ def _touched(
     for s in stages.statements.statements:
         host_call = hosts.get(s.name)
         for f in (functions[s.name],) if host_call is None else host_call.kernels:
-            touched[f.name] = _touched_bytes(s, stages)
+            touched[f.name] = touched_bytes(s, stages)
     return touched
-
-
-def _touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
-    """The bytes of stores that a call of a statement reads and writes: at a point, not of it all.
-
-    Of ranges it is the whole axis.
-    """
-    accesses = [(r.tensor, r.entries) for r in s.reads]
-    accesses += [(w.tensor, w.entries) for w in s.writes]
-    parts: list[ix.Expr] = []
-    for tensor, entries in dict.fromkeys(accesses):
-        store = stages.buffers[tensor]
-        at = dict(zip(stages.statements.tensors[tensor].domain.dims, entries, strict=True))
-        axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
-        parts.append(cell_bytes(replace(store, axes=axes)))
-    return ix.add(*parts)
 
 
 def _steps(

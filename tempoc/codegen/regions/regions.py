@@ -34,6 +34,7 @@ from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.prints import most_steps, print_kernels, with_rows
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
+from tempoc.program.analysis import traversal
 from tempoc.program.analysis.live import (
     changed_stores,
     live_after_each,
@@ -108,7 +109,7 @@ class Regions:
         local = [name for name in written_stores(loop) if name not in carried]
         prints = print_kernels(loop)
         if not changed and not ends and not prints:
-            return on_host
+            return on_host if carried or self.matters(loop) else prog.Sequence(items=())
         name = self.names.fresh(f"loop_{loop.var}")
         writer = RegionWriter(
             context=context,
@@ -138,6 +139,12 @@ class Regions:
         )
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
+
+    def matters(self, loop: prog.Loop) -> bool:
+        """Whether a loop of which no store is read later does something else."""
+        kernels = self.context.kernels
+        checks = any(kernels[call.kernel].checks for call in traversal.calls(loop))
+        return checks or any(isinstance(s, prog.Free) for s in traversal.statements_in(loop))
 
 
 def _on_host(loop: prog.Loop) -> prog.Loop:

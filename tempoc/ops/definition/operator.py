@@ -230,6 +230,8 @@ class Op(metaclass=_OpMeta):
     """Its elements are those of the operands, in positions that depend on shapes alone."""
     picks: ClassVar[bool] = False
     """It takes some elements of its first operand, wherever indices say."""
+    changes_part: ClassVar[bool] = False
+    """Its result is its first operand but for a part, which has the shape of its last operand."""
     contraction: ClassVar[bool] = False
     """It sums products of the operands."""
     multilinear: ClassVar[bool] = False

@@ -336,8 +336,13 @@ class KernelEmitter:
     def check(self, condition: str, message: str, value: str = "", *, scalar: bool = False) -> None:
         """Emit a run-time check; see the class.
 
-        Its value is an ``i32``: 0, or a positive number that encodes the wrong value.
+        Its value is an ``i32``: 0, or a positive number that encodes the wrong value. What was
+        checked before, as a position at which several arrays are read, is not checked again.
         """
+        key = ("check", condition, value)
+        if key in self._known:
+            return
+        self._known[key] = condition
         self.checks.append(message)
         if self._of_points and scalar:
             self._wrong.append((value, self.bind("fine", condition)))

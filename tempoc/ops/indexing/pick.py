@@ -34,17 +34,22 @@ class Pick(Op):
     """The element of the first operand that stands for index ``j``, the second.
 
     Along ``axis`` the first operand holds the elements ``lo``, ``lo + step``, ... below ``hi``.
-    That ``j`` is one of these is a promise, checked when the program runs.
+    That ``j`` is one of these is a promise, checked when the program runs unless it is ``sure``.
     """
 
     lo: ix.Expr
     hi: ix.Expr
     step: int = 1
     axis: int = 0
+    sure: bool = False
 
     name = "pick"
     picks = True
-    checks = True
+
+    @property
+    def checks(self) -> bool:
+        """Whether the index is data that may break the promise."""
+        return not self.sure
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The first operand without the axis."""
@@ -99,10 +104,12 @@ class Pick(Op):
         inside = f"({index} >= {pads.atom(lo)}) & ({index} < {pads.atom(hi)})"
         if self.step != 1:
             inside += f" & (({index} - {pads.atom(lo)}) % {self.step} == 0)"
-        message = f"index {{value}} is not in {self.promised}, where it was promised to be"
-        out.check(inside, message, index, scalar=not j.type.ndim)
-        last = out.index(self.hi - 1)
-        clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
+        clamped = index
+        if not self.sure:
+            message = f"index {{value}} is not in {self.promised}, where it was promised to be"
+            out.check(inside, message, index, scalar=not j.type.ndim)
+            last = out.index(self.hi - 1)
+            clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:
             shift = out.index(ix.sub(first, self.lo))
             return out.bind("place", clamped if shift == "0" else f"{clamped} + {pads.atom(shift)}")

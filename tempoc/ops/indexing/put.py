@@ -45,6 +45,7 @@ class Put(Op):
     sure: bool = False
 
     name = "put"
+    changes_part = True
 
     @property
     def checks(self) -> bool:
@@ -148,6 +149,7 @@ class PutIntoSum(Op):
     axis: int = 0
 
     name = "put_into_sum"
+    changes_part = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

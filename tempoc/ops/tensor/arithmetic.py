@@ -6,6 +6,7 @@ Operands are converted to the dtype they promote to, then computed in it. Intege
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tempoc.base.arrays import np
@@ -149,8 +150,14 @@ class Divide(Arithmetic):
         return Nary.evaluate(self, tuple(promotion.real(a) for a in promotion.common(args)), at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FloorDivide(Arithmetic):
-    """``a // b``, rounded down as in Python; divided by 0 as in NumPy: an integer gives 0."""
+    """``a // b``, rounded down as in Python; divided by 0 as in NumPy: an integer gives 0.
+
+    ``natural``: ``a`` is known not to be negative, and ``b`` to be positive.
+    """
+
+    natural: bool = False
 
     name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", "floor_divide"
     differentiable = False
@@ -162,21 +169,45 @@ class FloorDivide(Arithmetic):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """XLA has another idea of an integer divided by 0, JAX before 0.10.2 of a float."""
+        if self.natural and (text := _truncated("lax.div", self, args, results, out)):
+            return (text,)
         if not results[0].dtype.is_float or args[1].constant:
             return (_guarded(self, args, results, out),)
         a, b = self.texts(args, results, out)
         return (f"jnp.where({b} == 0, {a} / {b}, {self.jax.format(a, b)})",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remainder(Arithmetic):
-    """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy."""
+    """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy.
+
+    ``natural``: ``a`` is known not to be negative, and ``b`` to be positive.
+    """
+
+    natural: bool = False
 
     name, symbol, jax, numpy = "mod", "%", "jnp.remainder({0}, {1})", "remainder"
     overflows = False
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """XLA has another idea of an integer modulo 0."""
+        if self.natural and (text := _truncated("lax.rem", self, args, results, out)):
+            return (text,)
         return (_guarded(self, args, results, out),)
+
+
+def _truncated(
+    function: str, op: Arithmetic, args: EmittedValues, results: Types, out: Emitter
+) -> str:
+    """The division that rounds towards zero, which is one instruction; empty if shapes differ.
+
+    XLA fixes the signs of the other one with five operators.
+    """
+    a, b = op.texts(args, results, out)
+    shapes = [x.type.shape for x in args]
+    if shapes[0] != shapes[1] and all(shapes):
+        return ""
+    return f"{function}({a}, {b})"
 
 
 def _guarded(

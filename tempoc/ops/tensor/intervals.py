@@ -136,15 +136,15 @@ def bitwise(op: Op, a: NumberRange, b: NumberRange, dtype: DType) -> NumberRange
     known = constants(a, b)
     if known is None or min(known) < 0:
         return all_of(dtype)
-    _, high, least, most = known
+    low, high, least, most = known
     places = len(dtype.integers).bit_length() - 1
     match op:
         case bits.BitwiseOr() | bits.BitwiseXor():
             return fitting(numbers(0, (1 << max(high, most).bit_length()) - 1), dtype)
         case bits.LeftShift() if most < places:
-            return fitting(numbers(0, high << most), dtype)
+            return fitting(numbers(low << least, high << most), dtype)
         case bits.RightShift():
-            return numbers(0, high >> min(least, places))
+            return numbers(low >> min(most, places), high >> min(least, places))
     return all_of(dtype)
 
 

@@ -8,6 +8,10 @@ computed exactly where they are. Nodes that could be trimmed are taken in connec
 a component is trimmed unless that leaves fewer aligned reads (at one point, between nodes of equal
 domains) than before. Work that only one step of a loop needs, as the value of the last state, is
 trimmed in any case.
+
+Demanded points are boxes. Where a condition on several dimensions says at which points consumers
+are, as `q <= p` in a triangle, an elementwise node that they read at their own points is there as
+well. Others, such as products, are cheaper for all points at once.
 """
 
 from __future__ import annotations
@@ -20,9 +24,12 @@ from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.demand import demanded_boxes, restrict_to_box
 from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import topological
 from tempoc.sdg.statements.build import is_computed, is_identity
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import symbols
 
 Domains = dict[str, Domain]
 
@@ -37,6 +44,8 @@ def trim_domains(
     full = {} if among is None else dict.fromkeys(n for n in graph.nodes if n not in among)
     while True:
         shorter = _trimmed_domains(graph, space, full)
+        if among is None:
+            shorter |= _coupled_domains(graph, space, shorter, full)
         parts = connected_components(shorter, lambda name: graph.nodes[name].sources)
         separating = [
             n
@@ -67,6 +76,37 @@ def _trimmed_domains(graph: Graph, space: Space, full: dict[str, None]) -> Domai
                 trimmed.dims, space.simplify(trimmed.where, Domain(trimmed.dims))
             )
     return shorter
+
+
+def _coupled_domains(
+    graph: Graph, space: Space, shorter: Domains, full: dict[str, None]
+) -> Domains:
+    """The domains of nodes whose consumers are where a condition on several dimensions holds."""
+    conditions: dict[str, list[tuple[Node, Edge]]] = {}
+    for reader in graph.nodes.values():
+        for edge in reader.inputs:
+            conditions.setdefault(edge.source, []).append((reader, edge))
+    outputs = {output.edge.source for output in graph.outputs}
+    coupled: Domains = {}
+    for name in reversed(topological(graph)):
+        node, reads = graph.nodes[name], conditions.get(name, [])
+        if name in full or name in outputs or not node.op.elementwise or not reads:
+            continue
+        if len(node.domain.dims) < 2 or not all(is_identity(edge, graph) for _, edge in reads):
+            continue
+        known = shorter | coupled
+        wheres = dict.fromkeys(
+            ix.conjunction(known.get(reader.name, reader.domain).where, edge.guard)
+            for reader, edge in reads
+        )
+        where = next(iter(wheres))
+        parts = [[*filter(graph.universe.is_dim, symbols(part))] for part in conjuncts(where)]
+        if len(wheres) > 1 or max(map(len, parts)) < 2:
+            continue
+        own = all(d in node.domain.dims for part in parts for d in part)
+        if own and not space.implies(node.domain, where):
+            coupled[name] = Domain(node.domain.dims, where)
+    return coupled
 
 
 def _loses_alignment(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space) -> bool:

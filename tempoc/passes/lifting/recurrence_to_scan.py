@@ -48,6 +48,7 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.analysis.expansion import Origins, expanding_nodes, origin_sizes, total_origin
 from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
@@ -147,6 +148,9 @@ class RecurrenceToScan(GraphPass):
                 recurrence, numbers
             ):
                 _remark_missed(graph, dim, cycle, "what it reads needs it in turn", context)
+                del recurrences[cycle]
+            elif _is_row_of_lattice(graph, cycle, recurrence, numbers, context):
+                _remark_missed(graph, dim, cycle, "its diagonals are computed at once", context)
                 del recurrences[cycle]
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
@@ -298,6 +302,31 @@ def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) 
     """Whether an operand of the recurrence depends on one of its states."""
     states = {numbers[s] for s in recurrence.states}
     return any(numbers[e.source] in states for e in recurrence.operands)
+
+
+def _is_row_of_lattice(
+    graph: Graph,
+    cycle: NodeNames,
+    recurrence: RecurrenceCycle,
+    numbers: Mapping[str, int],
+    context: PassContext,
+) -> bool:
+    """Whether steps that cost more than a few operations are the cells of a table that needs its
+    neighbours along another dimension as well, so that many of them can be computed at once."""
+    ops = [graph.nodes[n].op for n in cycle]
+    costly = any(not (op.light or op.cheap or op.moves or isinstance(op, Merge)) for op in ops)
+    if not costly or not _depends_on_states(recurrence, numbers):
+        return False
+    if is_linear(*_step_types(graph, recurrence)):
+        return False
+    for names, dims in nested_cycles(graph):
+        if {*cycle} <= {*names}:
+            try:
+                lattice(graph, names, dims, context.space.symbolic)
+            except StaysNested:
+                return False
+            return True
+    return False
 
 
 def _made_by_a_loop(name: str) -> str:

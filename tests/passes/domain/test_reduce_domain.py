@@ -46,6 +46,12 @@ output s = %s[0:B, 0:T]
 %v = copy %s[0, 0:T] : [] f32[T, 3]
 output v = %v
 """,
+    "what a triangle needs": """
+%m = mul %x, %z : [b, t] f32[3]
+%h = tanh %m : [b, t | t <= b] f32[3]
+%y = sum{axes=(0,)} %h[b, 0:min(b+1, T)] : [b] f32[3]
+output y = %y[0:B]
+""",
     "work is done once, what is wanted at each point is copied": """
 %m = matmul %w, %x : [b, t] f32[3]
 %s = sum{axes=(0,)} %m[b, 0:t+1] : [b, t] f32[3]

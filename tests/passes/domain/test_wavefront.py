@@ -208,3 +208,21 @@ def test_a_table_in_each_step_of_training() -> None:
     computed = evaluate(compiled.passes.graph, bounds, inputs, {})
     for name, value in wanted.items():
         np.testing.assert_allclose(computed[name], value, rtol=1e-4, err_msg=name)
+
+
+SCALED = """dim i < I
+dim j < J
+input d[i, j]: f32
+r[0, 0] = d[0, 0]
+r[i, 0] = d[i, 0] + r[i-1, 0]
+r[0, j] = d[0, j] + r[0, j-1]
+r[i, j] = d - logsumexp(stack([-2.0 * r[i-1, j-1], -2.0 * r[i-1, j], -2.0 * r[i, j-1]]))
+output r[I-1, J-1] as y
+"""
+
+
+def test_a_row_whose_cells_take_long_is_no_scan() -> None:
+    """What a row needs of the one before is made of that at once, so that a scan could do it."""
+    compiled = Compilation(load_source(Source("m.rt", SCALED)), Options())
+    assert any(r.step == "wavefront" and "at once" in r.message for r in compiled.remarks)
+    agree(SCALED, *({"I": m, "J": n} for m, n in ((1, 1), (2, 3), (7, 4))))

@@ -221,13 +221,27 @@ EXACT = {
 %b = getitem{entries=((0, 2, 1), "tensor")} %x, %n5 : [t] f32[2]
 %n6 = add %n4, %n3 : [t] i32
 %d = put{axis=0} %W, %n4, %one : [t] f32[3, 4]
-%e = scatter_add{axis=0, n=5} %one, %n6 : [t] f32[5]""",
+%e = scatter_add{axis=0, n=5} %one, %n6 : [t] f32[5]
+%n7 = literal{value=-1, dtype=i32} : [] i32
+%n8 = add %n5, %n7 : [t] i32
+%f = take{axis=1} %x, %n8 : [t] f32[2]""",
     "positions that are the same at many points": """%n = sin %W : [] f32[3, 4]
 %n2 = cast{dtype=i32} %n : [] i32[3, 4]
 %a = take{axis=1} %x, %n2 : [t] f32[2, 3, 4]
 %b = getitem{entries=((0, 2, 1), "tensor")} %x, %n2 : [t] f32[2, 3, 4]""",
     "checked positions that are inside": """%n = arange{stop=4, start=1} : [] i32[3]
 %a = in_range{n=4} %n : [] i32[3]""",
+    "divisions of numbers that are not negative": """%n = argmax %r : [t] i32
+%n2 = literal{value=2, dtype=i32} : [] i32
+%a = floordiv %n, %n2 : [t] i32
+%b = mod %n, %n2 : [t] i32
+%d = mod %k, %n2 : [t] i32""",
+    "promises that are kept": """%n = argmax %r : [t] i32
+%a = pick{lo=0, hi=3} %r, %n : [t] f32
+%n2 = add %n, %n : [t] i32
+%n3 = literal{value=3, dtype=i32} : [] i32
+%n4 = mod %n2, %n3 : [t] i32
+%b = pick{lo=0, hi=3} %r, %n4 : [t] f32""",
     "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = arange{stop=70} : [] i32[70]
 %n3 = eq %n2, %k : [t | t < T-1] bool[70]

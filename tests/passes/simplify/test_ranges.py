@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.tensor.arithmetic import FloorDivide, Remainder
 from tempoc.symbolic.text import show
 
 HEAD = """
@@ -38,11 +41,13 @@ r = w[q]
 ring[0] = zeros([4], dtype = i32)
 ring[t] = put(ring[t-1], k % 4, argmin(x[t])) when t >= 1
 s = w[ring]
-output a, b, c, d, e, f, h, l, m, n, p, r, s
+i = w[k % 16 - 1]
+j = put(w, bitwise_and(k, 31) - 16, z)
+output a, b, c, d, e, f, h, i, j, l, m, n, p, r, s
 """
 OUTSIDE = """
 a = w[bitwise_xor(k % 16, g)]
-b = w[k % 16 - 1]
+b = w[k % 18 - 1]
 c = v[i32(u) + 1]
 d = w[where((k >= 0) or (k < 16), k, 3)]
 e = w[i32(minimum(z, 15.0))]
@@ -55,6 +60,35 @@ n = w[left_shift(k % 4, k % 8)]
 o = w[where(k < 16, 3, k)]
 output a, b, c, d, e, f, h, m, n, o
 """
+
+
+NATURAL = """
+dim s < S = 5
+n = arange(32)
+half = left_shift(1, s)
+a = n // half
+b = n % half
+c = right_shift(left_shift(3, s), 1) // 2
+e = argmax(x) % (k % 4 + 1)
+output a, b, c, e
+"""
+SIGNED = """
+a = k // 3
+b = (k % 4 - 1) % 3
+c = 8 // (k % 4)
+d = arange(8) % k
+e = z // 2.0
+f = u // 2
+output a, b, c, d, e, f
+"""
+
+
+@pytest.mark.parametrize(("equations", "count"), [(NATURAL, 4), (SIGNED, 0)])
+def test_natural_numbers_are_divided_without_signs(equations: str, count: int) -> None:
+    program = load_source(Source("m.rt", HEAD + equations))
+    nodes = Compilation(program, Options()).optimized.nodes.values()
+    divisions = [n.op for n in nodes if isinstance(n.op, FloorDivide | Remainder)]
+    assert sum(op.natural for op in divisions) == count
 
 
 def checked(equations: str) -> set[str]:

@@ -102,6 +102,22 @@ def test_a_run_is_one_call_without_stores() -> None:
     assert call is not None and not call.zeros
 
 
+TABLE = """
+dim t < T
+input j[t]: i32
+w[0] = zeros([4096, 4])
+w[t+1] = put(w, j % 4096, take(w, j % 4096, 0) + 1.0)
+output w[T-1] as w
+"""
+
+
+def test_a_table_counts_by_the_rows_that_are_looked_at() -> None:
+    """A long loop is one call, as its estimated time is short."""
+    loaded = compile_text(TABLE, 2)[1]
+    given = frozenset(i.store for i in loaded.program.inputs)
+    assert prepare(loaded, {"T": 50_000}).straight_call(given) is not None
+
+
 HALVED = "dim k < K until stop\ninput a: f32\nx[0] = a\nx[k+1] = 0.5 * x\nstop = x < 1.0\n"
 
 

@@ -28,7 +28,7 @@ from tempoc.runtime.load.load import namespace
 from tempoc.schedule import regions as places
 from tempoc.symbolic.expr import ONE, ZERO, Const, Sym
 from tempoc.symbolic.parse import parse_expr
-from tests.support.agreement import agree
+from tests.support.agreement import agree, compile_text
 
 LOOPS = "canonicalize,fuse"
 """Passes that leave all loops as they are."""
@@ -255,10 +255,62 @@ h[t+1, 0] = sin(h[t, L-1]) + x[t+1]
 h[t, l+1] = tanh(h[t, l])
 output h[0:T, L-1] as y
 """
-    assert "lax.fori_loop(0, L - 1, step_l" in emitted(text).kernels
+    written_out = "for l in range(0, L - 1):"
+    assert written_out not in emitted(text).kernels
     wide = text.replace("D = 4", f"D = {MODEL.quick_elements + 1}")
-    assert "lax.fori_loop(0, L - 1, step_l" not in emitted(wide).kernels
+    assert written_out in emitted(wide).kernels
     agree(text, {"T": 1}, {"T": 3}, passes=LOOPS)
+
+
+SHORT = """
+dim l < L = 6
+dim n < N
+input x[n]: f32
+input W[l]: f32
+h[0, n] = x[n]
+h[l+1, n] = tanh(h[l, n] + W[l] * h[l, N-1-n])
+output h[L-1, 0:N] as y
+"""
+
+
+def test_few_steps_are_on_the_device_unless_they_read_weights() -> None:
+    """A layer of weights that are stacked is copied; of data a step is a slice anyway."""
+    assert [*regions(emitted(SHORT, None).program.tree)]
+    assert not [*regions(emitted(SHORT.replace("input W", "param W"), None).program.tree)]
+    agree(SHORT, {"N": 1}, {"N": 2}, {"N": 5})
+
+
+TRIANGLE = """
+dim p < P
+dim q < Q = P
+input x[q]: f32
+power[p, q] = left_shift(p, q % 3)
+state[0, 0] = 1.0
+state[p, 0] = next[p-1, p-1]
+state[p, q] = next[p, q-1] when q <= p
+next[p, q] = 0.5 * state + f32(power) * x[q] when q <= p
+output next[P-1, P-1] as y
+"""
+SORTED = """
+dim p < P
+dim q < Q = P
+dim n < N
+input x[n]: f32
+away[p, q] = right_shift(left_shift(1, p), q)
+other[p, q, n] = bitwise_xor(n, away)
+y[0, 0, n] = x
+y[p, 0, n] = z[p-1, p-1, n]
+y[p, q, n] = z[p, q-1, n] when q <= p
+z[p, q, n] = 0.5 * y + f32(other) when q <= p
+output z[P-1, Q-1, 0:N] as y
+"""
+
+
+@pytest.mark.parametrize("text", [TRIANGLE, SORTED])
+def test_what_a_triangle_needs_leaves_no_loop_on_the_host(text: str) -> None:
+    assert isinstance(compile_text(text, 2)[1].program.tree, nodes.Block)
+    bounds = {"N": 3} if "N" in text else {}
+    agree(text, *({"P": size, **bounds} for size in (1, 2, 3, 6)))
 
 
 CHECKED_POINTS = """

@@ -10,14 +10,20 @@ from dataclasses import replace
 from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.shapes import axis_of
+from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter
+from tempoc.ops.tensor.arithmetic import Add, FloorDivide, Less, Remainder
 from tempoc.ops.tensor.joining import Concat
+from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
 from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
+from tempoc.sdg.graph.graph import Edge
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
@@ -98,8 +104,29 @@ def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Re
     if not op.checks:
         return None
     index, (n, _) = v.node.inputs[1], _searched(v, op)
-    sure = NumberRanges(v).within(index, n) or _are_inside(v, n)
-    return Rewrite(v.node.inputs, replace(op, sure=True)) if sure else None
+    ranges = NumberRanges(v)
+    if ranges.within(index, n) or _are_inside(v, n):
+        return Rewrite(v.node.inputs, replace(op, sure=True))
+    signed = v.dtype_of(index) is DType.I32 and not isinstance(op, Scatter)
+    if not signed or not ranges.within(index, n, ix.sub(ix.ZERO, n)):
+        return None
+    x, _, *rest = v.node.inputs
+    return Rewrite((x, _from_start(v, index, n), *rest), replace(op, sure=True))
+
+
+def _from_start(v: Match, index: Edge, n: ix.Expr) -> Edge:
+    """Positions of which negative ones count from the end, counted from the start."""
+    zero = v.make(Literal(value=0, dtype=DType.I32))
+    moved = v.make(Add(), index, v.make(IndexValue(expr=n)))
+    return v.make(Select(), v.make(Less(), index, zero), moved, index)
+
+
+@rule("promises that are kept", Pick)
+def _kept_promise(v: Match, op: Pick) -> Rewrite | None:
+    if op.sure or op.step != 1:
+        return None
+    inside = NumberRanges(v).within(v.node.inputs[1], op.hi, op.lo)
+    return Rewrite(v.node.inputs, replace(op, sure=True)) if inside else None
 
 
 def _searched(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> tuple[ix.Expr, int]:
@@ -148,6 +175,17 @@ def _checked_inside(v: Match, op: InRange) -> Rewrite | None:
     return v.same(0) if inside else None
 
 
+@rule("divisions of numbers that are not negative", FloorDivide, Remainder)
+def _natural_division(v: Match, op: FloorDivide | Remainder) -> Rewrite | None:
+    """Positions are mostly divided so, into rows and columns."""
+    dividend, divisor = v.node.inputs
+    if op.natural or not v.result.dtype.is_int or v.result.dtype.is_unsigned:
+        return None
+    ranges = NumberRanges(v)
+    natural = ranges.at_least(divisor, 1) and ranges.at_least(dividend, 0)
+    return Rewrite(v.node.inputs, replace(op, natural=True)) if natural else None
+
+
 def _are_inside(v: Match, n: ix.Expr) -> bool:
     if not isinstance(n, ix.Const):
         return False
@@ -158,5 +196,6 @@ def _are_inside(v: Match, n: ix.Expr) -> bool:
 
 
 KNOWN_POSITIONS: tuple[RewriteRule, ...] = (
-    _known_elements, _inside, _checked_once, _checked_inside,
+    _known_elements, _inside, _checked_once, _checked_inside, _natural_division,
+    _kept_promise,
 )  # fmt: skip

@@ -31,7 +31,7 @@ from tempoc.passes.simplify.rules.pattern import Match
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 Result = tuple[str, int]
 """A result of a node."""
@@ -108,15 +108,25 @@ class NumberRanges:
     walk: _Walk | None = None
     last: End = None
 
-    def within(self, edge: Edge, n: ix.Expr) -> bool:
-        """Whether all of a read are proved to be positions of an axis of extent ``n``."""
+    def within(self, edge: Edge, n: ix.Expr, first: ix.Expr = ix.ZERO) -> bool:
+        """Whether all of a read are proved to be from ``first`` to below ``n``.
+
+        By default these are the positions of an axis of extent ``n``.
+        """
         self.last = ix.sub(n, ix.ONE)
         low, high = self.of(edge)
-        named = [s for e in (low, high, n) if e is not None for s in symbols(e)]
+        named = [s for e in (low, high, n, first) if e is not None for s in symbols(e)]
         if low is None or high is None or any(map(self.v.graph.universe.is_dim, named)):
             return False
-        inside = ix.conjunction(ix.compare(">=", low, ix.ZERO), ix.compare("<", high, n))
+        inside = ix.conjunction(ix.compare(">=", low, first), ix.compare("<", high, n))
         return self.v.facts.holds(inside)
+
+    def at_least(self, edge: Edge, n: int) -> bool:
+        """Whether all of a read are proved to be so much or more."""
+        low, _ = self.of(edge)
+        if low is None or any(map(self.v.graph.universe.is_dim, symbols(low))):
+            return False
+        return self.v.facts.holds(ix.compare(">=", low, ix.Const(n)))
 
     def of(self, edge: Edge) -> NumberRange:
         """The range of what a read gives, at any point."""
@@ -219,7 +229,7 @@ class NumberRanges:
                 return intervals.at(op.expr)
             case IndexValue():
                 low = self.v.space.lower_bound(op.expr, node.domain)
-                return low, self.v.space.upper_bound(op.expr, node.domain)
+                return self._end(low), self._end(self.v.space.upper_bound(op.expr, node.domain))
             case Arange() if op.step > 0:
                 return op.start, ix.sub(op.stop, ix.ONE)
             case ArgMax():
@@ -239,6 +249,12 @@ class NumberRanges:
             case Permutation():
                 return ix.ZERO, ix.sub(op.n, ix.ONE)
         return None
+
+    def _end(self, e: End) -> End:
+        """With numbers in the place of bounds that have a value."""
+        bounds = self.v.graph.universe.bounds
+        fixed = {b.name: b.value for b in bounds if isinstance(b.value, ix.Const)}
+        return None if e is None else substitute(e, fixed)
 
     def _position(self, searched: Edge, axis: int) -> NumberRange:
         shape = self.v.type_of(searched).shape

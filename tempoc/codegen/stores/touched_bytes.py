@@ -1,0 +1,71 @@
+"""How many bytes of stores a call of a kernel reads and writes, from which its time is estimated.
+
+An operator that picks elements reads no more than these; of one that changes a part of its first
+operand only the part counts, since XLA changes it in place. A copy of a tensor to another point of
+it, which has the same array, takes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.codegen.stores.context import Stages
+from tempoc.memory.text import cell_bytes, element_bytes
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.types import TensorType
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
+
+
+def touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
+    """The bytes of stores that a call of a statement reads and writes: at a point, not of it all.
+
+    Of ranges it is the whole axis. What several members read alike counts once.
+    """
+    sizes: dict[tuple[str, tuple[ix.Entry, ...]], list[ix.Expr]] = {}
+    copied = _copied_in_place(s, stages)
+    accesses: list[Read | Write] = [*s.reads, *s.writes]
+    for access in accesses:
+        if access.member not in copied:
+            known = sizes.setdefault((access.tensor, access.entries), [])
+            known.append(_accessed_bytes(access, s, stages))
+    return ix.add(*(ix.maximum(*known) for known in sizes.values()))
+
+
+def _copied_in_place(s: Statement, stages: Stages) -> set[str]:
+    """The members that copy a tensor of one array from one point to another."""
+    sources = {r.member: r.tensor for r in s.reads}
+    return {
+        w.member
+        for w in s.writes
+        if isinstance(stages.graph.nodes[w.member].op, Copy)
+        and sources.get(w.member) == w.tensor
+        and not stages.buffers[w.tensor].axes
+    }
+
+
+def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Expr:
+    part = None if s.vector else _accessed_part(access, stages)
+    store = stages.buffers[access.tensor]
+    if part is not None and not any(stages.graph.universe.is_dim(n) for n in _names(part)):
+        return ix.product((ix.Const(element_bytes(store)), *part.shape))
+    dims = stages.statements.tensors[access.tensor].domain.dims
+    at = dict(zip(dims, access.entries, strict=True))
+    axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
+    return cell_bytes(replace(store, axes=axes))
+
+
+def _accessed_part(access: Read | Write, stages: Stages) -> TensorType | None:
+    """The type of the elements that an access is about; ``None`` if it is about all."""
+    node = stages.graph.nodes[access.member]
+    if isinstance(access, Read) and access.slot > 0:
+        return None
+    if node.op.changes_part:
+        return operand_types(stages.graph, node)[-1]
+    return node.types[0] if isinstance(access, Read) and node.op.picks else None
+
+
+def _names(type_: TensorType) -> list[str]:
+    return [name for extent in type_.shape for name in symbols(extent)]
