@@ -476,7 +476,7 @@ ROUNDED = {
 SILENT = {
     "a product with all of them is another one": """%n = literal{value=3, dtype=i32} : [] i32
 %n2 = mod %k, %n : [t] i32
-%n3 = pick{lo=0, hi=E} %V[0:E], %n2 : [t] f32[2, 3]
+%n3 = pick{lo=0, hi=E, sure=true} %V[0:E], %n2 : [t] f32[2, 3]
 %a = matmul %n3, %W : [t] f32[2, 4]""",
     "sums at many positions": """%n = mod %k, %bins : [t] i32
 %n2 = sum{axes=(1,)} %x : [t] f32[2]
