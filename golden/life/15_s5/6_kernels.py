@@ -13,9 +13,10 @@ def linear_rows(row, first, count, reverse=False):
     """Rows that `row(k, ...)` makes of the one before, in which it is linear element by element.
 
     `first` and `count` rows after it; with `reverse` before it, the last one first. One after the
-    other on a CPU, which takes less time; elsewhere as prefixes of a chain of linear maps.
+    other on a CPU, which takes less time; elsewhere as prefixes of a chain of linear maps, unless
+    a prefix is not finite: infinity times 0 is no number, which a row need not have.
     """
-    if jax.default_backend() == "cpu":
+    def in_turn():
         alone = len(first) == 1  # of several tensors XLA would copy those that are read back
         back, ahead = (1, 0) if reverse else (0, 1)
         take = lambda x, k: lax.dynamic_index_in_dim(x, k, 0, False, allow_negative_indices=False)
@@ -34,6 +35,11 @@ def linear_rows(row, first, count, reverse=False):
         rows = tuple(jnp.broadcast_to(x, (count + 1, *x.shape)) for x in first)
         return lax.fori_loop(0, count, step, (rows, () if alone else tuple(first)))[0]
 
+    if not count:
+        return tuple(x[None] for x in first)
+    if jax.default_backend() == "cpu":
+        return in_turn()
+
     def both(k):
         zeros = tuple(jnp.zeros_like(x) for x in first)
         added, slope = jax.linearize(lambda *before: row(k, *before), *zeros)
@@ -50,7 +56,10 @@ def linear_rows(row, first, count, reverse=False):
         sum((f[i] * x for f, x in zip(factors, first)), added[i]) for i in range(len(first))
     ]
     parts = ((y, x[None]) if reverse else (x[None], y) for x, y in zip(first, made))
-    return tuple(jnp.concatenate(part) for part in parts)
+    rows = tuple(jnp.concatenate(part) for part in parts)
+    finite = [jnp.isfinite(x).all() for x in (*jax.tree.leaves(factors), *made)]
+    once = lambda state: (jnp.bool_(False), in_turn())
+    return lax.while_loop(lambda state: state[0], once, (~jnp.stack(finite).all(), rows))[1]
 
 
 def matvec(matrix, vector, points):
