@@ -39,8 +39,8 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
 
     The n-th point reads up to `width` positions from `first(n)` on, along the axis that `axes` has
     for an array. It is also given the position where the part begins. What points at a time make
-    has up to LIMIT; one point alone makes arrays of up to `size` bytes of its window. Other devices
-    than CPUs compute many parts at once.
+    has up to LIMIT; one point alone makes arrays of up to `size` bytes of its window.
+    Devices other than CPUs compute many parts at once.
     """
 
     def call(*arrays):
