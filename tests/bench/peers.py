@@ -9,7 +9,7 @@ from typing import Any
 
 
 def peer(name: str, *packages: str) -> Any:
-    """A module of this folder, or `None`, and a word about it, where packages are missing."""
+    """A module below this folder, or `None`, and a word about it, where packages are missing."""
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         print(f"without {name}: no {', '.join(missing)} here (extra `bench`)", file=sys.stderr)

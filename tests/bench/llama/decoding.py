@@ -43,7 +43,7 @@ def decoding() -> Iterator[Row]:
         assert np.array_equal(ours(24), theirs(24)), "the two programs disagree"
         mine, other = per_step(ours, theirs, few=16, many=272, rounds=3)
         yield Row(name=f"llama decode, {batch} text(s), per token", ours=mine, theirs=other)
-    if (peer_of_torch := peer("llama_torch", "torch", "transformers")) is not None:
+    if (peer_of_torch := peer("llama.llama_torch", "torch", "transformers")) is not None:
         yield from _with_torch(program, peer_of_torch)
 
 

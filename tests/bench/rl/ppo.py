@@ -39,7 +39,7 @@ def ppo() -> Iterator[Row]:
     np.testing.assert_allclose(ours(10).mean(), theirs(10).mean(), rtol=0.1)
     mine, other = per_step(ours, theirs, few=1, many=6, rounds=5)
     yield Row(name=f"PPO, {CARTS} carts for {STEPS} steps, per iteration", ours=mine, theirs=other)
-    if (ppo_torch := peer("ppo_torch", "torch")) is None:
+    if (ppo_torch := peer("rl.ppo_torch", "torch")) is None:
         return
 
     def eager(iterations: int) -> np.ndarray:
