@@ -86,7 +86,7 @@ class VectorBody:
             _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in read_back
         }
         self._latest: dict[KernelCell, str] = {}
-        self._wrong: list[tuple[str, ...]] = []
+        self._fault = ""
 
     def run(self) -> tuple[KernelResult, ...]:
         """Emit the function of a point, its ``vmap`` and the updates of stores."""
@@ -100,17 +100,16 @@ class VectorBody:
 
         def write() -> str:
             inner.extend(body.run())
-            return ""
+            return self.out.failure() if self.out.checks else ""
 
-        block = self.out.apart(write, of_points=True)
+        block = self.out.apart(write)
         self.out.checks += block.checks
         # Arrays passed whole come first, so that aliases of their elements share the name.
         for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.origins):
             self._kernel_argument(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
         outputs = self._call(block, inner, list(body.arguments.values()))
-        rows = iter(outputs[len(inner) :])
-        self._wrong = [tuple(next(rows) for _ in check) for check in block.wrong]
+        self._fault = outputs[len(inner)] if block.checks else ""
         results: dict[KernelCell, KernelResult] = {}
         for result, text in zip(inner, outputs, strict=False):
             stored = self._stored(result, text)
@@ -125,8 +124,9 @@ class VectorBody:
 
     def failure(self) -> str:
         """The number of the check that failed at the first point where one did, and which point."""
-        checks = ", ".join(tupled(check) for check in self._wrong)
-        return f"first_failure({len(self.vector)}, {checks})"
+        every = self.out.bind("faults", f"jnp.ravel({self._fault})")
+        first = self.out.bind("first", f"jnp.argmax({every} != 0)")
+        return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
 
     def _kernel_argument(self, argument: KernelArgument) -> KernelArgument:
         """The argument of the kernel for an argument of the inner function."""
@@ -197,8 +197,7 @@ class VectorBody:
             same = [self._passed_through(r, arguments) for r in inner]
             if all(same):
                 return [text for text in same if text]
-        checked = [text for check in block.wrong for text in check]
-        returned = [*(r.text for r in inner), *checked]
+        returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
         size = point_bytes(replace(self.statement, single=self.single), self.stages)
         moving = [a for a in arguments if self.mapped_stores[a.cell[0]].is_partial]
         used = names_in((*block.lines, *returned))
@@ -220,7 +219,7 @@ class VectorBody:
             done = list(self.vector)[:k]
             places = [0 if d == dim else None for d in indices]
             places += [self.mapped_stores[a.cell[0]].place(dim, done) for a in moving]
-            outs = [self._out_place(r, dim, done) for r in inner] + [0] * len(checked)
+            outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
             bytes_ = "" if size is None else self.out.static(size)
             count = ix.sub(self.vector[dim].upper, self.vector[dim].lower)
             if self.window and dim == self.window.dim:
@@ -237,9 +236,7 @@ class VectorBody:
                 mapper = point
         passed = [self._steps(d) for d in indices] + [self._mapped_slice(a) for a in moving]
         outputs = [self.names.fresh(self._hint(r)) for r in inner]
-        for check in block.wrong:
-            hints = ("checked_rows", "fine_rows") if len(check) == 2 else ("wrong_rows",)
-            outputs += [self.names.fresh(hint) for hint in hints]
+        outputs += [self.names.fresh("fault")] * bool(block.checks)
         comma = "," if len(outputs) == 1 and len(returned) != 1 else ""
         self.out.lines.append(f"{', '.join(outputs)}{comma} = {mapper}({', '.join(passed)})")
         return outputs

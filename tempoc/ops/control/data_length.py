@@ -61,5 +61,5 @@ class DataLength(Op):
         if own.type.dtype.is_unsigned:
             inside = f"({own.text} <= {most})"
         count = pads.converted(own, DType.I32, out).text
-        out.check(inside, self.message, count, scalar=not own.type.ndim)
+        out.check(inside, self.message, count)
         return (f"jnp.clip({count}, 0, {most})",)

@@ -154,12 +154,11 @@ class Emitter(Protocol):
     def imported(self, function: ImportedFunction) -> str:
         """The name of a function of the user's that the kernels import."""
 
-    def check(self, condition: str, message: str, value: str = "", *, scalar: bool = False) -> None:
+    def check(self, condition: str, message: str, value: str = "") -> None:
         """Make the run fail with ``message`` if the condition is false (``emission/emitter.py``).
 
-        It is a boolean scalar; or, with the text of an integer ``value``, an array of its shape,
-        unless that is known to be ``scalar``. The first wrong value stands for ``{value}`` in the
-        message.
+        It is a boolean scalar; or, with the text of an integer ``value``, an array of its shape.
+        The wrong value stands for ``{value}`` in the message.
         """
 
 

@@ -24,15 +24,11 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True)
 class KernelBlock:
-    """A part of a kernel: its lines, the text of its result, its checks and their messages.
-
-    A check is the text of a number, as of ``WRONG_VALUE``, or those of a value and whether it is
-    fine.
-    """
+    """A part of a kernel: its lines, the text of its result, its checks and their messages."""
 
     lines: tuple[str, ...]
     text: str
-    wrong: tuple[tuple[str, ...], ...] = ()
+    wrong: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
 
 
@@ -46,8 +42,7 @@ class KernelEmitter:
 
     Kernels cannot raise. A ``check`` becomes a boolean in the kernel, ``checks`` collects the
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
-    else the number, counted from 1, of the first that did not. The runner tests it. Where many
-    points check a scalar, in a block ``of_points``, each says only whether it is fine.
+    else the number, counted from 1, of the first that did not. The runner tests it.
 
     ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far, ``points``
     says how many that are. ``spelled`` gives the variables of dimensions and bounds. ``fits`` tells
@@ -79,8 +74,7 @@ class KernelEmitter:
         self._bound = bound
         self._fits = fits
         self._imports = imports
-        self._wrong: list[tuple[str, ...]] = []
-        self._of_points = False
+        self._wrong: list[str] = []
         self._known: dict[tuple[object, ...], str] = {}
 
     def bind(self, hint: str, text: str) -> str:
@@ -100,22 +94,20 @@ class KernelEmitter:
 
     # ------------------------------------------------------------ functions within
 
-    def apart(self, write: Callable[[], str], *, of_points: bool = False) -> KernelBlock:
+    def apart(self, write: Callable[[], str]) -> KernelBlock:
         """The lines and checks of a nested block, and the text of its result.
 
         Texts memoized in it are not reused after it.
         """
         lines, before_wrong, known = self.lines, self._wrong, self._known
-        before, outside = len(self.checks), self._of_points
+        before = len(self.checks)
         self.lines, self._wrong, self._known = [], [], dict(known)
-        self._of_points = of_points
         text = write()
         block = KernelBlock(
             tuple(self.lines), text, tuple(self._wrong), tuple(self.checks[before:])
         )
         del self.checks[before:]
         self.lines, self._wrong, self._known = lines, before_wrong, known
-        self._of_points = outside
         return block
 
     def function(
@@ -147,7 +139,7 @@ class KernelEmitter:
         functions = []
         for word, block in (("then", then), ("else", orelse)):
             fine = [("jnp.int32(0)",) * n for n in count]
-            fine[0 if block is then else 1] = tuple(code for (code,) in block.wrong)
+            fine[0 if block is then else 1] = block.wrong
             returned = [block.text, *fine[0], *fine[1]]
             functions.append(self.names.fresh(f"{hints[0]}_{word}"))
             several = len(returned) > 1 or len(hints) > 1
@@ -158,7 +150,7 @@ class KernelEmitter:
         self.lines.append(
             f"{', '.join([*names, *wrong])} = lax.cond({condition}, {', '.join(functions)})"
         )
-        self._wrong += [(code,) for code in wrong]
+        self._wrong += wrong
         self.checks += (*then.checks, *orelse.checks)
         return names
 
@@ -333,7 +325,7 @@ class KernelEmitter:
 
     # ------------------------------------------------------------ checks
 
-    def check(self, condition: str, message: str, value: str = "", *, scalar: bool = False) -> None:
+    def check(self, condition: str, message: str, value: str = "") -> None:
         """Emit a run-time check; see the class.
 
         Its value is an ``i32``: 0, or a positive number that encodes the wrong value. What was
@@ -343,15 +335,12 @@ class KernelEmitter:
         if key in self._known:
             return
         self._known[key] = condition
-        self.checks.append(message)
-        if self._of_points and scalar:
-            self._wrong.append((value, self.bind("fine", condition)))
-            return
         text = f"wrong_value({value}, {condition})"
         if not value:
             text = f"jnp.where({condition}, 0, jnp.int32(1))"
-        self._wrong.append((self.bind("wrong", text),))
+        self._wrong.append(self.bind("wrong", text))
+        self.checks.append(message)
 
     def failure(self) -> str:
         """The text of the first check that failed, with the wrong value; see ``FIRST_WRONG``."""
-        return f"first_wrong({', '.join(code for (code,) in self._wrong)})"
+        return f"first_wrong({', '.join(self._wrong)})"

@@ -6,12 +6,7 @@ import re
 
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
-from tempoc.ops.indexing.indexing import (
-    FIRST_FAILURE,
-    FIRST_FALSE,
-    FIRST_WRONG,
-    WRONG_VALUE,
-)
+from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
@@ -40,10 +35,8 @@ HELPERS = {
     "in_blocks": IN_BLOCKS,
     "unpacked": UNPACKED,
     "integer_power": binary.INTEGER_POWER,
-    "first_false": FIRST_FALSE,
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
-    "first_failure": FIRST_FAILURE,
     "greatest_first": GREATEST_FIRST,
     "put_into_sum": PUT_INTO_SUM,
     "picked_product": PICKED_PRODUCT,

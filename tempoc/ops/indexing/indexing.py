@@ -55,26 +55,12 @@ def checked(positions: Array, extent: int, axis: int) -> Array:
     return np.where(positions < 0, positions + extent, positions)
 
 
-FIRST_FALSE = '''\
-def first_false(fine):
-    """The first place where a vector is false, its last one if nowhere.
-
-    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
-    """
-    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
-'''
-"""Stands in front of kernels with checks."""
-
 WRONG_VALUE = '''\
 def wrong_value(value, fine):
-    """0 if all values are fine, else the first that is not, as a number above 0."""
-    if not jnp.size(fine):
-        return jnp.int32(0)
-    if jnp.ndim(fine):
-        first = first_false(jnp.ravel(fine))
-        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
+    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, code), initial=0)
 '''
 """Stands in front of kernels that check an index."""
 
@@ -88,24 +74,6 @@ def first_wrong(*wrong):
     return fault
 '''
 """Stands in front of kernels with checks; ``runtime/device/faults.py`` reads what it gives."""
-
-FIRST_FAILURE = '''\
-def first_failure(axes, *checks):
-    """What failed at the first point where something did, in one number, and which point that is.
-
-    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
-    along the first axes. Numbers are made of the values of one point alone.
-    """
-    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
-    fine = True
-    for row in rows:
-        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
-    first = first_false(fine)
-    at = [[x[first] for x in row] for row in rows]
-    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
-    return jnp.stack([first_wrong(*wrong), first])
-'''
-"""Stands in front of kernels that check something at several points."""
 
 
 def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:
@@ -126,7 +94,7 @@ def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:
     if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
         least = "0" if idx.type.dtype is DType.U32 else "-2**29"
         reported = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
-    out.check(inside, message, reported, scalar=not idx.type.ndim)
+    out.check(inside, message, reported)
     return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 

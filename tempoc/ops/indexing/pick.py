@@ -107,7 +107,7 @@ class Pick(Op):
         clamped = index
         if not self.sure:
             message = f"index {{value}} is not in {self.promised}, where it was promised to be"
-            out.check(inside, message, index, scalar=not j.type.ndim)
+            out.check(inside, message, index)
             last = out.index(self.hi - 1)
             clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:

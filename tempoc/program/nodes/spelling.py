@@ -6,16 +6,17 @@ import keyword
 
 PREAMBLE = (
     *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at", "clamped"),
-    *("complex_numbers", "convolved_by_band", "convolved_by_fourier", "first_false", "first_fault"),
-    *("convolved_by_lags", "first_failure", "first_wrong", "fourier_sums", "in_batches", "in_rows"),
-    *("greatest_first", "has_cudnn", "in_blocks", "in_windows", "integer_power", "jax", "jnp"),
-    *("joined", "lax", "linear_rows", "linear_scanned_rows", "looped", "looped_while", "minus_log"),
-    *("long_convolution", "masked_alone", "matvec", "picked_product", "random_bits", "random_fold"),
-    *("paired", "put_into_sum", "random_gumbel", "random_integers", "random_key", "random_normal"),
-    *("random_normal64", "random_of_few", "random_uniform", "ring_age", "ring_row", "scanned_rows"),
-    *("random_uniform64", "rotated", "scatter_products", "selected_if", "threefry", "unknown_zero"),
-    *("squeezed", "taken_if", "transposed_matmul", "unpacked", "updated", "with_row", "with_zeros"),
-    *("valid_rows_product", "with_joined_row", "with_ring_row", "wrong_value"),
+    *("complex_numbers", "convolved_by_band", "convolved_by_fourier", "convolved_by_lags"),
+    *("first_fault", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn", "in_batches"),
+    *("in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined", "lax"),
+    *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_while"),
+    *("masked_alone", "matvec", "minus_log", "paired", "picked_product", "put_into_sum"),
+    *("random_bits", "random_fold", "random_gumbel", "random_integers", "random_key"),
+    *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
+    *("ring_age", "ring_row", "rotated", "scanned_rows", "scatter_products", "selected_if"),
+    *("squeezed", "taken_if", "threefry", "transposed_matmul", "unknown_zero", "unpacked"),
+    *("updated", "valid_rows_product", "with_joined_row", "with_ring_row", "with_row"),
+    *("with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")

@@ -60,28 +60,3 @@ def test_runs_and_the_evaluator_name_the_value(
         assert "in m.rt:5: y" in tempoc.err or "in m.rt:6: y" in tempoc.err
     assert tempoc(f"eval m.rt {data}") == 1
     assert wanted in tempoc.err and f"[{at.replace(' ', '')}]" in tempoc.err
-
-
-@pytest.mark.parametrize(
-    ("equation", "place"),
-    [("y = v[j]", " at b = 1, t = 2"), ("y = sum(take(v, j[0:B, 0:T], 0))", "")],
-)
-def test_the_first_of_several_wrong_values_is_named(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    equation: str,
-    place: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    tempoc = Session(capsys)
-    head = "dim b < B\ndim t < T\ninput x[t]: f32\ninput j[b, t]: i32\nv = x[t = 0:T]\n"
-    Path("m.rt").write_text(f"{head}{equation}\noutput y\n", encoding="utf-8")
-    np.save("x.npy", np.arange(4, dtype=np.float32))
-    np.save("j.npy", np.array([[0, 1, 2, 3], [3, 2, -6, 9], [11, 0, 0, 4]], np.int32))
-    assert tempoc("compile m.rt -o out") == 0
-    for command in ("run out", "eval m.rt"):
-        assert tempoc(f"{command} --input x=x.npy --input j=j.npy") == 1
-        assert "index -6 is out of range for axis 0" in tempoc.err
-    assert tempoc("run out --input x=x.npy --input j=j.npy") == 1
-    assert f"(T = 4){place}" in tempoc.err
