@@ -22,20 +22,25 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
+
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
+    """
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def updated(array, part, start, when=None):
@@ -170,7 +175,7 @@ def size(at, enough, length, *, K):
     """13_lbfgs.rt:45: size = length[k = argmax(enough[k = 0:K]) in 0:K]"""
     size_argmax = jnp.argmax(enough, axis=None).astype(jnp.int32)
     size = length[jnp.maximum(jnp.minimum(size_argmax, K-1), 0)]
-    return size, first_wrong(wrong_value(size_argmax, (size_argmax >= 0) & (size_argmax < K)))
+    return size, wrong_value(size_argmax, (size_argmax >= 0) & (size_argmax < K))
 
 
 def w_1(at, size, r_0, w):

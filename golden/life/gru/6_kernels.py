@@ -95,19 +95,33 @@ def transposed_matmul(x, y, summed=None):
     return product.reshape(*rows, *columns)
 
 
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
+
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
+    """
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
+    """0 if all are 0, else the first that is not, and its number, in one number."""
+    count, fault = len(wrong), jnp.int32(0)
+    for number in reversed(range(count)):
+        code = jnp.minimum(wrong[number], (2**31 - 1) // count)
+        fault = jnp.where(code == 0, fault, count * code - number)
     return fault
 
 
@@ -377,12 +391,10 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
         cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows, fault,
     ) = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32))
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
     return (
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
         cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows,
-        jnp.stack([faults[first], first.astype(jnp.int32)]),
+        jnp.stack(first_lane(fault)),
     )
 
 
@@ -434,7 +446,7 @@ def cost(
         d_z_sigmoid_mul = z_sigmoid * gru_cell_sub
         return (
             r_split2_2, z_sigmoid, gru_cell_sub, r_sigmoid, state, cost, d_logits, d_matmul_einsum,
-            d_tanh_sub, d_r_sigmoid_mul, d_z_sigmoid_sub, d_z_sigmoid_mul, first_wrong(wrong),
+            d_tanh_sub, d_r_sigmoid_mul, d_z_sigmoid_sub, d_z_sigmoid_mul, wrong,
         )
     (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
@@ -444,13 +456,10 @@ def cost(
         h, split_out1, r_split, split_out2, cost_expand_dims, d_log_softmax_logsumexp,
         d_take_along_sum,
     )
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
     return (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
         d_logits_rows, d_matmul_einsum_rows, d_tanh_sub_rows, d_r_sigmoid_mul_rows,
-        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows,
-        jnp.stack([faults[first], first.astype(jnp.int32)]),
+        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows, jnp.stack(first_lane(fault)),
     )
 
 
@@ -629,7 +638,7 @@ def net_adam_adam_direction_v_mul7(
     v_mul7 = d_out_b * d_out_b
     return (
         d_net_letters, d_cell_w, d_cell_u, d_cell_b, d_cell_c, d_out_w, d_out_b, v_mul, v_mul2,
-        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, first_wrong(wrong),
+        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, wrong,
     )
 
 

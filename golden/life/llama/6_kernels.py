@@ -50,20 +50,25 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
+
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
+    """
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def updated(array, part, start, when=None):
@@ -102,15 +107,13 @@ def x_0_early(at, embed, prompt, tok, *, S, T):
         x_0_early = jnp.take(
             embed, jnp.where(prompt_t_p < 0, prompt_t_p + 49152, prompt_t_p), axis=0, mode="clip",
         )
-        return (prompt_t_p, x_0_early, first_wrong(wrong))
+        return (prompt_t_p, x_0_early, wrong)
     point = jax.vmap(point)
     prompt_t_p_rows, x_0_early_rows, fault = jax.vmap(point)(
         lax.dynamic_slice_in_dim(prompt, 0, min(S, T), axis=1)
     )
     tok2 = updated(tok, prompt_t_p_rows, (0, 0))
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return tok2, x_0_early_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return tok2, x_0_early_rows, jnp.stack(first_lane(fault))
 
 
 def tok_2(at, best_prev, tok):
@@ -308,11 +311,9 @@ def x_0_late(at, embed, tok):
     t = at[0]
     def point(tok_t):
         x_0_late = jnp.take(embed, jnp.where(tok_t < 0, tok_t + 49152, tok_t), axis=0, mode="clip")
-        return (x_0_late, first_wrong(wrong_value(tok_t, (tok_t >= -49152) & (tok_t < 49152))))
+        return (x_0_late, wrong_value(tok_t, (tok_t >= -49152) & (tok_t < 49152)))
     x_0_late_rows, fault = jax.vmap(point)(tok[:, t])
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return x_0_late_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return x_0_late_rows, jnp.stack(first_lane(fault))
 
 
 def best_early(at, norm, embed, y, *, B):

@@ -97,20 +97,25 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
+
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
+    """
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
+
+
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def updated(array, part, start, when=None):
@@ -164,14 +169,12 @@ def after(
         scores = temperature_div + random_gumbel(
             temperature_key, jnp.arange(58, dtype=jnp.uint32),
         ) + unknown_zero()
-        return (after, jnp.argmax(scores, axis=-1).astype(jnp.int32), first_wrong(wrong))
+        return (after, jnp.argmax(scores, axis=-1).astype(jnp.int32), wrong)
     (
         after_rows, temperature_categorical_rows, fault,
     ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter[t], state)
     state2 = jnp.where(t+1 < T, after_rows, state)
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return state2, temperature_categorical_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return state2, temperature_categorical_rows, jnp.stack(first_lane(fault))
 
 
 def letter_0(at, prompt, letter, *, B, T, P):
