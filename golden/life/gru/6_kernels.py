@@ -907,198 +907,179 @@ def loop_i(
                     loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
                 )
                 fault = first_fault(fault, 17, code, (i,))
-            def taken3(carry):
+            if I >= 3:
                 (
-                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_letters_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_w_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_u_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_b_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_c_new,
+                    net_adam_adam_direction_m_moving_average_m_out_w_new,
+                    net_adam_adam_direction_m_moving_average_m_out_b_new,
+                    net_adam_adam_direction_v_moving_average_m_letters_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_w_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_u_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_b_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_c_new,
+                    net_adam_adam_direction_v_moving_average_m_out_w_new,
+                    net_adam_adam_direction_v_moving_average_m_out_b_new,
+                ) = net_adam_adam_direction_0(
+                    (i,), net_adam_adam_direction_m_moving_average_m_letters,
                     net_adam_adam_direction_m_moving_average_m_cell_w,
                     net_adam_adam_direction_m_moving_average_m_cell_u,
                     net_adam_adam_direction_m_moving_average_m_cell_b,
                     net_adam_adam_direction_m_moving_average_m_cell_c,
                     net_adam_adam_direction_m_moving_average_m_out_w,
-                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
+                    loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
+                    loss_d_net_out_w, loss_d_net_out_b,
                     net_adam_adam_direction_v_moving_average_m_letters,
                     net_adam_adam_direction_v_moving_average_m_cell_w,
                     net_adam_adam_direction_v_moving_average_m_cell_u,
                     net_adam_adam_direction_v_moving_average_m_cell_b,
                     net_adam_adam_direction_v_moving_average_m_cell_c,
                     net_adam_adam_direction_v_moving_average_m_out_w,
-                    net_adam_adam_direction_v_moving_average_m_out_b,
-                ) = carry
-                if I >= 3:
-                    (
-                        net_adam_adam_direction_m_moving_average_m_letters,
-                        net_adam_adam_direction_m_moving_average_m_cell_w,
-                        net_adam_adam_direction_m_moving_average_m_cell_u,
-                        net_adam_adam_direction_m_moving_average_m_cell_b,
-                        net_adam_adam_direction_m_moving_average_m_cell_c,
-                        net_adam_adam_direction_m_moving_average_m_out_w,
-                        net_adam_adam_direction_m_moving_average_m_out_b,
-                        net_adam_adam_direction_v_moving_average_m_letters,
-                        net_adam_adam_direction_v_moving_average_m_cell_w,
-                        net_adam_adam_direction_v_moving_average_m_cell_u,
-                        net_adam_adam_direction_v_moving_average_m_cell_b,
-                        net_adam_adam_direction_v_moving_average_m_cell_c,
-                        net_adam_adam_direction_v_moving_average_m_out_w,
-                        net_adam_adam_direction_v_moving_average_m_out_b,
-                    ) = net_adam_adam_direction_0(
-                        (i,), net_adam_adam_direction_m_moving_average_m_letters,
-                        net_adam_adam_direction_m_moving_average_m_cell_w,
-                        net_adam_adam_direction_m_moving_average_m_cell_u,
-                        net_adam_adam_direction_m_moving_average_m_cell_b,
-                        net_adam_adam_direction_m_moving_average_m_cell_c,
-                        net_adam_adam_direction_m_moving_average_m_out_w,
-                        net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
-                        loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
-                        loss_d_net_out_w, loss_d_net_out_b,
-                        net_adam_adam_direction_v_moving_average_m_letters,
-                        net_adam_adam_direction_v_moving_average_m_cell_w,
-                        net_adam_adam_direction_v_moving_average_m_cell_u,
-                        net_adam_adam_direction_v_moving_average_m_cell_b,
-                        net_adam_adam_direction_v_moving_average_m_cell_c,
-                        net_adam_adam_direction_v_moving_average_m_out_w,
-                        net_adam_adam_direction_v_moving_average_m_out_b,
-                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-                        net_adam_adam_direction_v_mul7_2,
-                    )
-                return (
+                    net_adam_adam_direction_v_moving_average_m_out_b, net_adam_adam_direction_v_mul,
+                    net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+                    net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+                    net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
+                )
+                net_adam_adam_direction_m_moving_average_m_letters = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_letters_new,
                     net_adam_adam_direction_m_moving_average_m_letters,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_w_new,
                     net_adam_adam_direction_m_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_u = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_u_new,
                     net_adam_adam_direction_m_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_b_new,
                     net_adam_adam_direction_m_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_c = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_c_new,
                     net_adam_adam_direction_m_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_out_w_new,
                     net_adam_adam_direction_m_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_out_b_new,
                     net_adam_adam_direction_m_moving_average_m_out_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_letters = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_letters_new,
                     net_adam_adam_direction_v_moving_average_m_letters,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_w_new,
                     net_adam_adam_direction_v_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_u = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_u_new,
                     net_adam_adam_direction_v_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_b_new,
                     net_adam_adam_direction_v_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_c = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_c_new,
                     net_adam_adam_direction_v_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_out_w_new,
                     net_adam_adam_direction_v_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_out_b_new,
                     net_adam_adam_direction_v_moving_average_m_out_b,
                 )
-            carry = (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            )
-            (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            ) = taken_if(i >= 1, taken3, carry)
-            def taken4(carry):
+            if I >= 2:
                 (
+                    net_adam_adam_direction_m_moving_average_m_letters_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_w_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_u_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_b_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_c_new2,
+                    net_adam_adam_direction_m_moving_average_m_out_w_new2,
+                    net_adam_adam_direction_m_moving_average_m_out_b_new2,
+                    net_adam_adam_direction_v_moving_average_m_letters_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_w_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_u_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_b_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_c_new2,
+                    net_adam_adam_direction_v_moving_average_m_out_w_new2,
+                    net_adam_adam_direction_v_moving_average_m_out_b_new2,
+                ) = net_adam_adam_direction_1(
+                    (jnp.int32(0),), loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+                    loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+                    net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                    net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                    net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                    net_adam_adam_direction_v_mul7_2,
+                )
+                net_adam_adam_direction_m_moving_average_m_letters = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_letters_new2,
                     net_adam_adam_direction_m_moving_average_m_letters,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_w = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_w_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_u = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_u_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_b = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_b_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_c = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_c_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_w = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_out_w_new2,
                     net_adam_adam_direction_m_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_b = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_out_b_new2,
                     net_adam_adam_direction_m_moving_average_m_out_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_letters = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_letters_new2,
                     net_adam_adam_direction_v_moving_average_m_letters,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_w = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_w_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_u = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_u_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_b = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_b_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_c = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_c_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_w = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_out_w_new2,
                     net_adam_adam_direction_v_moving_average_m_out_w,
-                    net_adam_adam_direction_v_moving_average_m_out_b,
-                ) = carry
-                if I >= 2:
-                    (
-                        net_adam_adam_direction_m_moving_average_m_letters,
-                        net_adam_adam_direction_m_moving_average_m_cell_w,
-                        net_adam_adam_direction_m_moving_average_m_cell_u,
-                        net_adam_adam_direction_m_moving_average_m_cell_b,
-                        net_adam_adam_direction_m_moving_average_m_cell_c,
-                        net_adam_adam_direction_m_moving_average_m_out_w,
-                        net_adam_adam_direction_m_moving_average_m_out_b,
-                        net_adam_adam_direction_v_moving_average_m_letters,
-                        net_adam_adam_direction_v_moving_average_m_cell_w,
-                        net_adam_adam_direction_v_moving_average_m_cell_u,
-                        net_adam_adam_direction_v_moving_average_m_cell_b,
-                        net_adam_adam_direction_v_moving_average_m_cell_c,
-                        net_adam_adam_direction_v_moving_average_m_out_w,
-                        net_adam_adam_direction_v_moving_average_m_out_b,
-                    ) = net_adam_adam_direction_1(
-                        (jnp.int32(0),), loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-                        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-                        net_adam_adam_direction_v_mul7_2,
-                    )
-                return (
-                    net_adam_adam_direction_m_moving_average_m_letters,
-                    net_adam_adam_direction_m_moving_average_m_cell_w,
-                    net_adam_adam_direction_m_moving_average_m_cell_u,
-                    net_adam_adam_direction_m_moving_average_m_cell_b,
-                    net_adam_adam_direction_m_moving_average_m_cell_c,
-                    net_adam_adam_direction_m_moving_average_m_out_w,
-                    net_adam_adam_direction_m_moving_average_m_out_b,
-                    net_adam_adam_direction_v_moving_average_m_letters,
-                    net_adam_adam_direction_v_moving_average_m_cell_w,
-                    net_adam_adam_direction_v_moving_average_m_cell_u,
-                    net_adam_adam_direction_v_moving_average_m_cell_b,
-                    net_adam_adam_direction_v_moving_average_m_cell_c,
-                    net_adam_adam_direction_v_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_b = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_out_b_new2,
                     net_adam_adam_direction_v_moving_average_m_out_b,
                 )
-            carry = (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            )
-            (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            ) = taken_if(i == 0, taken4, carry)
             if I >= 2:
                 (
                     net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w,
@@ -1187,12 +1168,12 @@ def loop_i(
             net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
             net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
         ) = taken_if(i < I_now - 1, taken2, carry)
-        def taken5(carry):
+        def taken3(carry):
             (print_loss_rows,) = carry
             (row,) = print_loss((i,), loss2)
             print_loss_rows = with_row(print_loss_rows, (i, row), fault[1] == 0)
             return (print_loss_rows,)
-        (print_loss_rows,) = taken_if(i % 50 == 0, taken5, (print_loss_rows,))
+        (print_loss_rows,) = taken_if(i % 50 == 0, taken3, (print_loss_rows,))
         return (
             h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
             loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,

@@ -11,7 +11,8 @@
         w = update(m, w)
 
 XLA fuses nothing across a branch, and compiles it as a function of its own. Selected is what
-computes each element by itself: in nearly all steps, or where another statement writes the same.
+computes each element by itself, of whole arrays: in nearly all steps, or where another statement
+writes the same.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.at_steps import Items, items_of
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
 from tempoc.program.analysis.live import written_stores
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.walk import symbols
@@ -66,10 +68,14 @@ class _Selector:
         """A statement beside others in a step of a loop, without its condition if that pays."""
         if not isinstance(s, prog.Guard) or loop.var not in symbols(s.condition):
             return s
+        select = self.select
+        made = [(call, cell.store) for call in calls(s.body) for cell in call.results]
+        if not all(select.context.fills(call, store) for call, store in made):
+            return s
         if not all(fails_once(part, loop) for part in conjuncts(s.condition)):
             written = {store for other in others for store in written_stores(other)}
             if not {*written_stores(s.body)} <= written:
                 return s
-        parts = [self.select.conditional(part, s.condition) for part in items_of(s.body)]
+        parts = [select.conditional(part, s.condition) for part in items_of(s.body)]
         new = tuple(part for part in parts if part is not None)
         return prog.Sequence(items=new) if len(new) == len(parts) else s

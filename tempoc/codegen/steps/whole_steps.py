@@ -53,6 +53,9 @@ def with_whole_last_step(
     if wrong is None or any(gone & touched_stores(s) for s in extra):
         return loop
     preserved = wrong & spares.needed(before, loop, after, around)
+    kept = ((s, c.store) for s in extra if isinstance(s, prog.Call) for c in s.results)
+    if not all(spares.context.fills(s, store) for s, store in kept if store in preserved):
+        return loop  # All of the array would be selected.
     if not spares.may_keep(extra, preserved):
         return loop
     return replace(loop, body=_Opener(is_spare, inside, preserved, spares).convert(loop.body))

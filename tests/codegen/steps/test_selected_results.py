@@ -8,7 +8,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.selected_results import selected_results
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic.parse import parse
 
 STORES = ("g", "m")
@@ -30,7 +30,9 @@ AVERAGE, START = call("average", "mg"), call("start", "g")
 
 
 def step(
-    *branches: tuple[str, prog.ProgramStatement], light: tuple[str, ...] = ("average", "start")
+    *branches: tuple[str, prog.ProgramStatement],
+    light: tuple[str, ...] = ("average", "start"),
+    context: ProgramContext = CONTEXT,
 ) -> tuple[prog.ProgramStatement, ...]:
     """What becomes of branches in a step of a loop."""
     items = tuple(prog.Guard(condition=parse(c), body=body) for c, body in branches)
@@ -42,7 +44,7 @@ def step(
         body=prog.Sequence(items=items),
         place="device",
     )
-    new = selected_results(loop, CONTEXT, KernelKinds(light=light))
+    new = selected_results(loop, context, KernelKinds(light=light))
     assert isinstance(new, prog.Loop) and isinstance(new.body, prog.Sequence)
     return tuple(
         part
@@ -73,3 +75,18 @@ def test_what_few_steps_compute_is_selected_where_others_write_the_same() -> Non
 def test_what_is_not_computed_element_by_element_stays_a_branch() -> None:
     tree = ("i >= 1", AVERAGE)
     assert step(tree, light=()) == (prog.Guard(condition=parse("i >= 1"), body=AVERAGE),)
+
+
+def test_a_part_of_an_array_stays_a_branch() -> None:
+    axis = BufferAxis(dim="t", size=parse("N"))
+    stores = {**CONTEXT.stores, "m": replace(CONTEXT.stores["m"], axes=(axis,))}
+    points = prog.PointRange(dim="t", lower=parse("0"), upper=parse("N"))
+    for vector, filled in (
+        ((), False),
+        ((points,), True),
+        ((replace(points, upper=parse("N - 1")),), False),
+    ):
+        kernels = {**CONTEXT.kernels, "average": replace(CONTEXT.kernels["average"], vector=vector)}
+        context = replace(CONTEXT, stores=stores, kernels=kernels)
+        (new,) = step(("i >= 1", AVERAGE), context=context)
+        assert isinstance(new, prog.Call) == filled
