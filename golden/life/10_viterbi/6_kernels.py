@@ -9,48 +9,25 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def first_false(fine):
-    """The first place where a vector is false, its last one if nowhere.
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
 
-    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
     """
-    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
 
 
 def wrong_value(value, fine):
     """0 if all values are fine, else the first that is not, as a number above 0."""
-    if not jnp.size(fine):
-        return jnp.int32(0)
-    if jnp.ndim(fine):
-        first = first_false(jnp.ravel(fine))
-        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
-
-
-def first_failure(axes, *checks):
-    """What failed at the first point where something did, in one number, and which point that is.
-
-    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
-    along the first axes. Numbers are made of the values of one point alone.
-    """
-    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
-    fine = True
-    for row in rows:
-        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
-    first = first_false(fine)
-    at = [[x[first] for x in row] for row in rows]
-    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
-    return jnp.stack([first_wrong(*wrong), first])
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
@@ -60,7 +37,6 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     10_viterbi.rt:24: likelihood = max(score[T-1])
     """
     seen_0 = seen[0]
-    wrong = wrong_value(seen_0, (seen_0 >= -4) & (seen_0 < 4))
     score = start + jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + 4, seen_0), axis=0, mode="clip")
     score_getitem2_slice = score_getitem2[1:max(1, T)]
     score_getitem2_slice2 = lax.pad(
@@ -74,17 +50,17 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     path_0 = jnp.argmax(score_at2, axis=None).astype(jnp.int32)
     likelihood = jnp.max(score_at2, axis=0)
     path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
-    return score_rows, path, likelihood, first_wrong(wrong)
+    return score_rows, path, likelihood, wrong_value(seen_0, (seen_0 >= -4) & (seen_0 < 4))
 
 
 def score_getitem2(at, emit, seen, score_getitem2_2, *, T):
     """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]"""
     def point(seen):
         score_getitem2 = jnp.take(emit, jnp.where(seen < 0, seen + 4, seen), axis=0, mode="clip")
-        return (score_getitem2, seen, (seen >= -4) & (seen < 4))
-    score_getitem2_rows, checked_rows, fine_rows = jax.vmap(point)(seen[1:T])
+        return (score_getitem2, wrong_value(seen, (seen >= -4) & (seen < 4)))
+    score_getitem2_rows, fault = jax.vmap(point)(seen[1:T])
     score_getitem2_2_2 = lax.dynamic_update_slice(score_getitem2_2, score_getitem2_rows, (1, 0))
-    return score_getitem2_2_2, first_failure(1, (checked_rows, fine_rows))
+    return score_getitem2_2_2, jnp.stack(first_lane(fault))
 
 
 def back(at, move, score_rows, back2, *, T):

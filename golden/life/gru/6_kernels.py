@@ -79,18 +79,14 @@ def transposed_matmul(x, y, summed=None):
     """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
     XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
-    axes of a row are one. Rows of a multiple of 32 elements as well, while they
-    fit into a cache, since few of its lines take the elements of a column.
+    axes of a row are one.
     """
     several = summed is not None
     first = tuple(range(summed if several else x.ndim - 1))
     rows, columns = x.shape[len(first) :], y.shape[len(first) :]
     a, b = (lax.collapse(lax.collapse(v, len(first)), 0, len(first)) for v in (x, y))
-    width = min(a.shape[1], b.shape[1])
-    strided = width % 32 == 0
-    fits = strided and len(a) * width * x.dtype.itemsize <= 1048576
-    narrow = several or width <= 16 or fits
-    if jax.default_backend() != "cpu" or len(a) < 128 or not narrow:
+    wide = not several and min(a.shape[1], b.shape[1]) > 16
+    if jax.default_backend() != "cpu" or len(a) < 128 or wide:
         return jnp.tensordot(x, y, (first, first)) if several else jnp.matmul(a.T, b)
     if a.shape[1] <= b.shape[1]:
         product = jnp.matmul(lax.optimization_barrier(a.T), b)
@@ -99,48 +95,34 @@ def transposed_matmul(x, y, summed=None):
     return product.reshape(*rows, *columns)
 
 
-def first_false(fine):
-    """The first place where a vector is false, its last one if nowhere.
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
 
-    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
     """
-    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
 
 
 def wrong_value(value, fine):
     """0 if all values are fine, else the first that is not, as a number above 0."""
-    if not jnp.size(fine):
-        return jnp.int32(0)
-    if jnp.ndim(fine):
-        first = first_false(jnp.ravel(fine))
-        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
+    """0 if all are 0, else the first that is not, and its number, in one number."""
+    count, fault = len(wrong), jnp.int32(0)
+    for number in reversed(range(count)):
+        code = jnp.minimum(wrong[number], (2**31 - 1) // count)
+        fault = jnp.where(code == 0, fault, count * code - number)
     return fault
-
-
-def first_failure(axes, *checks):
-    """What failed at the first point where something did, in one number, and which point that is.
-
-    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
-    along the first axes. Numbers are made of the values of one point alone.
-    """
-    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
-    fine = True
-    for row in rows:
-        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
-    first = first_false(fine)
-    at = [[x[first] for x in row] for row in rows]
-    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
-    return jnp.stack([first_wrong(*wrong), first])
 
 
 def start_letters_default(at, random_seed):
@@ -403,17 +385,16 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
         d_log_softmax_logsumexp = jnp.sum(d_take_along_sum, axis=1, keepdims=True)
         return (
             letter, state_getitem, r_split_0, r_split_1, r_split_2, cost_expand_dims,
-            d_take_along_sum, d_log_softmax_logsumexp, wrong, wrong2, wrong3,
+            d_take_along_sum, d_log_softmax_logsumexp, first_wrong(wrong, wrong2, wrong3),
         )
     (
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
-        cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows, wrong_rows,
-        wrong_rows2, wrong_rows3,
+        cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows, fault,
     ) = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32))
     return (
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
         cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows,
-        first_failure(1, (wrong_rows,), (wrong_rows2,), (wrong_rows3,)),
+        jnp.stack(first_lane(fault)),
     )
 
 
@@ -470,7 +451,7 @@ def cost(
     (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
         d_logits_rows, d_matmul_einsum_rows, d_tanh_sub_rows, d_r_sigmoid_mul_rows,
-        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows, wrong_rows,
+        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows, fault,
     ) = jax.vmap(point)(
         h, split_out1, r_split, split_out2, cost_expand_dims, d_log_softmax_logsumexp,
         d_take_along_sum,
@@ -478,7 +459,7 @@ def cost(
     return (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
         d_logits_rows, d_matmul_einsum_rows, d_tanh_sub_rows, d_r_sigmoid_mul_rows,
-        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows, first_failure(1, (wrong_rows,)),
+        d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows, jnp.stack(first_lane(fault)),
     )
 
 
@@ -657,7 +638,7 @@ def net_adam_adam_direction_v_mul7(
     v_mul7 = d_out_b * d_out_b
     return (
         d_net_letters, d_cell_w, d_cell_u, d_cell_b, d_cell_c, d_out_w, d_out_b, v_mul, v_mul2,
-        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, first_wrong(wrong),
+        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, wrong,
     )
 
 
@@ -764,18 +745,10 @@ def with_row(rows, values, more):
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
-    GPUs compute a brief step in any case: their host need not wait for the condition. They copy
-    arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
     """
     if jax.default_backend() == "cpu":
         return lax.cond(condition, step, lambda carry: carry, carry)
-    traced = jax.make_jaxpr(step)(carry)
-    size = lambda x: x.aval.size * x.aval.dtype.itemsize
-    moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))
-    text = f"{traced}"
-    if moved <= 4194304 and "while[" not in text and "scan[" not in text:
-        chosen = lambda new, old: jnp.where(condition, new, old)
-        return jax.tree.map(chosen, step(carry), carry)
     once = lambda state: (jnp.bool_(False), step(state[1]))
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 
@@ -934,198 +907,179 @@ def loop_i(
                     loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
                 )
                 fault = first_fault(fault, 17, code, (i,))
-            def taken3(carry):
+            if I >= 3:
                 (
-                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_letters_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_w_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_u_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_b_new,
+                    net_adam_adam_direction_m_moving_average_m_cell_c_new,
+                    net_adam_adam_direction_m_moving_average_m_out_w_new,
+                    net_adam_adam_direction_m_moving_average_m_out_b_new,
+                    net_adam_adam_direction_v_moving_average_m_letters_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_w_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_u_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_b_new,
+                    net_adam_adam_direction_v_moving_average_m_cell_c_new,
+                    net_adam_adam_direction_v_moving_average_m_out_w_new,
+                    net_adam_adam_direction_v_moving_average_m_out_b_new,
+                ) = net_adam_adam_direction_0(
+                    (i,), net_adam_adam_direction_m_moving_average_m_letters,
                     net_adam_adam_direction_m_moving_average_m_cell_w,
                     net_adam_adam_direction_m_moving_average_m_cell_u,
                     net_adam_adam_direction_m_moving_average_m_cell_b,
                     net_adam_adam_direction_m_moving_average_m_cell_c,
                     net_adam_adam_direction_m_moving_average_m_out_w,
-                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
+                    loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
+                    loss_d_net_out_w, loss_d_net_out_b,
                     net_adam_adam_direction_v_moving_average_m_letters,
                     net_adam_adam_direction_v_moving_average_m_cell_w,
                     net_adam_adam_direction_v_moving_average_m_cell_u,
                     net_adam_adam_direction_v_moving_average_m_cell_b,
                     net_adam_adam_direction_v_moving_average_m_cell_c,
                     net_adam_adam_direction_v_moving_average_m_out_w,
-                    net_adam_adam_direction_v_moving_average_m_out_b,
-                ) = carry
-                if I >= 3:
-                    (
-                        net_adam_adam_direction_m_moving_average_m_letters,
-                        net_adam_adam_direction_m_moving_average_m_cell_w,
-                        net_adam_adam_direction_m_moving_average_m_cell_u,
-                        net_adam_adam_direction_m_moving_average_m_cell_b,
-                        net_adam_adam_direction_m_moving_average_m_cell_c,
-                        net_adam_adam_direction_m_moving_average_m_out_w,
-                        net_adam_adam_direction_m_moving_average_m_out_b,
-                        net_adam_adam_direction_v_moving_average_m_letters,
-                        net_adam_adam_direction_v_moving_average_m_cell_w,
-                        net_adam_adam_direction_v_moving_average_m_cell_u,
-                        net_adam_adam_direction_v_moving_average_m_cell_b,
-                        net_adam_adam_direction_v_moving_average_m_cell_c,
-                        net_adam_adam_direction_v_moving_average_m_out_w,
-                        net_adam_adam_direction_v_moving_average_m_out_b,
-                    ) = net_adam_adam_direction_0(
-                        (i,), net_adam_adam_direction_m_moving_average_m_letters,
-                        net_adam_adam_direction_m_moving_average_m_cell_w,
-                        net_adam_adam_direction_m_moving_average_m_cell_u,
-                        net_adam_adam_direction_m_moving_average_m_cell_b,
-                        net_adam_adam_direction_m_moving_average_m_cell_c,
-                        net_adam_adam_direction_m_moving_average_m_out_w,
-                        net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
-                        loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
-                        loss_d_net_out_w, loss_d_net_out_b,
-                        net_adam_adam_direction_v_moving_average_m_letters,
-                        net_adam_adam_direction_v_moving_average_m_cell_w,
-                        net_adam_adam_direction_v_moving_average_m_cell_u,
-                        net_adam_adam_direction_v_moving_average_m_cell_b,
-                        net_adam_adam_direction_v_moving_average_m_cell_c,
-                        net_adam_adam_direction_v_moving_average_m_out_w,
-                        net_adam_adam_direction_v_moving_average_m_out_b,
-                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-                        net_adam_adam_direction_v_mul7_2,
-                    )
-                return (
+                    net_adam_adam_direction_v_moving_average_m_out_b, net_adam_adam_direction_v_mul,
+                    net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+                    net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+                    net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
+                )
+                net_adam_adam_direction_m_moving_average_m_letters = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_letters_new,
                     net_adam_adam_direction_m_moving_average_m_letters,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_w_new,
                     net_adam_adam_direction_m_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_u = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_u_new,
                     net_adam_adam_direction_m_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_b_new,
                     net_adam_adam_direction_m_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_c = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_c_new,
                     net_adam_adam_direction_m_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_out_w_new,
                     net_adam_adam_direction_m_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_m_moving_average_m_out_b_new,
                     net_adam_adam_direction_m_moving_average_m_out_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_letters = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_letters_new,
                     net_adam_adam_direction_v_moving_average_m_letters,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_w_new,
                     net_adam_adam_direction_v_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_u = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_u_new,
                     net_adam_adam_direction_v_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_b_new,
                     net_adam_adam_direction_v_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_c = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_c_new,
                     net_adam_adam_direction_v_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_w = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_out_w_new,
                     net_adam_adam_direction_v_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_b = jnp.where(
+                    i >= 1, net_adam_adam_direction_v_moving_average_m_out_b_new,
                     net_adam_adam_direction_v_moving_average_m_out_b,
                 )
-            carry = (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            )
-            (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            ) = taken_if(i >= 1, taken3, carry)
-            def taken4(carry):
+            if I >= 2:
                 (
+                    net_adam_adam_direction_m_moving_average_m_letters_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_w_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_u_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_b_new2,
+                    net_adam_adam_direction_m_moving_average_m_cell_c_new2,
+                    net_adam_adam_direction_m_moving_average_m_out_w_new2,
+                    net_adam_adam_direction_m_moving_average_m_out_b_new2,
+                    net_adam_adam_direction_v_moving_average_m_letters_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_w_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_u_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_b_new2,
+                    net_adam_adam_direction_v_moving_average_m_cell_c_new2,
+                    net_adam_adam_direction_v_moving_average_m_out_w_new2,
+                    net_adam_adam_direction_v_moving_average_m_out_b_new2,
+                ) = net_adam_adam_direction_1(
+                    (jnp.int32(0),), loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
+                    loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
+                    net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                    net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                    net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                    net_adam_adam_direction_v_mul7_2,
+                )
+                net_adam_adam_direction_m_moving_average_m_letters = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_letters_new2,
                     net_adam_adam_direction_m_moving_average_m_letters,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_w = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_w_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_u = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_u_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_b = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_b_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_m_moving_average_m_cell_c = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_cell_c_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_w = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_out_w_new2,
                     net_adam_adam_direction_m_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_m_moving_average_m_out_b = jnp.where(
+                    i == 0, net_adam_adam_direction_m_moving_average_m_out_b_new2,
                     net_adam_adam_direction_m_moving_average_m_out_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_letters = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_letters_new2,
                     net_adam_adam_direction_v_moving_average_m_letters,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_w = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_w_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_u = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_u_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_u,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_b = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_b_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_b,
+                )
+                net_adam_adam_direction_v_moving_average_m_cell_c = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_cell_c_new2,
                     net_adam_adam_direction_v_moving_average_m_cell_c,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_w = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_out_w_new2,
                     net_adam_adam_direction_v_moving_average_m_out_w,
-                    net_adam_adam_direction_v_moving_average_m_out_b,
-                ) = carry
-                if I >= 2:
-                    (
-                        net_adam_adam_direction_m_moving_average_m_letters,
-                        net_adam_adam_direction_m_moving_average_m_cell_w,
-                        net_adam_adam_direction_m_moving_average_m_cell_u,
-                        net_adam_adam_direction_m_moving_average_m_cell_b,
-                        net_adam_adam_direction_m_moving_average_m_cell_c,
-                        net_adam_adam_direction_m_moving_average_m_out_w,
-                        net_adam_adam_direction_m_moving_average_m_out_b,
-                        net_adam_adam_direction_v_moving_average_m_letters,
-                        net_adam_adam_direction_v_moving_average_m_cell_w,
-                        net_adam_adam_direction_v_moving_average_m_cell_u,
-                        net_adam_adam_direction_v_moving_average_m_cell_b,
-                        net_adam_adam_direction_v_moving_average_m_cell_c,
-                        net_adam_adam_direction_v_moving_average_m_out_w,
-                        net_adam_adam_direction_v_moving_average_m_out_b,
-                    ) = net_adam_adam_direction_1(
-                        (jnp.int32(0),), loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-                        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-                        net_adam_adam_direction_v_mul7_2,
-                    )
-                return (
-                    net_adam_adam_direction_m_moving_average_m_letters,
-                    net_adam_adam_direction_m_moving_average_m_cell_w,
-                    net_adam_adam_direction_m_moving_average_m_cell_u,
-                    net_adam_adam_direction_m_moving_average_m_cell_b,
-                    net_adam_adam_direction_m_moving_average_m_cell_c,
-                    net_adam_adam_direction_m_moving_average_m_out_w,
-                    net_adam_adam_direction_m_moving_average_m_out_b,
-                    net_adam_adam_direction_v_moving_average_m_letters,
-                    net_adam_adam_direction_v_moving_average_m_cell_w,
-                    net_adam_adam_direction_v_moving_average_m_cell_u,
-                    net_adam_adam_direction_v_moving_average_m_cell_b,
-                    net_adam_adam_direction_v_moving_average_m_cell_c,
-                    net_adam_adam_direction_v_moving_average_m_out_w,
+                )
+                net_adam_adam_direction_v_moving_average_m_out_b = jnp.where(
+                    i == 0, net_adam_adam_direction_v_moving_average_m_out_b_new2,
                     net_adam_adam_direction_v_moving_average_m_out_b,
                 )
-            carry = (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            )
-            (
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b,
-            ) = taken_if(i == 0, taken4, carry)
             if I >= 2:
                 (
                     net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w,
@@ -1214,12 +1168,12 @@ def loop_i(
             net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
             net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
         ) = taken_if(i < I_now - 1, taken2, carry)
-        def taken5(carry):
+        def taken3(carry):
             (print_loss_rows,) = carry
             (row,) = print_loss((i,), loss2)
             print_loss_rows = with_row(print_loss_rows, (i, row), fault[1] == 0)
             return (print_loss_rows,)
-        (print_loss_rows,) = taken_if(i % 50 == 0, taken5, (print_loss_rows,))
+        (print_loss_rows,) = taken_if(i % 50 == 0, taken3, (print_loss_rows,))
         return (
             h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
             loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,

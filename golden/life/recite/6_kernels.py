@@ -136,48 +136,25 @@ def masked_alone(product):
     return call
 
 
-def first_false(fine):
-    """The first place where a vector is false, its last one if nowhere.
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
 
-    XLA for CPUs reduces one array faster than the pairs of which `jnp.argmin` makes use.
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
     """
-    return jnp.min(jnp.where(fine, fine.size - 1, jnp.arange(fine.size, dtype=jnp.int32)))
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
 
 
 def wrong_value(value, fine):
     """0 if all values are fine, else the first that is not, as a number above 0."""
-    if not jnp.size(fine):
-        return jnp.int32(0)
-    if jnp.ndim(fine):
-        first = first_false(jnp.ravel(fine))
-        value, fine = jnp.ravel(value)[first], jnp.ravel(fine)[first]
     value = jnp.clip(value, -2**29, 2**29)
-    return jnp.where(fine, 0, jnp.where(value < 0, -2 * value, 2 * value + 1))
-
-
-def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
-    return fault
-
-
-def first_failure(axes, *checks):
-    """What failed at the first point where something did, in one number, and which point that is.
-
-    A check has a value and whether it is fine, or only a number as of `wrong_value`, for points
-    along the first axes. Numbers are made of the values of one point alone.
-    """
-    rows = [[lax.collapse(x, 0, axes) for x in check] for check in checks]
-    fine = True
-    for row in rows:
-        fine = fine & (row[1] if len(row) == 2 else row[0] == 0)
-    first = first_false(fine)
-    at = [[x[first] for x in row] for row in rows]
-    wrong = [wrong_value(*row) if len(row) == 2 else row[0] for row in at]
-    return jnp.stack([first_wrong(*wrong), first])
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 
 
 def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
@@ -186,7 +163,6 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
     The n-th point reads up to `width` positions from `first(n)` on, along the axis that `axes` has
     for an array. It is also given the position where the part begins. What points at a time make
     has up to 64 * 2**20; one point alone makes arrays of up to `size` bytes of its window.
-    Devices other than CPUs compute many parts at once.
     """
 
     def call(*arrays):
@@ -218,18 +194,8 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
             put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
             return jax.tree.map(put, buffers, part(n), outs)
 
-        def joined(rows, a):
-            early = jnp.moveaxis(rows[:-1], 0, a)
-            early = early.reshape(*early.shape[:a], -1, *early.shape[a + 2 :])
-            late = lax.slice_in_dim(rows[-1], batches * block - count, block, axis=a)
-            return jnp.concatenate([early, late], a)
-
         shapes = jax.eval_shape(part, jnp.int32(0))
         outs = out_axes if isinstance(out_axes, tuple) else jax.tree.map(lambda _: out_axes, shapes)
-        if jax.default_backend() != "cpu":
-            starts = jnp.minimum(block * jnp.arange(batches, dtype=jnp.int32), count - block)
-            many = max(1, 512 * 2**20 // max(1, 2 * size * block))
-            return jax.tree.map(joined, lax.map(part, starts, batch_size=many), outs)
         whole = lambda y, a: jnp.zeros((*y.shape[:a], count, *y.shape[a + 1 :]), y.dtype)
         return lax.fori_loop(0, batches, step, jax.tree.map(whole, shapes, outs))
 
@@ -446,14 +412,14 @@ def drawn_logits_x_attention_v_reshape_early(
         )
     (
         letter_0_rows, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
-        k_rope_concat_rows, v_reshape_rows, wrong_rows,
+        k_rope_concat_rows, v_reshape_rows, fault,
     ) = jax.vmap(point)(
         jnp.arange(min(P, T), dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T)),
     )
     letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
     return (
         letter2, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
-        k_rope_concat_rows, v_reshape_rows, first_failure(1, (wrong_rows,)),
+        k_rope_concat_rows, v_reshape_rows, jnp.stack(first_lane(fault)),
     )
 
 
@@ -668,7 +634,7 @@ def drawn_temperature_categorical_late(
     letter = lax.dynamic_update_index_in_dim(letter, temperature_categorical_prev, t, 0)
     return (
         letter, attention_k_rope_concat, attention_v_reshape, attention2_k_rope_concat,
-        attention2_v_reshape, temperature_categorical_late, first_wrong(wrong),
+        attention2_v_reshape, temperature_categorical_late, wrong,
     )
 
 

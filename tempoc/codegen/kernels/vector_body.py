@@ -124,9 +124,7 @@ class VectorBody:
 
     def failure(self) -> str:
         """The number of the check that failed at the first point where one did, and which point."""
-        every = self.out.bind("faults", f"jnp.ravel({self._fault})")
-        first = self.out.bind("first", f"jnp.argmax({every} != 0)")
-        return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
+        return f"jnp.stack(first_lane({self._fault}))"
 
     def _kernel_argument(self, argument: KernelArgument) -> KernelArgument:
         """The argument of the kernel for an argument of the inner function."""

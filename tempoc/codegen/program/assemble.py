@@ -31,8 +31,10 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
-from tempoc.codegen.steps.rolled_steps import KernelKinds, rolled_steps
+from tempoc.codegen.steps.rolled_steps import rolled_steps
+from tempoc.codegen.steps.selected_results import selected_results
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.stores.touched_bytes import touched_bytes
@@ -254,7 +256,8 @@ def _steps(
         moves={f.name: passed for f in functions.values() if (passed := passed_on(f)) is not None},
     )
     outputs = {o.store for o in interface.outputs(stages)}
-    return last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
+    longer = last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
+    return selected_results(longer, context, kinds)
 
 
 def _is_heavy(s: Statement, graph: Graph) -> bool:

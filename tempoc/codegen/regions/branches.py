@@ -29,10 +29,10 @@ def is_selected(guard: prog.Guard, loop: prog.Loop | None, context: ProgramConte
         return False
     if any(context.kernels[call.kernel].checks for call in calls(guard.body)):
         return False
-    return all(_fails_once(part, loop) for part in conjuncts(guard.condition))
+    return all(fails_once(part, loop) for part in conjuncts(guard.condition))
 
 
-def _fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:
+def fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:
     """Whether a comparison fails at the first or the last step of a loop at most."""
     gap = _excess(condition)
     if gap is None or loop.step != 1:

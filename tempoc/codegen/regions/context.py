@@ -12,7 +12,8 @@ from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import ZERO, Const, Expr
+from tempoc.symbolic.walk import substitute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,16 @@ class ProgramContext:
     def fixed(self) -> dict[str, int]:
         """The bounds that are constants."""
         return {name: value for name, value in self.bounds.items() if value is not None}
+
+    def fills(self, call: prog.Call, store: str) -> bool:
+        """Whether a call writes all of the array of a store, and not some points of an axis."""
+        fixed = {name: Const(value) for name, value in self.fixed.items()}
+        ranges = {r.dim: r for r in self.kernels[call.kernel].vector}
+        return all(
+            (r := ranges.get(axis.dim)) is not None
+            and (r.lower, substitute(r.upper, fixed)) == (ZERO, substitute(axis.size, fixed))
+            for axis in self.stores[store].axes
+        )
 
     def lengths_of(self, call: prog.Call) -> Iterator[Expr]:
         """The lengths that a kernel takes as arguments, at the point of a call."""

@@ -343,4 +343,4 @@ class KernelEmitter:
 
     def failure(self) -> str:
         """The text of the first check that failed, with the wrong value; see ``FIRST_WRONG``."""
-        return f"first_wrong({', '.join(self._wrong)})"
+        return f"first_wrong({', '.join(self._wrong)})" if len(self._wrong) != 1 else self._wrong[0]

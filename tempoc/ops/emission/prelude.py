@@ -6,7 +6,7 @@ import re
 
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
-from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
+from tempoc.ops.indexing.indexing import FIRST_LANE, FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
@@ -35,6 +35,7 @@ HELPERS = {
     "in_blocks": IN_BLOCKS,
     "unpacked": UNPACKED,
     "integer_power": binary.INTEGER_POWER,
+    "first_lane": FIRST_LANE,
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,

@@ -55,25 +55,41 @@ def checked(positions: Array, extent: int, axis: int) -> Array:
     return np.where(positions < 0, positions + extent, positions)
 
 
+FIRST_LANE = '''\
+def first_lane(codes):
+    """The first code that is not 0, and its place among all elements; 0 if there is none.
+
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
+    """
+    def first(a, b):
+        (code, lane), (other, later) = a, b
+        keep = (other == 0) | ((code != 0) & (lane < later))
+        return lax.select(keep, code, other), lax.select(keep, lane, later)
+    lanes = lax.iota(jnp.int32, codes.size)
+    start = jnp.int32(0), jnp.int32(codes.size)
+    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
+'''
+"""Stands in front of kernels that check something at several points, or several values."""
+
 WRONG_VALUE = '''\
 def wrong_value(value, fine):
-    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    """0 if all values are fine, else the first that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(value < 0, -2 * value, 2 * value + 1)
-    return jnp.max(jnp.where(fine, 0, code), initial=0)
+    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    return first_lane(code)[0] if code.ndim else code
 '''
 """Stands in front of kernels that check an index."""
 
 FIRST_WRONG = '''\
 def first_wrong(*wrong):
-    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
-    turns, fault = len(wrong) + 1, jnp.int32(0)
-    for number in range(len(wrong), 0, -1):
-        code = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
-        fault = jnp.where(code == 0, fault, number + turns * code)
+    """0 if all are 0, else the first that is not, and its number, in one number."""
+    count, fault = len(wrong), jnp.int32(0)
+    for number in reversed(range(count)):
+        code = jnp.minimum(wrong[number], (2**31 - 1) // count)
+        fault = jnp.where(code == 0, fault, count * code - number)
     return fault
 '''
-"""Stands in front of kernels with checks; ``runtime/device/faults.py`` reads what it gives."""
+"""Stands in front of kernels with several checks; ``runtime/device/faults.py`` reads them."""
 
 
 def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:

@@ -7,9 +7,9 @@ import keyword
 PREAMBLE = (
     *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at", "clamped"),
     *("complex_numbers", "convolved_by_band", "convolved_by_fourier", "convolved_by_lags"),
-    *("first_fault", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn", "in_batches"),
-    *("in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined", "lax"),
-    *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_while"),
+    *("first_fault", "first_lane", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn"),
+    *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined"),
+    *("lax", "linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_while"),
     *("masked_alone", "matvec", "minus_log", "paired", "picked_product", "put_into_sum"),
     *("random_bits", "random_fold", "random_gumbel", "random_integers", "random_key"),
     *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
@@ -21,8 +21,9 @@ PREAMBLE = (
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
 _BUILTINS = (
-    *("dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "next"),
-    *("range", "reversed", "slice", "sorted", "sum", "tuple", "zip", "__builtins__", "__debug__"),
+    *("abs", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min"),
+    *("next", "range", "reversed", "slice", "sorted", "sum", "tuple", "zip", "__builtins__"),
+    "__debug__",
 )
 _UNFIT = frozenset(n.rstrip("_") for n in (*keyword.kwlist, *PREAMBLE, *_REGIONS, *_BUILTINS))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.steps.rolled_steps import KernelKinds, rolled_steps
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
+from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix

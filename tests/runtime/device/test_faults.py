@@ -29,15 +29,15 @@ EQUATIONS = {
 @pytest.mark.parametrize(
     ("check", "wrong", "wanted"),
     [
-        (1, 1, "a"),
-        (2, 15, "index 7 is not in 0:T (T = 5)"),
-        (2, 6, "index -3 is not in 0:T (T = 5)"),
-        (3, 1, "c is 0"),
-        (3, 2**29 - 2, "c is (too large to tell)"),
+        (0, 1, "a"),
+        (1, 15, "index 7 is not in 0:T (T = 5)"),
+        (1, 6, "index -3 is not in 0:T (T = 5)"),
+        (2, 1, "c is 0"),
+        (2, (2**31 - 1) // 3, "c is (too large to tell)"),
     ],
 )
 def test_faults_are_unpacked(check: int, wrong: int, wanted: str) -> None:
-    assert message(CHECKS, check + 4 * wrong, {"T": 5}) == wanted
+    assert message(CHECKS, len(CHECKS) * wrong - check, {"T": 5}) == wanted
 
 
 @pytest.mark.parametrize("what", EQUATIONS)

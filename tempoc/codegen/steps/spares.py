@@ -1,0 +1,94 @@
+"""What a step of a device loop may do although nothing needs it: whether that does harm."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.base.cost_model import MODEL
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.at_steps import Items, is_plain, is_wrong
+from tempoc.codegen.steps.leaves import Around, Leaf, freed, reads
+from tempoc.program.analysis.live import written_stores
+from tempoc.program.analysis.traversal import calls, overwritten_stores, touched_stores
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import substitute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spares:
+    """Judges statements; the fields are arguments of `last_steps`."""
+
+    context: ProgramContext
+    outputs: Collection[str]
+    light: Collection[str]
+
+    def may_keep(self, extra: Sequence[prog.ProgramStatement], preserved: set[str]) -> bool:
+        """Whether a last step may keep stores that statements write which it has too much.
+
+        Those compute each element by itself, so that XLA selects them while it computes them.
+        """
+        makers = [s for s in extra if isinstance(s, prog.Call) and preserved & {*written_stores(s)}]
+        written = {store for s in makers for store in written_stores(s)}
+        return preserved <= written and all(s.kernel in self.light for s in makers)
+
+    def kept(self, call: prog.Call, preserved: Collection[str], inside: ix.Expr) -> prog.Call:
+        """A call that checks, and writes what is ``preserved``, only where a condition holds."""
+        made = tuple(
+            replace(c, when=ix.conjunction(inside, c.when or ix.TRUE))
+            if c.store in preserved
+            else c
+            for c in call.results
+        )
+        checks = bool(self.context.kernels[call.kernel].checks)
+        where = ix.conjunction(inside, call.where or ix.TRUE) if checks else call.where
+        return replace(call, results=made, where=where)
+
+    def is_short(self, gap: ix.Expr) -> bool:
+        """Whether a loop is known to have few steps, so that one more counts."""
+        steps = substitute(gap, {n: ix.Const(v) for n, v in self.context.fixed.items()})
+        return isinstance(steps, ix.Const) and steps.value < MODEL.repeated_steps
+
+    def spoiled(self, body: Sequence[Leaf], places: Collection[int]) -> set[str] | None:
+        """What is wrong after the last step, as that does not make it; ``None`` if it does harm.
+
+        The last step has the statements at ``places`` of the body, some only under a condition.
+        """
+        wrong: set[str] = set()
+        for k, leaf in enumerate(body):
+            s = leaf.statement
+            if k not in places:
+                if not self.is_harmless(s):
+                    return None
+                wrong |= touched_stores(s) if isinstance(s, prog.Free) else {*written_stores(s)}
+                continue
+            if wrong & {store for store, _ in reads(s)}:
+                return None
+            if isinstance(s, prog.Call) and not leaf.when:
+                args = {c.store for c in s.args}
+                wrong -= {c.store for c in s.results if c.when is None} - args
+        return wrong
+
+    def is_harmless(self, s: prog.ProgramStatement) -> bool:
+        """Whether a statement may run although its results do not exist: they are whole arrays."""
+        if isinstance(s, prog.Free):
+            return True
+        if isinstance(s, prog.Loop):
+            return is_plain(s) and all(map(self.is_harmless, calls(s)))
+        if not isinstance(s, prog.Call) or s.endings or s.needs:
+            return False
+        return all(c.store in self.context.registers for c in (*s.args, *s.results))
+
+    def needed(self, before: Items, loop: prog.Loop, rest: Items, around: Around) -> set[str]:
+        """The stores that may be read after a loop, or are freed in it and after it."""
+        beside = (*rest, *before) if around.looped else rest
+        later = (*around.read, *(r for s in beside for r in reads(s)))
+        read = {store for store, when in later if not any(is_wrong(c, around.known) for c in when)}
+        twice = freed([loop.body]) & freed(rest)
+        again: set[str] = set()
+        if around.looped:
+            own = {store for store, _ in reads(loop.body)}
+            fresh = overwritten_stores(prog.Sequence(items=before), own)
+            again = own - fresh - overwritten_stores(loop.body, own)
+        return {*read, *twice, *again, *self.outputs}
