@@ -48,6 +48,20 @@ APART = {
     "u[b, t] = u[b-1, t] + u[b-1, t-1] - 0.5 * u[b-1, t+1] "
     "when t >= 1 and t + 1 < T\nu[b, t] = x\noutput u[B-1, 0:T]",
 }
+TABLE = """dim b < B
+dim n < N
+dim m < M = N
+input x[b, n]: f32[2]
+z[b, n, m] = tanh(x[b, n] * x[b, m])
+"""
+COLUMNS = {
+    "a column": "y[b, n] = max(z[b, 0:N, n], axis = 0)\noutput y",
+    "a row and a column": "y[b, n] = max(z[b, n, 0:M], axis = 0) * sum(z[b, 0:N, n], axis = 0)\n"
+    "output y",
+    "a part of a column": "y[b, n] = sum(z[b, 1:N, n] + x[b, 1:N] * x, axis = 0)\noutput y",
+    "all but the first": "y[b, n] = sum(z[b, 0:N, n], axis = 0) when n >= 1\ny[b, 0] = x[n = 0]\n"
+    "output y",
+}
 GATHERED = {
     "backwards": "y[b, t] = tanh((c[b])[T-1-t])\noutput y",
     "two positions": "s[b] = c @ c.T\ny[b, t] = (s[b])[t, t]\noutput y",
@@ -73,6 +87,16 @@ def test_reads_at_distances_are_slices(name: str) -> None:
     inside = [line for line in kernels(text).splitlines() if line.startswith(" " * 8)]
     assert inside and not any(re.search(r"\[.*\b[bt]\b", line) for line in inside)
     agree(text, {"B": 2, "T": 3}, {"B": 5, "T": 8}, passes=PASSES)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_at_the_point(name: str) -> None:
+    """One dimension is read at the point's index of another, which is read in a range."""
+    text = TABLE + COLUMNS[name]
+    inside = [line for line in kernels(text).splitlines() if line.startswith(" " * 8)]
+    assert inside and not any(re.search(r"\[.*\bn\b", line) for line in inside)
+    agree(text, *({"B": 2, "N": n} for n in (1, 2, 5)), passes=PASSES)
+    agree(text, {"B": 1, "N": 3}, special=True, passes=PLAIN)
 
 
 def test_a_name_for_the_array_and_one_for_its_element() -> None:

@@ -97,17 +97,22 @@ class TakenAxis(NamedTuple):
 def axis_parts(read: Read, statement: Statement, stages: Stages) -> tuple[TakenAxis, ...] | None:
     """What a read takes of those axes that are not those of its point; ``None`` if that varies.
 
-    Empty where all axes are the point's own: then points are mapped over them as they are.
+    Empty where all axes are the point's own: then points are mapped over them as they are. Axes of
+    which a point reads a slice stay, if all others are mapped: ``x[0:N, n]`` is a column.
     """
     at = stages.entries(read)
     vectors = {v.dim: v for v in statement.vector}
     parts: list[TakenAxis] = []
+    sliced = False
     for axis in stages.buffers[read.tensor].axes:
         entry = at[axis.dim]
         if axis.dim in vectors and distance_along(read, axis, statement, stages) is not None:
             continue
-        if isinstance(entry, ix.Slice) or axis.begin is not None:
+        if axis.begin is not None:
             return None
+        if isinstance(entry, ix.Slice):
+            sliced = True
+            continue
         own = [d for d in vectors if d in symbols(entry)]
         others = [s for d, e in at.items() if d != axis.dim for s in symbols(e)]
         if not own:
@@ -122,4 +127,4 @@ def axis_parts(read: Read, statement: Statement, stages: Stages) -> tuple[TakenA
         if not stages.proves(statement, ix.conjunction(*inside)):
             return None
         parts.append(TakenAxis(axis, start, size, vector.dim))
-    return tuple(parts)
+    return None if sliced and not all(p.dim for p in parts) else tuple(parts)

@@ -191,6 +191,8 @@ def _with_part(
     if any(stages.graph.universe.is_dim(s) for e in tensor.type.shape for s in symbols(e)):
         return before
     taken = {p.axis.dim: p for p in parts}
+    mapped = {p.dim for p in parts}
+    rows = {d: f"{d}@rows" for d in tensor.domain.dims if d in mapped and d not in taken}
     entries: dict[str, ix.Entry] = {}
     steps: dict[str, Moved] = {}
     axes: list[KernelAxis] = []
@@ -201,19 +203,20 @@ def _with_part(
             far = distance_along(read, axis, statement, stages) if axis is not None else None
             if isinstance(far, Moved):
                 steps[dim], entry = far, ix.Sym(dim)
-            entries[dim] = entry
+            entries[rows.get(dim, dim)] = entry
         elif part.dim:
             lower = next(v.lower for v in statement.vector if v.dim == part.dim)
             entries[part.dim] = ix.sub(ix.Sym(part.dim), lower)
     for axis in store.axes:
         part = taken.get(axis.dim)
         if part is None:
-            axes.append(axis)
+            axes.append(replace(axis, dim=rows.get(axis.dim, axis.dim)))
         elif part.dim:
             axes.append(replace(axis, dim=part.dim, size=part.size, sure=()))
     at = stages.entries(read)
     name = f"{access_name(read.tensor, [*at], [*at.values()])}@{'_'.join(taken)}"
-    cut = replace(store, axes=tuple(axes))
+    keys = tuple(replace(k, dim=rows.get(k.dim, k.dim)) for k in store.keys)
+    cut = replace(store, axes=tuple(axes), keys=keys)
     view = with_alias(before, read, name, cut, tuple(entries.values()), tuple(entries))
     (alias,) = view.origins.keys() - before.origins.keys()
     return replace(view, moved={**view.moved, alias: steps}, parts={**view.parts, alias: parts})

@@ -374,7 +374,7 @@ class VectorBody:
             index.pop()
         text = f"{name}[{', '.join(index)}]" if index else name
         for dim, part in parts.items():
-            if part.dim:
+            if part.dim and (part.start, part.size) != (ix.ZERO, part.axis.size):
                 start, size = self.out.index(part.start), self.out.static(part.size)
                 place = f", axis={left.index(dim)}" if left.index(dim) else ""
                 text = f"lax.dynamic_slice_in_dim({text}, {start}, {size}{place})"
