@@ -228,6 +228,21 @@ def test_agrees_with_the_evaluator(name: str) -> None:
     agree(text, *all_equal(text, 1, 3 if large else 5), levels=(*plain, 2))
 
 
+def test_a_state_that_is_not_there_after_the_last_step() -> None:
+    text = """
+    dim t < T
+    dim k < K = 3
+    input x[t]: f32[3]
+    s[0] = zeros([3])
+    s[t+1] = y
+    y = tanh(s + x)
+    r[t, 0] = zeros([3])
+    r[t, k+1] = tanh(r[t, k] + 2.0 * y + r[max(t-1, 0), k])
+    output r, s
+    """
+    agree(text, {"T": 1}, {"T": 3}, levels=(1, 2))
+
+
 def test_a_node_that_is_two_branches() -> None:
     """It writes one register for each, at different points."""
     text = """
