@@ -51,9 +51,7 @@ def computed_where_read(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph,
             continue
         edges = tuple(
             copier.here(edge, node, home)
-            if edge.source in plain
-            and groups.get(edge.source, home) != home
-            and _is_square(graph, graph.nodes[edge.source])
+            if edge.source in plain and groups[edge.source] != home and _is_large(graph, edge)
             else edge
             for edge in node.inputs
         )
@@ -91,9 +89,11 @@ def _is_light(graph: Graph, node: Node) -> bool:
     return op.moves or (op.elementwise and is_simple)
 
 
-def _is_square(graph: Graph, node: Node) -> bool:
-    """Whether of the axes and dimensions of a tensor two have no fixed length."""
-    universe = graph.universe
+def _is_large(graph: Graph, edge: Edge) -> bool:
+    """Whether of the axes and dimensions of what is read at points two have no fixed length."""
+    universe, node = graph.universe, graph.nodes[edge.source]
+    if any(isinstance(e, ix.Slice) for e in edge.entries):
+        return False
     bounds = (ix.Sym(universe.dim(d).bound) for d in node.domain.dims)
     extents: tuple[ix.Expr, ...] = (*bounds, *node.types[0].shape)
     fixed = {b.name for b in universe.bounds if isinstance(b.value, ix.Const)}

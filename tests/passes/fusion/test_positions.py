@@ -10,7 +10,6 @@ from tempoc.symbolic.text import show
 from tests.support.agreement import agree, all_equal, compile_text
 
 CHUNKS = """
-import nn
 dim c < C
 dim l < L
 const N = 2
@@ -20,23 +19,18 @@ x[c, l+1] = y
 k = tanh(x)
 keys = reshape(k[c = 0:c+1], [-1, 4])
 seen = expand_dims(arange(N), 1) + c*N >= arange((c+1)*N)
-y = x + nn.softmax(where(seen, x @ keys.T, -inf)) @ keys
+y = x + tanh(where(seen, x @ keys.T, 0.0)) @ keys
 output y[C-1, L-1] as last
 """
 TRAINED = """
-import nn
 dim i < I
-dim l < L
 dim t < T
 input e[t]: f32[4]
-w[0, l] = eye(4)
-w[i+1, l] = w - 0.1 * grad(loss[i], w)
-bias = where(t - arange(T) >= 0, -0.5 * f32(abs(t - arange(T))), -inf)
-h[i, 0, t] = e
-h[i, l+1, t] = y
-k = h @ w
-y[i, l, t] = h + nn.softmax(h[t = 0:T] @ k + bias) @ h[t = 0:T]
-loss[i] = mean(y[i, L-1, 0:T] ** 2)
+w[0] = eye(4)
+w[i+1] = w - 0.1 * grad(loss[i], w)
+bias = where(t - arange(T) >= 0, -0.5 * f32(abs(t - arange(T))), -9.0)
+y = exp(e[t = 0:T] @ (w @ e) + bias)
+loss[i] = mean(sum(y[i, 0:T], axis = 1))
 output loss
 """
 # A product needs an array, which one of all layers is; an output is stored in any case.
@@ -48,10 +42,20 @@ x[0, t] = e
 x[l+1, t] = tanh(f32(t - arange(T) >= 0) @ x[t = 0:T])
 output x[L-1, 0:T] as last
 """
+# All masks are read at once, which needs an array of them.
+ALL = """
+dim l < L
+dim t < T
+input e[t]: f32[T]
+seen[t] = t - arange(T) >= 0
+x[0] = e[0:T]
+x[l+1] = tanh(where(seen[t = 0:T], x[l] + 1.0, 0.5))
+output x[L-1] as last
+"""
 SHOWN = CHUNKS.replace("output", "output seen[0] as first\noutput")
 
 
-@pytest.mark.parametrize("text", [CHUNKS, TRAINED, PRODUCT, SHOWN])
+@pytest.mark.parametrize("text", [CHUNKS, TRAINED, PRODUCT, ALL, SHOWN])
 def test_the_same_values(text: str) -> None:
     agree(text, *all_equal(text, 1, 3, 4, 2))
 
