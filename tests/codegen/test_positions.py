@@ -103,3 +103,22 @@ def test_a_name_for_the_array_and_one_for_its_element() -> None:
     text = kernels(HEAD + MAPPED["the first axis"])
     assert "def point(c_t):" in text
     assert "(c)" in text
+
+
+TWICE = """
+dim t < T
+input j[t]: i32
+input x: f32[9]
+input y: f32[9, 2]
+input p: bool
+z = x[j] + y[j][0] + cond(p, exp(x[j]), x[j - 1])
+output z
+"""
+
+
+def test_a_position_is_checked_once_in_a_kernel() -> None:
+    """A branch that runs alone checks what nothing outside of it does."""
+    kernels = Compilation(load_source(Source("m.rt", TWICE)), Options()).emitted.kernels
+    assert kernels.count("wrong_value(") == 1 + 2
+    inside = TWICE.replace("input j[t]", "input k[t]").replace("z =", "j = k % 9\nz =")
+    agree(inside, {"T": 1}, {"T": 3})

