@@ -32,7 +32,7 @@ from tempoc.program.analysis.live import (
     live_before,
     live_in_loop,
 )
-from tempoc.program.analysis.traversal import calls, variables
+from tempoc.program.analysis.traversal import calls, statements_in, variables
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
 from tempoc.symbolic import expr as ix
@@ -260,13 +260,20 @@ class RegionWriter(RegionNames):
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.loop_range(loop)
         places = self.unit_axis_places(loop, carried)
-        looped = f"{'looped' if places else 'lax.fori_loop'}({', '.join(ends)}, {step}"
+        function = "strip_mined_loop" if self.is_strip_mined(loop, root) else "lax.fori_loop"
+        looped = f"{'looped' if places else function}({', '.join(ends)}, {step}"
         first = "at[0]" if root else self.end_text(loop.lower)
         if rings := self.rings(loop, carried):
             looped = f"rotated({', '.join(ends)}, {step}"
             sign = ", -1" if loop.step < 0 else ", 1" if places else ""
             places = f", {rings}, {first}{sign}{places}"
         self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
+
+    def is_strip_mined(self, loop: prog.Loop, root: bool) -> bool:
+        """Whether a loop has a number of steps that is passed, and brief steps: no inner loops."""
+        passed = {loop.lower, loop.upper} & {*self.counts}
+        inner = any(isinstance(part, prog.Loop) for part in statements_in(loop.body))
+        return bool(passed) and not inner and not root and loop.step == 1
 
     def rings(self, loop: prog.Loop, carried: list[str]) -> str:
         """The places of the rings that a loop carries as rows, with how far ahead it writes."""

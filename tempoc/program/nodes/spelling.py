@@ -14,8 +14,8 @@ PREAMBLE = (
     *("random_bits", "random_fold", "random_gumbel", "random_integers", "random_key"),
     *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
     *("ring_age", "ring_row", "rotated", "scanned_rows", "scatter_products", "selected_if"),
-    *("squeezed", "taken_if", "threefry", "transposed_matmul", "unknown_zero", "unpacked"),
-    *("updated", "valid_rows_product", "with_joined_row", "with_ring_row", "with_row"),
+    *("squeezed", "strip_mined_loop", "taken_if", "threefry", "transposed_matmul", "unknown_zero"),
+    *("unpacked", "updated", "valid_rows_product", "with_joined_row", "with_ring_row", "with_row"),
     *("with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""

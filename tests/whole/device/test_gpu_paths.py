@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import Settings, run_given
@@ -31,6 +35,15 @@ input k[t]: f32[4]
 e = exp(k[max(0, t-15):t+1] @ q)
 a = e @ k[max(0, t-15):t+1] / sum(e)
 output a
+"""
+COUNTED = """
+dim t < T
+input x: f32[3]
+h[0] = x
+h[t+1] = sin(h) + 0.5
+best[0] = sum(x)
+best[t+1] = maximum(best, sum(h))
+output best[T-1] as best
 """
 DRAWN = """
 dim b < B
@@ -73,3 +86,12 @@ def test_draws_of_loops_with_fewer_and_more_dimensions() -> None:
 def test_windows_of_many_points() -> None:
     """Parts with neighbours are computed together, the last of which begins earlier."""
     agree(WINDOWS, {"T": 1}, {"T": 150}, passes="canonicalize,vectorize,fuse")
+
+
+@pytest.mark.parametrize("sizes", [(1, 64), (65, 130)])
+def test_steps_of_a_passed_number(sizes: tuple[int, int]) -> None:
+    """As many strips as there are, and the rest of the steps."""
+    source = load_source(Source("m.rt", COUNTED))
+    emitted = Compilation(source, Options(passes="canonicalize,fuse")).emitted.kernels
+    assert "strip_mined_loop(0" in emitted
+    agree(COUNTED, *({"T": n} for n in sizes), passes="canonicalize,fuse")
