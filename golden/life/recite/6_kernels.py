@@ -153,7 +153,7 @@ def first_lane(codes):
 def wrong_value(value, fine):
     """0 if all values are fine, else the first that is not, as a number above 0."""
     value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(fine, 0, 2 * abs(value) + (value >= 0))
+    code = jnp.where(fine, 0, 2 * jnp.abs(value) + (value >= 0))
     return first_lane(code)[0] if code.ndim else code
 
 

@@ -162,7 +162,7 @@ class _EndRoller:
             case prog.Guard(body=body):
                 return replace(s, body=self.apart(body, is_extra, preserved, inside))
             case prog.Call() if is_extra(s):
-                return self.spares.kept(s, preserved, inside)
+                return self.spares.conditional(s, preserved, inside)
             case _:
                 return s
 

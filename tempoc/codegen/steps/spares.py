@@ -33,7 +33,9 @@ class Spares:
         written = {store for s in makers for store in written_stores(s)}
         return preserved <= written and all(s.kernel in self.light for s in makers)
 
-    def kept(self, call: prog.Call, preserved: Collection[str], inside: ix.Expr) -> prog.Call:
+    def conditional(
+        self, call: prog.Call, preserved: Collection[str], inside: ix.Expr
+    ) -> prog.Call:
         """A call that checks, and writes what is ``preserved``, only where a condition holds."""
         made = tuple(
             replace(c, when=ix.conjunction(inside, c.when or ix.TRUE))

@@ -53,8 +53,8 @@ def with_whole_last_step(
     if wrong is None or any(gone & touched_stores(s) for s in extra):
         return loop
     preserved = wrong & spares.needed(before, loop, after, around)
-    kept = ((s, c.store) for s in extra if isinstance(s, prog.Call) for c in s.results)
-    if not all(spares.context.fills(s, store) for s, store in kept if store in preserved):
+    made = ((s, c.store) for s in extra if isinstance(s, prog.Call) for c in s.results)
+    if not all(spares.context.fills(s, store) for s, store in made if store in preserved):
         return loop  # All of the array would be selected.
     if not spares.may_keep(extra, preserved):
         return loop
@@ -81,10 +81,11 @@ class _Opener:
             case prog.Loop(body=body):
                 return replace(s, body=self.convert(body, is_extra))
             case prog.Guard(condition=condition, body=body):
-                kept = tuple(c for c in conjuncts(condition) if not self.is_spare(c))
-                new = self.convert(body, is_extra or len(kept) < len(conjuncts(condition)))
-                return prog.Guard(condition=ix.conjunction(*kept), body=new) if kept else new
+                parts = conjuncts(condition)
+                others = tuple(c for c in parts if not self.is_spare(c))
+                new = self.convert(body, is_extra or len(others) < len(parts))
+                return prog.Guard(condition=ix.conjunction(*others), body=new) if others else new
             case prog.Call() if is_extra:
-                return self.spares.kept(s, self.preserved, self.inside)
+                return self.spares.conditional(s, self.preserved, self.inside)
             case _:
                 return s

@@ -21,9 +21,8 @@ PREAMBLE = (
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
 _BUILTINS = (
-    *("abs", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min"),
-    *("next", "range", "reversed", "slice", "sorted", "sum", "tuple", "zip", "__builtins__"),
-    "__debug__",
+    *("dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "next"),
+    *("range", "reversed", "slice", "sorted", "sum", "tuple", "zip", "__builtins__", "__debug__"),
 )
 _UNFIT = frozenset(n.rstrip("_") for n in (*keyword.kwlist, *PREAMBLE, *_REGIONS, *_BUILTINS))
 
