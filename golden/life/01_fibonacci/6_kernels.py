@@ -4,6 +4,7 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -28,6 +29,22 @@ def fib_2(at, fib):
     return (fib,)
 
 
+def strip_mined_loop(lower, upper, step, carry):
+    """``lax.fori_loop`` for a number of steps that is passed.
+
+    After each step of such a loop the host of a GPU waits to know whether there is another one, so
+    there 64 steps are one of a loop around them.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.fori_loop(lower, upper, step, carry)
+    rest = lower + 64 * (jnp.maximum(upper - lower, 0) // 64)
+    def strip(k, carry):
+        first = lower + 64 * k
+        return lax.fori_loop(0, 64, lambda n, carry: step(first + n, carry), carry)
+    carry = lax.fori_loop(0, (rest - lower) // 64, strip, carry)
+    return lax.fori_loop(rest, upper, step, carry)
+
+
 def loop_n(at, fib, *, steps=None):
     """n from at[0] on, at[1] steps; the loop of fib_2."""
     count = at[1] if steps is None else steps
@@ -50,5 +67,5 @@ def block(at, fib, *, N):
         (fib,) = carry
         (fib,) = fib_2((n,), fib)
         return (fib,)
-    (fib,) = lax.fori_loop(2, n_end, step_n, (fib,))
+    (fib,) = strip_mined_loop(2, n_end, step_n, (fib,))
     return (fib,)

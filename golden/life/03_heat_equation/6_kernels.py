@@ -37,6 +37,22 @@ def heat(at, u, heat, *, N):
     return (heat,)
 
 
+def strip_mined_loop(lower, upper, step, carry):
+    """``lax.fori_loop`` for a number of steps that is passed.
+
+    After each step of such a loop the host of a GPU waits to know whether there is another one, so
+    there 64 steps are one of a loop around them.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.fori_loop(lower, upper, step, carry)
+    rest = lower + 64 * (jnp.maximum(upper - lower, 0) // 64)
+    def strip(k, carry):
+        first = lower + 64 * k
+        return lax.fori_loop(0, 64, lambda n, carry: step(first + n, carry), carry)
+    carry = lax.fori_loop(0, (rest - lower) // 64, strip, carry)
+    return lax.fori_loop(rest, upper, step, carry)
+
+
 def loop_t(at, heat2, u, *, steps=None, N):
     """t from at[0] on, at[1] steps; the loop of heat, u_1, u_2."""
     count = at[1] if steps is None else steps
@@ -81,7 +97,7 @@ def block(at, heat2, start, *, N):
             (u,) = u_2((t, jnp.int32(0)), u)
             (u,) = u_2((t, jnp.int32(N - 1)), u)
             return (heat2, u)
-        (heat2, u) = lax.fori_loop(0, t_end, step_t, (heat2, u))
+        (heat2, u) = strip_mined_loop(0, t_end, step_t, (heat2, u))
     if N <= 2:
         def step_t2(t, carry):
             (heat2, u) = carry

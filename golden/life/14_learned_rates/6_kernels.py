@@ -448,6 +448,22 @@ def test_d_train_mse_sub_1(at, *, N):
     return (jnp.full((N,), jnp.float32(0.0)),)
 
 
+def strip_mined_loop(lower, upper, step, carry):
+    """``lax.fori_loop`` for a number of steps that is passed.
+
+    After each step of such a loop the host of a GPU waits to know whether there is another one, so
+    there 64 steps are one of a loop around them.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.fori_loop(lower, upper, step, carry)
+    rest = lower + 64 * (jnp.maximum(upper - lower, 0) // 64)
+    def strip(k, carry):
+        first = lower + 64 * k
+        return lax.fori_loop(0, 64, lambda n, carry: step(first + n, carry), carry)
+    carry = lax.fori_loop(0, (rest - lower) // 64, strip, carry)
+    return lax.fori_loop(rest, upper, step, carry)
+
+
 def loop_i(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
     test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
@@ -1257,7 +1273,7 @@ def block(
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
             test_d_train_predict_tanh, test_d_train_predict_transpose2, rates_0, rates_1,
-        ) = lax.fori_loop(0, i_end, step_i2, carry)
+        ) = strip_mined_loop(0, i_end, step_i2, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
             net_1_b,

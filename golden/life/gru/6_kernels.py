@@ -79,14 +79,18 @@ def transposed_matmul(x, y, summed=None):
     """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
     XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
-    axes of a row are one.
+    axes of a row are one. Rows of a multiple of 32 elements as well, while they
+    fit into a cache, since few of its lines take the elements of a column.
     """
     several = summed is not None
     first = tuple(range(summed if several else x.ndim - 1))
     rows, columns = x.shape[len(first) :], y.shape[len(first) :]
     a, b = (lax.collapse(lax.collapse(v, len(first)), 0, len(first)) for v in (x, y))
-    wide = not several and min(a.shape[1], b.shape[1]) > 16
-    if jax.default_backend() != "cpu" or len(a) < 128 or wide:
+    width = min(a.shape[1], b.shape[1])
+    strided = width % 32 == 0
+    fits = strided and len(a) * width * x.dtype.itemsize <= 1048576
+    narrow = several or width <= 16 or fits
+    if jax.default_backend() != "cpu" or len(a) < 128 or not narrow:
         return jnp.tensordot(x, y, (first, first)) if several else jnp.matmul(a.T, b)
     if a.shape[1] <= b.shape[1]:
         product = jnp.matmul(lax.optimization_barrier(a.T), b)
@@ -745,10 +749,18 @@ def with_row(rows, values, more):
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
-    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    GPUs compute a brief step in any case: their host need not wait for the condition. They copy
+    arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
     """
     if jax.default_backend() == "cpu":
         return lax.cond(condition, step, lambda carry: carry, carry)
+    traced = jax.make_jaxpr(step)(carry)
+    size = lambda x: x.aval.size * x.aval.dtype.itemsize
+    moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))
+    text = f"{traced}"
+    if moved <= 4194304 and "while[" not in text and "scan[" not in text:
+        chosen = lambda new, old: jnp.where(condition, new, old)
+        return jax.tree.map(chosen, step(carry), carry)
     once = lambda state: (jnp.bool_(False), step(state[1]))
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 

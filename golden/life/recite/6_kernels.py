@@ -163,6 +163,7 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
     The n-th point reads up to `width` positions from `first(n)` on, along the axis that `axes` has
     for an array. It is also given the position where the part begins. What points at a time make
     has up to 64 * 2**20; one point alone makes arrays of up to `size` bytes of its window.
+    Devices other than CPUs compute many parts at once.
     """
 
     def call(*arrays):
@@ -194,8 +195,18 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
             put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
             return jax.tree.map(put, buffers, part(n), outs)
 
+        def joined(rows, a):
+            early = jnp.moveaxis(rows[:-1], 0, a)
+            early = early.reshape(*early.shape[:a], -1, *early.shape[a + 2 :])
+            late = lax.slice_in_dim(rows[-1], batches * block - count, block, axis=a)
+            return jnp.concatenate([early, late], a)
+
         shapes = jax.eval_shape(part, jnp.int32(0))
         outs = out_axes if isinstance(out_axes, tuple) else jax.tree.map(lambda _: out_axes, shapes)
+        if jax.default_backend() != "cpu":
+            starts = jnp.minimum(block * jnp.arange(batches, dtype=jnp.int32), count - block)
+            many = max(1, 512 * 2**20 // max(1, 2 * size * block))
+            return jax.tree.map(joined, lax.map(part, starts, batch_size=many), outs)
         whole = lambda y, a: jnp.zeros((*y.shape[:a], count, *y.shape[a + 1 :]), y.dtype)
         return lax.fori_loop(0, batches, step, jax.tree.map(whole, shapes, outs))
 
