@@ -81,7 +81,9 @@ def test_short_loops_of_a_last_step_may_be_those_of_the_host() -> None:
         body = prog.Sequence(
             items=(repeated("i", "unrolled"), call("update", "i", ("e", "w"), "w"))
         )
-        loop = replace(program("0", "N-1").items[0], body=body)  # type: ignore[type-var]
+        plain = program("0", "N-1").items[0]
+        assert isinstance(plain, prog.Loop)
+        loop = replace(plain, body=body)
         longer = rolled(prog.Sequence(items=(loop, repeated("N-1", place))))
         assert longer is not None and (longer.upper, longer.body) == (parse("N"), body)
     assert rolled(prog.Sequence(items=(loop, repeated("N-2", "host")))) is None
