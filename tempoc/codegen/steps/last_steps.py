@@ -274,8 +274,8 @@ def _matched(body: Sequence[_Leaf], end: Sequence[_Leaf]) -> tuple[list[int], li
     freed: set[str] = set()
     for k, leaf in enumerate(end):
         start = places[-1] + 1 if places else 0
-        wanted = replace(leaf, statement=_placed(leaf.statement))
-        place = next((n for n in range(start, len(body)) if steps[n] == wanted), None)
+        placed = replace(leaf, statement=_placed(leaf.statement))
+        place = next((n for n in range(start, len(body)) if steps[n] == placed), None)
         if place is None and isinstance(leaf.statement, prog.Free):
             left.append(leaf)
             freed |= touched_stores(leaf.statement)
