@@ -16,6 +16,9 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
          8      4       1024          14.4      27.1
         24      1        256             -      24.2                    17.2
 
+Nor is a loop written out whose steps only take over what the one before has made, as those of
+epochs do (``sdg/statements/handed_on.py``): no tensor gains, and XLA compiles each step.
+
 A loop of which all operators give a few numbers is not written out: XLA for CPUs makes one function
 of it, while each operator of a longer step is started on its own.
 
@@ -67,6 +70,7 @@ from tempoc.schedule.tree import (
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.graph.stencils import reads_neighbours
+from tempoc.sdg.statements.handed_on import InLoop, is_handed_on
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
@@ -190,7 +194,9 @@ class _RegionPlaces:
                 place: LoopPlace = "device"
                 if steps is not None and not self.is_quick(tree, steps):
                     size = steps * copies * self.size(body)
-                    if size <= MODEL.unrolled_operators:
+                    more = size - copies * self.size(body)
+                    carried = more > MODEL.carried_operators and self.hands_on(tree)
+                    if size <= MODEL.unrolled_operators and not carried:
                         place, copies = "unrolled", steps * copies
                     elif self.reads_weights(tree):
                         raise _TooMuch(
@@ -267,6 +273,26 @@ class _RegionPlaces:
         if steps <= MODEL.rolled_steps or self.reads_weights(loop):
             return False
         return all(n is not None and n <= MODEL.quick_elements for n in sizes)
+
+    def hands_on(self, loop: TreeLoop) -> bool:
+        """Whether each step only takes over what the one before has made: no tensor becomes arrays
+        of its own by writing the steps out."""
+        inner = {loop.var, *(part.var for part in loops(loop))}
+        inside: dict[str, InLoop] = {}
+        for execute in executed(loop):
+            pairs = zip(self.statement(execute).domain.dims, execute.point, strict=True)
+            at = {dim: {*symbols(e)} for dim, e in pairs}
+            own = [dim for dim, names in at.items() if loop.var in names]
+            if len(own) != 1:
+                return False
+            around = frozenset(dim for dim, names in at.items() if not names & inner)
+            place = InLoop(dim=own[0], around=around)
+            if inside.setdefault(execute.statement, place) != place:
+                return False
+        moving = {(x, d) for x, d, moves in _accesses(loop, self.statements, (loop.var,)) if moves}
+        tensors = self.statements.tensors
+        places = sorted((x, tensors[x].domain.dims.index(dim)) for x, dim in moving)
+        return all(is_handed_on(x, k, inside, self.statements) for x, k in places)
 
     def size(self, tree: ScheduleTree) -> int:
         """The number of operators in a subtree."""

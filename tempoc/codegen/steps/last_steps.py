@@ -170,14 +170,17 @@ class _EndRoller:
 def _matched(body: Sequence[Leaf], end: Sequence[Leaf]) -> tuple[list[int], list[Leaf]]:
     """Where statements of a last step stand in the loop, and those that are left.
 
-    What is freed in between can wait until after the loop.
+    What is freed in between can wait until after the loop. Short loops behind it are the host's, in
+    it the device's.
     """
+    steps = [replace(leaf, statement=_placed(leaf.statement)) for leaf in body]
     places: list[int] = []
     left: list[Leaf] = []
     dead: set[str] = set()
     for k, leaf in enumerate(end):
         start = places[-1] + 1 if places else 0
-        place = next((n for n in range(start, len(body)) if body[n] == leaf), None)
+        placed = replace(leaf, statement=_placed(leaf.statement))
+        place = next((n for n in range(start, len(body)) if steps[n] == placed), None)
         if place is None and isinstance(leaf.statement, prog.Free):
             left.append(leaf)
             dead |= touched_stores(leaf.statement)
@@ -196,7 +199,20 @@ def _within(guard: prog.Guard | None, items: Items) -> Items:
 
 
 def _is_moved(s: prog.ProgramStatement) -> bool:
-    return isinstance(s, MOVED) and is_plain(s)
+    return isinstance(s, MOVED) and is_plain(_placed(s))
+
+
+def _placed(s: prog.ProgramStatement) -> prog.ProgramStatement:
+    """A statement all loops of which are on the device."""
+    match s:
+        case prog.Sequence(items=items):
+            return replace(s, items=tuple(map(_placed, items)))
+        case prog.Guard(body=body):
+            return replace(s, body=_placed(body))
+        case prog.Loop(body=body):
+            return replace(s, body=_placed(body), place="device")
+        case _:
+            return s
 
 
 def _decides(condition: ix.Expr, gap: ix.Expr, known: Conditions) -> bool:

@@ -70,6 +70,25 @@ def test_a_last_step_becomes_a_step_of_the_loop_if_it_is_there() -> None:
     assert rolled(program("1", "N-2", when="N >= 2")) is None, "a step without the loop"
 
 
+def test_short_loops_of_a_last_step_may_be_those_of_the_host() -> None:
+    def repeated(at: str, place: str) -> prog.Loop:
+        body = prog.Sequence(items=step(at))
+        return prog.Loop(
+            var="k", lower=parse("0"), upper=parse("M"), step=1, body=body, place=place
+        )
+
+    for place in ("host", "unrolled", "device"):
+        body = prog.Sequence(
+            items=(repeated("i", "unrolled"), call("update", "i", ("e", "w"), "w"))
+        )
+        plain = program("0", "N-1").items[0]
+        assert isinstance(plain, prog.Loop)
+        loop = replace(plain, body=body)
+        longer = rolled(prog.Sequence(items=(loop, repeated("N-1", place))))
+        assert longer is not None and (longer.upper, longer.body) == (parse("N"), body)
+    assert rolled(prog.Sequence(items=(loop, repeated("N-2", "host")))) is None
+
+
 def test_what_is_made_too_much_is_not_read() -> None:
     assert rolled(program("0", "N-1"), outputs=("loss", "w")) is None
     more = (call("mean", "0", ("w",), "loss"),)

@@ -20,7 +20,7 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.program.analysis.traversal import regions
+from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.runtime.device import backend
@@ -241,6 +241,41 @@ def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) ->
     assert not [*regions(emitted(weights).program.tree)]
     assert "lax.fori_loop(1, L, step_l" in emitted(LAYERS).kernels
     agree(LAYERS, *({"T": size} for size in (1, 2, 8)), passes=LOOPS)
+
+
+EPOCHS = """
+dim i < I
+dim e < E = 3
+dim k < K = 2
+input x[i, k]: f32[20]
+w[0, 0, 0] = ones([20])
+loss[i, e, k] = sum((w * x - 1.0) ** 2)
+v[i, e, k] = w - 0.1 * grad(loss, w)
+w[i, e, k+1] = v
+w[i, e+1, 0] = v[i, e, K-1]
+w[i+1, 0, 0] = v[i, E-1, K-1]
+output loss
+"""
+
+
+def test_steps_that_take_over_what_was_made_are_not_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor is a last step apart whose loops are short, so that the host might have them."""
+    assert "step_k" not in emitted(EPOCHS).kernels, "few operators are written out"
+    monkeypatch.setattr(places, "MODEL", replace(MODEL, carried_ms=0))
+    (region,) = regions(emitted(EPOCHS).program.tree)
+    found = [s for s in statements_in(region.loop) if isinstance(s, nodes.Loop)]
+    assert {s.place for s in found} == {"device"}
+    agree(EPOCHS, *({"I": size} for size in (1, 2, 3, 5)))
+
+
+def test_steps_of_which_another_loop_reads_each_are_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(places, "MODEL", replace(MODEL, carried_ms=0))
+    (region,) = regions(emitted(LAYERS).program.tree)
+    assert "unrolled" in {s.place for s in statements_in(region.loop) if isinstance(s, nodes.Loop)}
 
 
 def test_steps_that_compute_little_are_not_written_out() -> None:
