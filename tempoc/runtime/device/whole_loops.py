@@ -127,9 +127,13 @@ class _Marking:
         return any(self._has_loop(e) for inner in _functions(eqn) for e in inner.jaxpr.eqns)
 
     def _is_small(self, loop: JaxprEqn) -> bool:
-        """Whether a loop may be one function, and a step touches few bytes."""
-        inner = [*_functions(loop)]
-        return all(map(self._is_plain, inner)) and sum(_bytes(f.jaxpr) for f in inner) <= self.most
+        """Whether a loop may be one function, and a step touches few bytes.
+
+        XLA ends the process if such a function is given an array without elements.
+        """
+        inner, given = [*_functions(loop)], loop.invars
+        plain = all(map(_size, given)) and all(map(self._is_plain, inner))
+        return plain and sum(_bytes(f.jaxpr) for f in inner) <= self.most
 
     def _is_plain(self, closed: ClosedJaxpr) -> bool:
         return all(

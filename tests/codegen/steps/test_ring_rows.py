@@ -35,3 +35,21 @@ def test_rows_that_only_later_steps_read_go_to_their_slots() -> None:
     text = HEAD + AHEAD + SIZE
     assert "rotated(" not in emitted(text, None).kernels
     agree(text, {"T": 2, "N": 1}, {"T": 7, "N": 3})
+
+
+PUT_BEFORE = """dim t < T until stop
+input x[t]: f32[2]
+input stop[t]: bool
+m[t] = 1.0 when t == 0
+m[t] = x
+h[t] = sum(m[0:t+1], axis = 0)
+z[t] = maximum(z[t-1], pad(m[T-1], [[1, 0]])[0:2]) when t >= 2
+z[t] = (h[T-1-t] if t == T - 1 else x)
+output z
+"""
+
+
+def test_a_row_that_another_loop_has_made_stays() -> None:
+    """A step that does not write its row reads what has been put there, not the row before."""
+    assert " = rotated(" in emitted(PUT_BEFORE, None).kernels
+    agree(PUT_BEFORE, {"T": 1}, {"T": 3})

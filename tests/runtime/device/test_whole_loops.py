@@ -60,9 +60,18 @@ def product(x, table):
     return lax.fori_loop(0, 3, lambda t, y: y @ square, square)
 
 
+def empty(x, table):
+    """With an array without elements, for which XLA ends the process if the loop is marked."""
+
+    def step(t, c):
+        return steps(t, c[0], table), c[1] * 2.0
+
+    return lax.fori_loop(0, 5, step, (x, jnp.zeros((1, 0))))[0]
+
+
 @pytest.mark.parametrize(
     ("function", "whole"),
-    [(counted, 1), (constant, 1), (nested, 1), (vectors, 1), (large, 0), (product, 0)],
+    [(counted, 1), (constant, 1), (nested, 1), (vectors, 1), (large, 0), (product, 0), (empty, 0)],
 )
 def test_small_loops_are_marked(function, whole):
     marked = jax.jit(with_whole_loops(looped(function), 32768, 4096))
