@@ -294,7 +294,8 @@ def rotated(lower, upper, step, carry, rings, first, sign=1, places=None):
     """``looped`` from a first step on, of short rings at some places as their rows by age.
 
     ``rings`` has for each place how many steps ahead a step writes. Large rows, and those of GPUs,
-    stay in their rings.
+    stay in their rings. The row of a step is at first the oldest one, whose slot it takes: what has
+    been put there beforehand stays unless the step writes it.
     """
     size = lambda ring: ring[0].size * ring.dtype.itemsize
     small = {k: n for k, n in rings.items() if size(carry[k]) <= 262144}
@@ -310,7 +311,7 @@ def rotated(lower, upper, step, carry, rings, first, sign=1, places=None):
         ages = sign * (end - jnp.arange(len(rows) - 2, dtype=jnp.int32)) + small[k] - 1
         return jnp.stack(rows[2:])[ages % (len(rows) - 2)]
     def aged(i, carry):
-        carry = step(i, each(lambda rows, k: (*rows[:3], *rows[2:]), carry))
+        carry = step(i, each(lambda rows, k: (*rows[:2], rows[-1], *rows[2:]), carry))
         return each(lambda rows, k: rows[:-1], carry)
     carry = looped(lower, upper, aged, each(apart, carry), places or ())
     end = first + sign * jnp.maximum(upper - lower, 0)
