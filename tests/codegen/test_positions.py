@@ -61,6 +61,8 @@ COLUMNS = {
     "a part of a column": "y[b, n] = sum(z[b, 1:N, n] + x[b, 1:N] * x, axis = 0)\noutput y",
     "all but the first": "y[b, n] = sum(z[b, 0:N, n], axis = 0) when n >= 1\ny[b, 0] = x[n = 0]\n"
     "output y",
+    "a part of which no point has an index": "y[n, m] = sum(x[0:B, n] * x[0:B, m], axis = 0)\n"
+    "output y",
 }
 GATHERED = {
     "backwards": "y[b, t] = tanh((c[b])[T-1-t])\noutput y",

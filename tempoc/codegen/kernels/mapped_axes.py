@@ -200,9 +200,10 @@ def _with_part(
         axis = next((a for a in store.axes if a.dim == dim), None)
         part = taken.get(dim)
         if part is None:
-            far = distance_along(read, axis, statement, stages) if axis is not None else None
-            if isinstance(far, Moved):
-                steps[dim], entry = far, ix.Sym(dim)
+            if axis is not None and any(v.dim == dim for v in statement.vector):
+                far = distance_along(read, axis, statement, stages)
+                if isinstance(far, Moved):
+                    steps[dim], entry = far, ix.Sym(dim)
             entries[rows.get(dim, dim)] = entry
         elif part.dim:
             lower = next(v.lower for v in statement.vector if v.dim == part.dim)
