@@ -65,7 +65,13 @@ def test_what_all_steps_but_one_compute_is_selected() -> None:
     assert kept == replace(inner, body=where(AVERAGE, "i >= 1"))
 
 
-def test_what_few_steps_compute_is_selected_where_others_write_the_same() -> None:
+def test_what_happens_every_now_and_then_stays_a_branch() -> None:
+    for rare, often in (("i % 20 == 0", "i % 20 != 0"), ("i >= 5", "i < 5")):
+        both = step((rare, START), (often, AVERAGE))
+        assert [type(part) for part in both] == [prog.Guard, prog.Guard]
+
+
+def test_what_one_step_computes_is_selected_where_others_write_the_same() -> None:
     one = prog.Guard(condition=parse("i == 0"), body=START)
     assert step(("i == 0", START)) == (one,)
     both = step(("i >= 1", AVERAGE), ("i == 0", START))
