@@ -89,6 +89,17 @@ def test_short_loops_of_a_last_step_may_be_those_of_the_host() -> None:
     assert rolled(prog.Sequence(items=(loop, repeated("N-2", "host")))) is None
 
 
+def test_what_reads_an_array_that_may_be_empty_is_done_where_there_are_other_steps() -> None:
+    """If N is 1, JAX refuses to look for a row of an array that has none."""
+    tree = program("0", "N-1")
+    rows = replace(CONTEXT.stores["e"], shape=(parse("N-1"), parse("8")))
+    longer = rolled(tree, context=replace(CONTEXT, stores={**CONTEXT.stores, "e": rows}))
+    assert longer is not None and isinstance(longer.body, prog.Sequence)
+    *plain, update = longer.body.items
+    assert all(isinstance(part, prog.Call) for part in plain)
+    assert isinstance(update, prog.Guard) and update.condition == parse("N - 1 >= 1")
+
+
 def test_what_is_made_too_much_is_not_read() -> None:
     assert rolled(program("0", "N-1"), outputs=("loss", "w")) is None
     more = (call("mean", "0", ("w",), "loss"),)
