@@ -242,6 +242,9 @@ class CostModel:
     """What the operators of a step of a GPU move at most in the time in which the host would read a
     condition. An H100 takes 8 us for that, and moves 2,500 bytes a nanosecond; but a kernel takes
     1.3 us, too (2026-11-26)."""
+    strip_steps: int = 64
+    """Of a loop whose number of steps is passed a GPU takes so many at a time: the 8 us for which
+    the host reads whether there is another step are then little beside the 4 us that each takes."""
     copied_bytes: int = 1 << 15
     """Copying fewer bytes takes no longer than a call."""
     rare_runs: int = 64

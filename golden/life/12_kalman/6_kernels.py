@@ -26,8 +26,8 @@ def transposed_matmul(x, y, summed=None):
     """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
     XLA for CPUs is faster with many rows if narrow ones are laid out as columns first, and if the
-    axes of a row are one. Rows of a multiple of 32 elements as well, while they
-    fit into a cache, since few of its lines take the elements of a column.
+    axes of a row are one. So are rows of a multiple of 32 elements while they
+    fit into a cache, of which few lines take the elements of a column.
     """
     several = summed is not None
     first = tuple(range(summed if several else x.ndim - 1))

@@ -34,7 +34,7 @@ REGION_HELPERS = {
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,
-    "strip_mined_loop": prelude.STRIP_MINED,
+    "strip_mined_loop": prelude.strip_mined_loop(MODEL.strip_steps),
     "rotated": prelude.rotated(MODEL.rotated_bytes),
 }
 """Functions that regions call; they are emitted in front of the regions."""

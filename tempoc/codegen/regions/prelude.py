@@ -144,23 +144,29 @@ def looped(lower, upper, step, carry, places):
 '''
 """Stands in front of regions with loops that update such arrays and read them."""
 
-STRIP_MINED = '''\
+
+def strip_mined_loop(count: int) -> str:
+    """Stands in front of regions and blocks with loops for a passed number of brief steps.
+
+    Strips are of ``count`` steps.
+    """
+    return f'''\
 def strip_mined_loop(lower, upper, step, carry):
     """``lax.fori_loop`` for a number of steps that is passed.
 
     After each step of such a loop the host of a GPU waits to know whether there is another one, so
-    there 64 steps are one of a loop around them.
+    there {count} steps are one of a loop around them.
     """
     if jax.default_backend() == "cpu":
         return lax.fori_loop(lower, upper, step, carry)
-    rest = lower + 64 * (jnp.maximum(upper - lower, 0) // 64)
+    rest = lower + {count} * (jnp.maximum(upper - lower, 0) // {count})
     def strip(k, carry):
-        first = lower + 64 * k
-        return lax.fori_loop(0, 64, lambda n, carry: step(first + n, carry), carry)
-    carry = lax.fori_loop(0, (rest - lower) // 64, strip, carry)
+        first = lower + {count} * k
+        return lax.fori_loop(0, {count}, lambda n, carry: step(first + n, carry), carry)
+    carry = lax.fori_loop(0, (rest - lower) // {count}, strip, carry)
     return lax.fori_loop(rest, upper, step, carry)
 '''
-"""Stands in front of regions and blocks with loops for a passed number of brief steps."""
+
 
 LOOPED_WHILE = '''\
 def looped_while(more, step, carry, places):
