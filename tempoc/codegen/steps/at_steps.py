@@ -71,6 +71,12 @@ def is_wrong(condition: ix.Expr, known: Conditions) -> bool:
     return is_known(ix.negation(condition), known)
 
 
+def step_count(loop: prog.Loop) -> ix.Expr:
+    """How many steps a loop by 1 or -1 has; negative where its ends have passed each other."""
+    ends = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
+    return ix.sub(*ends)
+
+
 def is_known(condition: ix.Expr, known: Conditions) -> bool:
     """Whether a condition follows from one of those that are known."""
     if condition == ix.TRUE or condition in known:

@@ -28,6 +28,7 @@ from tempoc.codegen.steps.at_steps import (
     items_of,
     size,
     stays,
+    step_count,
 )
 from tempoc.codegen.steps.leaves import Around, Leaf, freed, leaves
 from tempoc.codegen.steps.spares import Spares
@@ -36,7 +37,6 @@ from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
-from tempoc.symbolic.walk import evaluate, symbols
 
 
 def last_steps(
@@ -112,8 +112,7 @@ class _EndRoller:
 
         All that a step does must do no harm in the last one: nothing reads what is made too much.
         """
-        gap = ix.sub(loop.upper, loop.lower)
-        gap = gap if loop.step > 0 else ix.sub(ix.ZERO, gap)
+        gap = step_count(loop)
         first, guard, known, tail = loop.lower, None, around.known, after
         rest: Items = ()
         if isinstance(after[0], prog.Guard) and _decides(after[0].condition, gap, known):
@@ -142,10 +141,8 @@ class _EndRoller:
         def is_extra(s: prog.ProgramStatement) -> bool:
             return any(leaf.statement in extra for leaf in leaves(s, at, known))
 
-        several = ix.compare(">=", gap, ix.ONE)
-        is_static = {*symbols(several)} <= {*self.context.bounds}
-        there = ix.TRUE if is_known(several, known) or not is_static else several
-        steps = self.apart(loop.body, is_extra, preserved, inside, there)
+        several = self.spares.several(gap, known)
+        steps = self.apart(loop.body, is_extra, preserved, inside, several)
         return (replace(loop, lower=first, upper=upper, body=steps), *rest)
 
     def apart(
@@ -154,32 +151,23 @@ class _EndRoller:
         is_extra: Callable[[prog.ProgramStatement], bool],
         preserved: Collection[str],
         inside: ix.Expr,
-        there: ix.Expr,
+        several: ix.Expr,
     ) -> prog.ProgramStatement:
         """A step in which what the last one has too much is checked only ``inside`` the loop.
 
         Nor does it write what is ``preserved``. As a branch it would cost short steps a tenth. What
-        reads arrays that may be empty is done only ``there``: where there are other steps.
+        reads arrays that may be empty is done only where there are ``several`` steps.
         """
         match s:
             case prog.Sequence(items=items):
-                parts = (self.apart(item, is_extra, preserved, inside, there) for item in items)
+                parts = (self.apart(item, is_extra, preserved, inside, several) for item in items)
                 return replace(s, items=tuple(parts))
             case prog.Guard(body=body):
-                return replace(s, body=self.apart(body, is_extra, preserved, inside, there))
+                return replace(s, body=self.apart(body, is_extra, preserved, inside, several))
             case prog.Call() if is_extra(s):
-                extra = self.spares.conditional(s, preserved, inside)
-                plain = there == ix.TRUE or not self.may_read_nothing(s)
-                return extra if plain else prog.Guard(condition=there, body=extra)
+                return self.spares.conditional(s, preserved, inside, several)
             case _:
                 return s
-
-    def may_read_nothing(self, call: prog.Call) -> bool:
-        """Whether a call reads an array that has no elements if each bound is 1."""
-        least = {name: 1 if n is None else n for name, n in self.context.bounds.items()}
-        stores = (self.context.stores[cell.store] for cell in call.args)
-        sizes = (e for store in stores for e in (*(a.size for a in store.axes), *store.shape))
-        return any({*symbols(e)} <= {*least} and evaluate(e, least) < 1 for e in sizes)
 
 
 def _matched(body: Sequence[Leaf], end: Sequence[Leaf]) -> tuple[list[int], list[Leaf]]:

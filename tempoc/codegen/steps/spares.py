@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.steps.at_steps import Items, is_plain, is_wrong
+from tempoc.codegen.steps.at_steps import Conditions, Items, is_known, is_plain, is_wrong
 from tempoc.codegen.steps.leaves import Around, Leaf, freed, reads
 from tempoc.program.analysis.live import written_stores
 from tempoc.program.analysis.traversal import calls, overwritten_stores, touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,19 @@ class Spares:
         written = {store for s in makers for store in written_stores(s)}
         return preserved <= written and all(s.kernel in self.light for s in makers)
 
+    def several(self, steps: ix.Expr, known: Conditions) -> ix.Expr:
+        """The condition that a number of steps is not 0, if bounds decide that."""
+        more = ix.compare(">=", steps, ix.ONE)
+        is_static = {*symbols(more)} <= {*self.context.bounds}
+        return ix.TRUE if is_known(more, known) or not is_static else more
+
     def conditional(
-        self, call: prog.Call, preserved: Collection[str], inside: ix.Expr
-    ) -> prog.Call:
-        """A call that checks, and writes what is ``preserved``, only where a condition holds."""
+        self, call: prog.Call, preserved: Collection[str], inside: ix.Expr, several: ix.Expr
+    ) -> prog.ProgramStatement:
+        """A call that checks, and writes what is ``preserved``, only where a condition holds.
+
+        If it reads arrays that may be empty it is there only if there are ``several`` steps.
+        """
         made = tuple(
             replace(c, when=ix.conjunction(inside, c.when or ix.TRUE))
             if c.store in preserved
@@ -45,7 +54,16 @@ class Spares:
         )
         checks = bool(self.context.kernels[call.kernel].checks)
         where = ix.conjunction(inside, call.where or ix.TRUE) if checks else call.where
-        return replace(call, results=made, where=where)
+        new = replace(call, results=made, where=where)
+        plain = several == ix.TRUE or not self.may_read_nothing(call)
+        return new if plain else prog.Guard(condition=several, body=new)
+
+    def may_read_nothing(self, call: prog.Call) -> bool:
+        """Whether a call reads an array that has no elements if each bound is 1."""
+        least = {name: 1 if n is None else n for name, n in self.context.bounds.items()}
+        stores = (self.context.stores[cell.store] for cell in call.args)
+        sizes = (e for store in stores for e in (*(a.size for a in store.axes), *store.shape))
+        return any({*symbols(e)} <= {*least} and evaluate(e, least) < 1 for e in sizes)
 
     def is_short(self, gap: ix.Expr) -> bool:
         """Whether a loop is known to have few steps, so that one more counts."""

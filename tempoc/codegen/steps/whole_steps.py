@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from tempoc.codegen.steps.at_steps import Items, is_known
+from tempoc.codegen.steps.at_steps import Items, is_known, step_count
 from tempoc.codegen.steps.leaves import Around, freed, leaves
 from tempoc.codegen.steps.spares import Spares
 from tempoc.program.analysis.traversal import touched_stores
@@ -45,8 +45,7 @@ def with_whole_last_step(
     body = leaves(loop.body, {}, around.known)
     extra = [leaf.statement for leaf in body if any(map(is_spare, leaf.when))]
     places = [k for k, leaf in enumerate(body) if not any(map(is_spare, leaf.when))]
-    steps = ix.sub(loop.upper, loop.lower)
-    if not extra or spares.is_short(steps if loop.step > 0 else ix.sub(ix.ZERO, steps)):
+    if not extra or spares.is_short(step_count(loop)):
         return loop
     wrong = spares.spoiled(body, places)
     gone = freed([loop.body])
@@ -58,18 +57,22 @@ def with_whole_last_step(
         return loop  # All of the array would be selected.
     if not spares.may_keep(extra, preserved):
         return loop
-    return replace(loop, body=_Opener(is_spare, inside, preserved, spares).convert(loop.body))
+    several = spares.several(step_count(loop) - 1, around.known)
+    opener = _Opener(is_spare, inside, several, preserved, spares)
+    return replace(loop, body=opener.convert(loop.body))
 
 
 @dataclass(frozen=True, slots=True)
 class _Opener:
     """Takes spare conditions from statements.
 
-    Outside of the steps that are ``inside`` they do not write what is ``preserved``.
+    Outside of the steps that are ``inside`` they do not write what is ``preserved``. ``several``
+    holds if there are such steps.
     """
 
     is_spare: Callable[[ix.Expr], bool]
     inside: ix.Expr
+    several: ix.Expr
     preserved: Collection[str]
     spares: Spares
 
@@ -86,6 +89,6 @@ class _Opener:
                 new = self.convert(body, is_extra or len(others) < len(parts))
                 return prog.Guard(condition=ix.conjunction(*others), body=new) if others else new
             case prog.Call() if is_extra:
-                return self.spares.conditional(s, self.preserved, self.inside)
+                return self.spares.conditional(s, self.preserved, self.inside, self.several)
             case _:
                 return s

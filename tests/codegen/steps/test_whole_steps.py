@@ -56,11 +56,17 @@ def program(upper: str, condition: str, *more: prog.ProgramStatement) -> prog.Se
 
 
 def opened(
-    tree: prog.Sequence, *outputs: str, light: tuple[str, ...] = (), checks: tuple[str, ...] = ()
+    tree: prog.Sequence,
+    *outputs: str,
+    light: tuple[str, ...] = (),
+    checks: tuple[str, ...] = (),
+    rows: str = "8",
 ) -> prog.ProgramStatement | None:
-    """What was under the condition, if it is under none now."""
+    """What was under the condition, if it is under none now; ``w`` has so many rows."""
     kernels = {**KERNELS, "update": replace(KERNELS["update"], checks=checks)}
-    new = last_steps(tree, replace(CONTEXT, kernels=kernels), ("loss", *outputs), light)
+    stores = {**CONTEXT.stores, "w": replace(CONTEXT.stores["w"], shape=(parse(rows),))}
+    context = replace(CONTEXT, kernels=kernels, stores=stores)
+    new = last_steps(tree, context, ("loss", *outputs), light)
     if new == tree:
         return None
     assert isinstance(new, prog.Sequence) and isinstance(new.items[0], prog.Loop)
@@ -73,6 +79,11 @@ def test_a_last_step_makes_what_nothing_reads() -> None:
     assert opened(program("N", "i < N - 1")) == UPDATE
     assert opened(program("N", "i <= N - 2")) == UPDATE
     assert opened(program("N", "i < N - 2")) is None, "two steps do not"
+
+
+def test_what_reads_an_array_that_may_be_empty_is_done_where_there_are_other_steps() -> None:
+    update = opened(program("N", "i < N - 1"), rows="N - 1")
+    assert update == prog.Guard(condition=parse("N - 1 >= 1"), body=UPDATE)
     assert opened(program("N", "i >= 1")) is None, "nor does the first one"
     assert opened(program("M", "i < M - 1")) is None, "one update more of three"
 
