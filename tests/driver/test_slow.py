@@ -310,5 +310,17 @@ def test_shares_add_up() -> None:
         assert [p.seconds for p in report.parts] == sorted(p.seconds for p in report.parts)[::-1]
 
 
+def test_rows_of_a_table_cost_what_they_have() -> None:
+    text = (
+        "dim t < T\ninput row[t]: i32\nconst N = 1000\nx[0] = zeros([N, 8])\n"
+        "x[t] = put(x[t-1], row[t], ones([8]) * t)\ny[t] = x[t][row[t]]\noutput y\n"
+    )
+    few, many = (
+        slow_report(compilation(text.replace("N = 1000", f"N = {n}")), {"T": 1000}).seconds
+        for n in (1000, 2000)
+    )
+    assert many < 1.1 * few
+
+
 def test_a_program_without_work() -> None:
     assert explained("dim t < T\ninput x[t]: f32\noutput x\n") == "nothing is computed\n"

@@ -81,6 +81,23 @@ MENDED = {
     ),
     "RT021 of NumPy": ("y = matmul(A, A)", "`a @ b`", "y = A @ A"),
     "RT021 of a module": ("y = softmax(A)", "`import nn`", "import nn\ny = nn.softmax(A)"),
+    "RT021 a norm": ("y = norm(A)", "`sqrt(sum(x * x))`", "y = sqrt(sum(A * A))"),
+    "RT021 differences": ("y = diff(A)", "`x[1:] - x[:-1]`", "y = (A)[1:] - (A)[:-1]"),
+    "RT021 a product": (
+        "y = kron(A, A)", '`einsum("ij,kl->ikjl", a, b)`',
+        'y = reshape(einsum("ij,kl->ikjl", A, A), [9, 9])',
+    ),
+    "RT021 a comparison": ("y = allclose(A, A)", "`all(abs(a", "y = all(abs(A - A) <= 1e-6)"),
+    "RT021 distances": (
+        "y = cdist(A, A)", "`sqrt(sum((expand_dims(a, 1)",
+        "y = sqrt(sum((expand_dims(A, 1) - expand_dims(A, 0)) ** 2, axis = -1))",
+    ),
+    "RT021 in short": (
+        "y = atan2(x, x)",
+        '`extern jax arctan2(a: f32, b: f32) -> (y: f32) from "jax.numpy:arctan2"`',
+        'extern jax arctan2(a: f32, b: f32) -> (y: f32) from "jax.numpy:arctan2"\n'
+        "y = arctan2(x, x)",
+    ),
     "RT021 of Python": ("y = int(x)", "`i32(x)`", "y = i32(x)"),
     "RT020 a prefix": ("y = np.sum(A)", "by their names alone", "y = sum(A)"),
     "RT020 True": ("y = True", "write `true`", "y = true"),

@@ -1,7 +1,6 @@
 """How many bytes of stores a call of a kernel reads and writes, from which its time is estimated.
 
-An operator that picks elements reads no more than these; of one that changes a part of its first
-operand only the part counts, since XLA changes it in place. A copy of a tensor to another point of
+Of a part that is picked or changed it is the part's bytes. A copy of a tensor to another point of
 it, which has the same array, takes nothing.
 """
 
@@ -13,7 +12,7 @@ from tempoc.codegen.stores.context import Stages
 from tempoc.memory.text import cell_bytes, element_bytes
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.types import TensorType
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.accessed import accessed_part
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
@@ -47,7 +46,7 @@ def _copied_in_place(s: Statement, stages: Stages) -> set[str]:
 
 
 def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Expr:
-    part = None if s.vector else _accessed_part(access, stages)
+    part = accessed_part(access, s, stages.graph)
     store = stages.buffers[access.tensor]
     if part is not None and not any(stages.graph.universe.is_dim(n) for n in _names(part)):
         return ix.product((ix.Const(element_bytes(store)), *part.shape))
@@ -55,16 +54,6 @@ def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Ex
     at = dict(zip(dims, access.entries, strict=True))
     axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
     return cell_bytes(replace(store, axes=axes))
-
-
-def _accessed_part(access: Read | Write, stages: Stages) -> TensorType | None:
-    """The type of the elements that an access is about; ``None`` if it is about all."""
-    node = stages.graph.nodes[access.member]
-    if isinstance(access, Read) and access.slot > 0:
-        return None
-    if node.op.changes_part:
-        return operand_types(stages.graph, node)[-1]
-    return node.types[0] if isinstance(access, Read) and node.op.picks else None
 
 
 def _names(type_: TensorType) -> list[str]:

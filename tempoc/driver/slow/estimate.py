@@ -26,7 +26,8 @@ from tempoc.schedule.tree import (
 )
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
-from tempoc.sdg.statements.statements import Read, Statement
+from tempoc.sdg.statements.accessed import accessed_part
+from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -187,29 +188,23 @@ class Estimator:
 
     def bytes(self, statement: Statement, at: PointSizes) -> int:
         """What is read and written in stores at a point."""
-        tensors = self.compilation.statements.tensors
-        reads: dict[tuple[str, tuple[ix.Entry, ...]], int] = {}
-        for r in statement.reads:
-            if not r.forwarded:
-                reads[r.tensor, r.entries] = max(
-                    self.read(statement, r, at), reads.get((r.tensor, r.entries), 0)
-                )
-        written = (evaluate(bytes_at(tensors[w.tensor], w.entries), at) for w in statement.writes)
-        return sum(reads.values()) + sum(written)
+        sizes: dict[tuple[str, tuple[ix.Entry, ...]], int] = {}
+        reads = [r for r in statement.reads if not r.forwarded]
+        for r in reads:
+            key = r.tensor, r.entries
+            sizes[key] = max(self.accessed(statement, r, at), sizes.get(key, 0))
+        written = (self.accessed(statement, w, at) for w in statement.writes)
+        return sum(sizes.values()) + sum(written)
 
-    def read(self, statement: Statement, read: Read, at: PointSizes) -> int:
-        """The bytes of a read; of one that picks elements no more than these."""
-        size = evaluate(
-            bytes_at(self.compilation.statements.tensors[read.tensor], read.entries), at
-        )
-        node = self.graph.nodes[read.member]
-        if not node.op.picks or statement.vector or read.slot:
+    def accessed(self, statement: Statement, access: Read | Write, at: PointSizes) -> int:
+        """The bytes that one access is about."""
+        tensor = self.compilation.statements.tensors[access.tensor]
+        size = evaluate(bytes_at(tensor, access.entries), at)
+        part = accessed_part(access, statement, self.graph)
+        if part is None:
             return size
-        moved = sum(
-            numpy_dtype(t.dtype).itemsize * prod(evaluate(e, at) for e in t.shape)
-            for t in node.types
-        )
-        return min(size, moved)
+        moved = prod(evaluate(e, at) for e in part.shape)
+        return min(size, numpy_dtype(part.dtype).itemsize * moved)
 
     def step(self, loops: tuple[TreeLoop, ...], statement: Statement) -> float:
         """What a call of a kernel costs by itself."""

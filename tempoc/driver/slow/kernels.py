@@ -209,8 +209,8 @@ class KernelFindings:
         if kernel.moved <= kernel.work or most is None:
             return Finding(why="its operations take the time, for all points at once", minor=True)
         size = self.written(most.tensor, kernel)
-        readers = [s for s, _ in self.compilation.statements.readers(most.tensor)]
-        nodes = [self.graph.nodes[s.members[-1]] for s in readers]
+        readers = self.compilation.statements.readers(most.tensor)
+        nodes = [self.graph.nodes[read.member] for _, read in readers]
         used = f"read by {self.words.lines(nodes)}" if nodes else "an output"
         return Finding(
             why=f"memory limits it: `{self.words.name(most.tensor)}` is written as a whole, "

@@ -10,20 +10,25 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic import expr as ix
 
 _INSTEAD = {
+    "allclose": "write `all(abs(a - b) <= 1e-6)`",
     "arange": "write `arange(n)`",
     "astype": "the name of a dtype converts: write `f32(x)`",
     "bincount": "write `segment_sum(ones_like(x), ids, n)`",
     "bmm": "write `a @ b`",
     "cat": "write `concat([a, b], axis = 0)`",
+    "cdist": "write `sqrt(sum((expand_dims(a, 1) - expand_dims(b, 0)) ** 2, axis = -1))`",
     "clamp": "write `clip(x, low, high)`",
     "concatenate": "write `concat([a, b], axis = 0)`",
+    "convolve": "write `conv(x, w)`, `x: [W, C]`, `w: [K, C, O]`; it does not turn `w` round",
     "cross_entropy": "write `import loss` at the top, and `loss.cross_entropy(logits, label)` here",
     "detach": "write `stop_gradient(x)`",
     "diag": 'write `einsum("ii->i", a)` for the diagonal of a matrix, '
     "`eye(n) * x` for a matrix of one",
     "diagonal": 'write `einsum("ii->i", a)`',
+    "diff": "write `x[1:] - x[:-1]`; of points `x[t] - x[t-1]`",
     "dot": "write `a @ b`",
     "dropout": "write `import nn` at the top, and `nn.dropout(x, rate)` here",
+    "elu": "write `import nn` at the top, and `nn.elu(x)` here",
     "expit": "write `sigmoid(x)`",
     "flatten": "write `reshape(x, [-1])`",
     "float": "the name of a dtype converts: write `f32(x)`",
@@ -31,26 +36,36 @@ _INSTEAD = {
     "fori_loop": "write the recurrence: `h[t] = f(h[t-1], x[t])`",
     "full_like": "write `zeros_like(x) + value`",
     "gather": "write `take(x, ids, axis)`, or `take_along(x, ids, axis)`",
+    "hardtanh": "write `clip(x, -1.0, 1.0)`",
     "hstack": "write `concat([a, b], axis = 0)`",
     "identity": "write `eye(n)`",
     "index_add": "write `segment_sum(x, ids, n)`",
     "index_select": "write `take(x, ids, axis)`",
     "inner": "write `sum(a * b)`",
     "int": "the name of a dtype converts: write `i32(x)`",
+    "isclose": "write `abs(a - b) <= 1e-6`",
     "isfinite": "write `abs(x) < inf`",
+    "kron": 'write `einsum("ij,kl->ikjl", a, b)` and `reshape` it',
     "leaky_relu": "write `import nn` at the top, and `nn.leaky_relu(x)` here",
     "log_sigmoid": "write `-softplus(-x)`",
     "log_softmax": "write `import nn` at the top, and `nn.log_softmax(x)` here",
     "logistic": "write `sigmoid(x)`",
     "masked_fill": "write `where(mask, value, x)`",
     "matmul": "write `a @ b`",
+    "mish": "write `x * tanh(softplus(x))`",
     "mm": "write `a @ b`",
     "mod": "write `a % b`",
     "moveaxis": "write `transpose(x, [...])` with all axes in their new order",
+    "nanmean": "write `sum(where(isnan(x), 0.0, x)) / sum(where(isnan(x), 0.0, 1.0))`",
+    "nansum": "write `sum(where(isnan(x), 0.0, x))`",
+    "negative": "write `-x`",
+    "norm": "write `sqrt(sum(x * x))`",
     "outer": 'write `einsum("i,j->ij", a, b)`',
+    "percentile": "read the sorted values, `sort(x)[k]`",
     "permute": "write `transpose(x, [...])` with all axes in their new order",
     "pow": "write `a ** b`",
     "print": "write a statement of its own: `print x`",
+    "quantile": "read the sorted values, `sort(x)[k]`",
     "random.choice": "draw an index: `x[random.integers([], n)]`",
     "random.rand": "write `random.uniform([...])`",
     "random.randint": "write `random.integers([...], low, high)`",
@@ -60,6 +75,7 @@ _INSTEAD = {
     "range": "write `arange(n)`",
     "ravel": "write `reshape(x, [-1])`",
     "reciprocal": "write `1.0 / x`",
+    "relu6": "write `clip(x, 0.0, 6.0)`",
     "remainder": "write `a % b`",
     "roll": "write `take(x, (arange(n) - k) % n, axis)`",
     "scan": "write the recurrence: `h[t] = f(h[t-1], x[t])`",
@@ -67,23 +83,33 @@ _INSTEAD = {
     "select": "write `where(c, a, b)`",
     "shape": "write `size(x, axis)` for the extent of one axis",
     "softmax": "write `import nn` at the top, and `nn.softmax(x)` here",
+    "softsign": "write `x / (1.0 + abs(x))`",
     "square": "write `x * x`",
     "std": "write `sqrt(var(x))`",
     "swapaxes": "write `transpose(x, [...])` with all axes in their new order",
     "swish": "write `silu(x)`",
     "tensordot": 'write `einsum("ij,jk->ik", a, b)` with a letter for each axis',
     "trace": 'write `einsum("ii->", a)`',
+    "trunc": "write `sign(x) * floor(abs(x))`",
     "unsqueeze": "write `expand_dims(x, axis)`",
     "vdot": "write `sum(a * b)`",
     "view": "write `reshape(x, [...])`",
     "vmap": "a dimension is mapped over: `y[b] = f(x[b])`",
     "vstack": "write `concat([a, b], axis = 0)`",
     "while_loop": "write the recurrence over a dimension that ends: `dim t < T until done`",
+    "xlogy": "write `where(x == 0.0, 0.0, x * log(y))`",
 }
 _ARGUMENTS = {
     "random.key": "the seed is that of the run: `--seed 0`",
     "random.normal": "scale what is drawn: `mean + deviation * random.normal([...])`",
     "random.uniform": "scale what is drawn: `low + (high - low) * random.uniform([...])`",
+}
+_JAX_NAMES = {
+    "acos": "arccos",
+    "asin": "arcsin",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "lgamma": "gammaln",
 }
 _NAMES = {
     "True": "write `true`",
@@ -118,7 +144,6 @@ JAX = {
     "cholesky": _Jax(_LINALG, ("a",), _SAME),
     "expm": _Jax("jax.scipy.linalg", ("a",), _SAME),
     "det": _Jax(_LINALG, ("a",), (("d", 0, slice(0, -2)),)),
-    "norm": _Jax(_LINALG, ("a",), (("n", 0, _NO),)),
     "solve": _Jax(_LINALG, ("a", "b"), (("x", 1, _ALL),)),
     "eigh": _Jax(_LINALG, ("a",), (("w", 0, slice(0, -1)), ("v", 0, _ALL))),
     "eigvalsh": _Jax(_LINALG, ("a",), (("w", 0, slice(0, -1)),)),
@@ -148,6 +173,7 @@ JAX = {
 
 def about_function(name: str, types: Sequence[TensorType | None]) -> str | None:
     """What to write for a function that does not exist; `types` are those of its arguments."""
+    name = _JAX_NAMES.get(name, name)
     if name not in JAX:
         return _INSTEAD.get(name)
     function = JAX[name]
@@ -156,7 +182,7 @@ def about_function(name: str, types: Sequence[TensorType | None]) -> str | None:
     given = [t for t in types if t is not None] if None not in types else []
     if len(given) < len(function.args):
         given = [default] * len(function.args)
-    square = function.module.endswith("linalg") and name != "norm"
+    square = function.module.endswith("linalg")
     if square and (given[0].ndim < 2 or given[0].shape[-1] != given[0].shape[-2]):
         return None
     shapes = [type_text(TensorType(t.dtype, t.shape)) for t in given]
