@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import ClassVar
 
 from tempoc.ops.control.control import Merge, Select
@@ -73,9 +74,14 @@ class Predication(GraphPass):
 
 def _is_oblique(domain: Domain, space: Space) -> bool:
     """Whether a domain is no box, and not for a condition on one dimension alone."""
-    if all(len({*symbols(p)} & {*domain.dims}) <= 1 for p in conjuncts(domain.where)):
+    if not _is_joint(domain.where, domain):
         return False
     return not space.is_empty(domain) and vector_ranges(domain, domain.dims, space) is None
+
+
+def _is_joint(condition: ix.Expr, domain: Domain) -> bool:
+    """Whether a part of a condition is one on several dimensions."""
+    return any(len({*symbols(p)} & {*domain.dims}) > 1 for p in conjuncts(condition))
 
 
 def _selects_obliquely(merge: Node, space: Space) -> bool:
@@ -163,10 +169,31 @@ class _Extension:
         extended = contained and self._allowed(node, box)
         if extended:
             self.boxes[node.name] = box
-            extended = all(self._readable(node, slot, box) for slot in range(len(node.inputs)))
+            parts = self._parts(node, box)
+            extended = all(self._readable(node, slot, part) for slot, part in enumerate(parts))
         if not extended:
             self.failed.add((node.name, box))
         return extended
+
+    def _parts(self, node: Node, box: Domain) -> list[Domain]:
+        """At which points of its box a node reads each of its operands."""
+        if not self._stays_merge(node, box):
+            return [box] * len(node.inputs)
+        points = Domain(box.dims)
+        wheres = (ix.conjunction(box.where, e.guard) for e in node.inputs)
+        return [replace(points, where=self.space.simplify(w, points)) for w in wheres]
+
+    def _stays_merge(self, node: Node, box: Domain) -> bool:
+        """Whether a node is a merge whose branches divide the box into boxes.
+
+        Each is then computed at its own points only: a first or last step reads no other steps.
+        """
+        guards = [e.guard for e in node.inputs]
+        if not isinstance(node.op, Merge) or any(_is_joint(g, box) for g in guards):
+            return False
+        pairs = combinations(guards, 2)
+        covered = self.space.implies(box, ix.disjunction(*guards))
+        return covered and all(self.space.disjoint(a, b, box) for a, b in pairs)
 
     def _readable(self, node: Node, slot: int, box: Domain) -> bool:
         edge = node.inputs[slot]
@@ -240,7 +267,7 @@ class _Extension:
             op = self.ops.get(name, node.op)
             node = replace(node, op=op, domain=box, inputs=inputs)
             replacements[name] = (node,)
-            if isinstance(node.op, Merge):
+            if isinstance(node.op, Merge) and not self._stays_merge(node, box):
                 selection = self._selection(node)
                 if selection is None:
                     return self.graph
