@@ -117,6 +117,7 @@ def assemble(
         rows=rows,
         touched=_touched(functions, hosts, stages),
         step_local=stages.plan.step_local,
+        changed={functions[s.name].name: _changed(s, graph) for s in computing},
     )
     steps = _steps(stages, functions, hosts, context)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -227,6 +228,11 @@ def _narrow(
     for s in statements:
         if _calls_any(functions[s.name], ("updated", "with_ring_row")):
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
+
+
+def _changed(s: Statement, graph: Graph) -> frozenset[str]:
+    """The tensors that a statement changes at one place."""
+    return frozenset(w.tensor for w in s.writes if graph.nodes[w.member].op.changes_part)
 
 
 def _touched(
