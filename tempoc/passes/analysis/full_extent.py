@@ -212,7 +212,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     """The writers of an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
     entry = _entry_of(graph, edge.source, edge.entries, dim)
-    if not _is_at_own_point(source, edge.entries, dim, node.domain.dims):
+    if not _is_at_own_point(source, _looped(graph, source), edge.entries, dim, node.domain.dims):
         return
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
@@ -220,7 +220,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
         yield _read_path(source, entry, ix.Sym(dim), dim)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
-            if _is_at_own_point(source, target, dim):
+            if _is_at_own_point(source, source.domain.dims, target, dim):
                 written = _entry_of(graph, edge.source, target, dim)
                 yield _read_path(graph.nodes[branch.source], entry, written, dim)
 
@@ -235,16 +235,27 @@ def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | Non
     return row if shape == (ix.Sym(graph.universe.dim(dim).bound),) else None
 
 
+def _looped(graph: Graph, source: Node) -> Collection[str]:
+    """The dimensions of a node of which not all points are computed at once."""
+    writers = [graph.nodes[n] for n in source.sources] if isinstance(source.op, Merge) else [source]
+    return {d for w in writers for d in source.domain.dims if d not in w.vector}
+
+
 def _is_at_own_point(
-    source: Node, entries: tuple[ix.Entry, ...], dim: str, dims: Sequence[str] = ()
+    source: Node,
+    looped: Collection[str],
+    entries: tuple[ix.Entry, ...],
+    dim: str,
+    dims: Sequence[str] = (),
 ) -> bool:
-    """Whether an access is at its own point of all dimensions but one.
+    """Whether an access is at its own point of all dimensions with a loop but one.
 
     A reader with the dimensions ``dims`` has no own point of others: it may take any one point.
     """
     pairs = zip(source.domain.dims, entries, strict=True)
     return all(
         d == dim
+        or d not in looped
         or e == ix.Sym(d)
         or isinstance(e, ix.Slice)
         or (dims and d not in dims and not any(n in source.domain.dims for n in symbols(e)))
