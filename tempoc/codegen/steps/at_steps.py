@@ -12,7 +12,7 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 Items = tuple[prog.ProgramStatement, ...]
 Conditions = tuple[ix.Expr, ...]
@@ -44,6 +44,15 @@ def is_plain(s: prog.ProgramStatement) -> bool:
         and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
         for p in parts
     ) and not any(call.endings for call in calls(s))
+
+
+def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
+    """Whether a call has no points, or reads an array without elements, if each bound is 1."""
+    least = {name: 1 if n is None else n for name, n in context.bounds.items()}
+    stores = (context.stores[cell.store] for cell in call.args)
+    sizes = [e for store in stores for e in (*(a.size for a in store.axes), *store.shape)]
+    sizes += [ix.sub(r.upper, r.lower) for r in context.kernels[call.kernel].vector]
+    return any({*symbols(e)} <= {*least} and evaluate(e, least) < 1 for e in sizes)
 
 
 def size(items: Sequence[prog.ProgramStatement]) -> int:
