@@ -35,9 +35,10 @@ def is_selected(guard: prog.Guard, loop: prog.Loop | None, context: ProgramConte
 
 
 def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: ProgramContext) -> bool:
-    """Whether a call in a loop changes a place of arrays that others read in the same steps.
+    """Whether a call in a loop changes a place of arrays that others read later in the step.
 
-    All of its results are then arrays that it is given.
+    All of its results are then arrays that it is given. Who reads the arrays before their change
+    makes XLA copy nothing.
     """
     given = {cell.store for cell in call.args}
     changed = context.changed.get(call.kernel, frozenset()) & given
@@ -45,8 +46,10 @@ def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: Program
         return False
     if any(cell.store not in given or cell.when is not None for cell in call.results):
         return False
-    others = (c for c in calls(loop.body) if c is not call)
-    return any(cell.store in changed for other in others for cell in other.args)
+    step = [*calls(loop.body)]
+    own = [k for k, c in enumerate(step) if c is call]
+    later = step[own[-1] + 1 :] if own else []
+    return any(cell.store in changed for other in later for cell in other.args)
 
 
 def fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:
