@@ -13,7 +13,7 @@ its own round, at a constant distance, can live in a ring buffer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tempoc.base.graphs import strongly_connected_components
@@ -25,6 +25,7 @@ from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
@@ -102,7 +103,8 @@ def _read_in_full(
             is_one = isinstance(entry, ix.Expr) and not any(
                 map(graph.universe.is_dim, symbols(entry))
             )
-            later = not is_one and any(number > rounds[w.writer] for w in writers)
+            earlier = (w for w in writers if number > rounds[w.writer] and not w.alone)
+            later = not is_one and any(earlier)
             if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
                 yield edge.source
 
@@ -119,12 +121,14 @@ class _ReadPath:
     """A read of what ``writer`` computes.
 
     ``ends``: the read has to wait for the last point of the writer's loop. ``step``: the point that
-    is read minus the point of the reader, where that is constant; else 0.
+    is read minus the point of the reader, where that is constant; else 0. ``alone``: the writer
+    writes one point only of what is read.
     """
 
     writer: str
     ends: bool
     step: int = 0
+    alone: bool = False
 
 
 def _entry_of(
@@ -222,7 +226,15 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
             if _is_at_own_point(source, source.domain.dims, target, dim):
                 written = _entry_of(graph, edge.source, target, dim)
-                yield _read_path(graph.nodes[branch.source], entry, written, dim)
+                path = _read_path(graph.nodes[branch.source], entry, written, dim)
+                yield replace(path, alone=_is_at_one_point(branch.guard, dim))
+
+
+def _is_at_one_point(guard: ix.Expr, dim: str) -> bool:
+    """Whether a condition says at which point of a dimension it holds."""
+    equal = (p for p in conjuncts(guard) if isinstance(p, ix.Relation) and p.op == "==")
+    sides = (side for p in equal for side in ((p.left, p.right), (p.right, p.left)))
+    return any(a == ix.Sym(dim) and dim not in symbols(b) for a, b in sides)
 
 
 def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | None:
