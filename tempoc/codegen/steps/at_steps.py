@@ -47,12 +47,21 @@ def is_plain(s: prog.ProgramStatement) -> bool:
 
 
 def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
-    """Whether a call has no points, or reads an array without elements, if each bound is 1."""
+    """Whether a call reads an array without elements if each bound is 1, or makes one of no points
+    for a store that has elements then."""
     least = {name: 1 if n is None else n for name, n in context.bounds.items()}
-    stores = (context.stores[cell.store] for cell in call.args)
-    sizes = [e for store in stores for e in (*(a.size for a in store.axes), *store.shape)]
-    sizes += [ix.sub(r.upper, r.lower) for r in context.kernels[call.kernel].vector]
-    return any({*symbols(e)} <= {*least} and evaluate(e, least) < 1 for e in sizes)
+
+    def is_empty(e: ix.Expr) -> bool:
+        return {*symbols(e)} <= {*least} and evaluate(e, least) < 1
+
+    given, made = (
+        [context.stores[cell.store] for cell in cells] for cells in (call.args, call.results)
+    )
+    sizes = (e for store in given for e in (*(a.size for a in store.axes), *store.shape))
+    ranges = context.kernels[call.kernel].vector
+    empty = {r.dim for r in ranges if is_empty(ix.sub(r.upper, r.lower))}
+    filled = (a for store in made for a in store.axes if a.dim in empty)
+    return any(map(is_empty, sizes)) or any(not is_empty(a.size) for a in filled)
 
 
 def size(items: Sequence[prog.ProgramStatement]) -> int:

@@ -71,7 +71,7 @@ class CarryLast(GraphPass):
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
             outside = any(u.reader not in cycle for u in nearby)
-            several = len(near) > 1 or outside or _has_results(graph, name, cycle, full, rounds)
+            several = len(near) > 1 or outside or _has_results(graph, nearby, full, rounds)
             if nearby and several:
                 graph = _with_last(graph, graph.nodes[name], nearby)
                 message = f"the last step of `{name}` along {dim} is kept apart for the next one"
@@ -126,13 +126,26 @@ def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) 
 
 
 def _has_results(
-    graph: Graph, state: str, cycle: Sequence[str], full: Collection[str], rounds: Mapping[str, int]
+    graph: Graph, nearby: Sequence[OperandUse], full: Collection[str], rounds: Mapping[str, int]
 ) -> bool:
-    """Whether a step stores what it computes on the way to the next state, or more of it."""
-    inner = {n for n in cycle if n != state and n not in graph.nodes[state].sources}
-    outside = (n for n in graph.nodes.values() if n.name not in cycle and n.name in rounds)
-    again = (e.source for n in outside for e in n.inputs if rounds[n.name] == rounds.get(e.source))
-    return not inner.isdisjoint(full) or not inner.isdisjoint(again)
+    """Whether a step stores what it computes of the state element by element, beside the next one.
+
+    XLA computes that in a loop of its own, for which it reads the state once more.
+    """
+    uses = users(graph)
+    names = dict.fromkeys(u.reader for u in nearby)
+    for name in (waiting := [*names]):  # grows meanwhile
+        op = graph.nodes[name].op
+        if isinstance(op, Merge) or not (op.elementwise or op.moves):
+            continue
+        if name in full and not any(
+            isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name]
+        ):
+            return True
+        later = [u.reader for u in uses[name] if u.reader not in names]
+        waiting += [n for n in later if rounds.get(n) == rounds.get(name)]
+        names |= dict.fromkeys(waiting)
+    return False
 
 
 def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:
