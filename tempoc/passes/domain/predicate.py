@@ -61,8 +61,8 @@ class Predication(GraphPass):
             return graph
         extension = _Extension.of(graph, space)
         extension.try_all()
-        for name in extension.boxes:
-            if isinstance(graph.nodes[name].op, Merge):
+        for name, box in extension.boxes.items():
+            if extension.is_selection(graph.nodes[name], box):
                 message = "which equation holds is selected at each point, all of them are computed"
                 context.remarks.add(self.name, f"`{name}`: {message}", graph.nodes[name].span)
         graph, divided = with_boxes(extension.result() if extension.boxes else graph, space)
@@ -177,23 +177,25 @@ class _Extension:
 
     def _parts(self, node: Node, box: Domain) -> list[Domain]:
         """At which points of its box a node reads each of its operands."""
-        if not self._stays_merge(node, box):
+        if not isinstance(node.op, Merge) or self.is_selection(node, box):
             return [box] * len(node.inputs)
         points = Domain(box.dims)
         wheres = (ix.conjunction(box.where, e.guard) for e in node.inputs)
         return [replace(points, where=self.space.simplify(w, points)) for w in wheres]
 
-    def _stays_merge(self, node: Node, box: Domain) -> bool:
-        """Whether a node is a merge whose branches divide the box into boxes.
+    def is_selection(self, node: Node, box: Domain) -> bool:
+        """Whether a node is a merge that becomes a selection: its branches are no parts of a box.
 
-        Each is then computed at its own points only: a first or last step reads no other steps.
+        Else each is computed at its own points only: a first or last step reads no other steps.
         """
-        guards = [e.guard for e in node.inputs]
-        if not isinstance(node.op, Merge) or any(_is_joint(g, box) for g in guards):
+        if not isinstance(node.op, Merge):
             return False
+        guards = [e.guard for e in node.inputs]
+        if any(_is_joint(g, box) for g in guards):
+            return True
         pairs = combinations(guards, 2)
         covered = self.space.implies(box, ix.disjunction(*guards))
-        return covered and all(self.space.disjoint(a, b, box) for a, b in pairs)
+        return not covered or not all(self.space.disjoint(a, b, box) for a, b in pairs)
 
     def _readable(self, node: Node, slot: int, box: Domain) -> bool:
         edge = node.inputs[slot]
@@ -267,7 +269,7 @@ class _Extension:
             op = self.ops.get(name, node.op)
             node = replace(node, op=op, domain=box, inputs=inputs)
             replacements[name] = (node,)
-            if isinstance(node.op, Merge) and not self._stays_merge(node, box):
+            if self.is_selection(node, box):
                 selection = self._selection(node)
                 if selection is None:
                     return self.graph
