@@ -79,6 +79,15 @@ def _is_oblique(domain: Domain, space: Space) -> bool:
     return not space.is_empty(domain) and vector_ranges(domain, domain.dims, space) is None
 
 
+def _has_gap(domain: Domain, space: Space) -> bool:
+    """Whether points along a dimension are several intervals, as both ends of a line."""
+    for part in conjuncts(domain.where):
+        dims = [d for d in domain.dims if d in symbols(part)]
+        if isinstance(part, ix.Disjunction) and len(dims) == 1:
+            return not space.is_empty(domain) and vector_ranges(domain, dims, space) is None
+    return False
+
+
 def _is_joint(condition: ix.Expr, domain: Domain) -> bool:
     """Whether a part of a condition is one on several dimensions."""
     return any(len({*symbols(p)} & {*domain.dims}) > 1 for p in conjuncts(condition))
@@ -136,7 +145,9 @@ class _Extension:
                 if isinstance(node.op, Merge):
                     if _selects_obliquely(node, self.space):
                         self.try_box(node, node.domain)
-                elif _is_oblique(node.domain, self.space) and self.is_useful(node):
+                    continue
+                no_box = _is_oblique(node.domain, self.space) or _has_gap(node.domain, self.space)
+                if no_box and self.is_useful(node):
                     self.try_box(node, _hull(node.domain, self.space))
 
     def try_box(self, node: Node, box: Domain) -> None:
