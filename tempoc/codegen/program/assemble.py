@@ -132,16 +132,21 @@ def assemble(
         tree=device.tree,
     )
     verify_made(program)
-    sizes = ((s.name, point_bytes(s, stages)) for s in computing if s.vector)
     emitted = (*joined.functions, *(f for h in hosts.values() for f in h.kernels))
     return EmittedProgram(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, [r.text for r in device.emitted]),
-        batches={name: size for name, size in sizes if size is not None},
+        batches=_point_sizes(computing, stages),
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,
         members=_members(every, joined),
     )
+
+
+def _point_sizes(statements: Sequence[Statement], stages: Stages) -> dict[str, ix.Expr]:
+    """For each statement that runs in batches the bytes that a point takes."""
+    sizes = ((s.name, point_bytes(s, stages)) for s in statements if s.vector)
+    return {name: size for name, size in sizes if size is not None}
 
 
 def _around_hosts(
