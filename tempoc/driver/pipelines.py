@@ -60,6 +60,7 @@ O2: tuple[Pass, ...] = (
     Unpack(),
     Predication(),
     WholeRows(),
+    Predication(),
     Embed(),
     Lockstep(),
     Retime(),

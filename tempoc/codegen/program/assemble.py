@@ -117,6 +117,7 @@ def assemble(
         rows=rows,
         touched=_touched(functions, hosts, stages),
         step_local=stages.plan.step_local,
+        changed={functions[s.name].name: _changed(s, graph) for s in computing},
     )
     steps = _steps(stages, functions, hosts, context)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -131,16 +132,21 @@ def assemble(
         tree=device.tree,
     )
     verify_made(program)
-    sizes = ((s.name, point_bytes(s, stages)) for s in computing if s.vector)
     emitted = (*joined.functions, *(f for h in hosts.values() for f in h.kernels))
     return EmittedProgram(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, [r.text for r in device.emitted]),
-        batches={name: size for name, size in sizes if size is not None},
+        batches=_point_sizes(computing, stages),
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,
         members=_members(every, joined),
     )
+
+
+def _point_sizes(statements: Sequence[Statement], stages: Stages) -> dict[str, ix.Expr]:
+    """For each statement that runs in batches the bytes that a point takes."""
+    sizes = ((s.name, point_bytes(s, stages)) for s in statements if s.vector)
+    return {name: size for name, size in sizes if size is not None}
 
 
 def _around_hosts(
@@ -227,6 +233,11 @@ def _narrow(
     for s in statements:
         if _calls_any(functions[s.name], ("updated", "with_ring_row")):
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
+
+
+def _changed(s: Statement, graph: Graph) -> frozenset[str]:
+    """The tensors that a statement changes at one place."""
+    return frozenset(w.tensor for w in s.writes if graph.nodes[w.member].op.changes_part)
 
 
 def _touched(

@@ -6,6 +6,8 @@ dropped (``selected_if`` in `prelude.py`), as the next state behind the last ste
 
     S = jnp.where(S_end > 0, S_end, at[0])
     (y, h) = selected_if(s < S - 1, taken, (y, h))
+
+And calls that become branches, so that XLA fuses nothing across them (``in_branch``).
 """
 
 from __future__ import annotations
@@ -30,6 +32,24 @@ def is_selected(guard: prog.Guard, loop: prog.Loop | None, context: ProgramConte
     if any(context.kernels[call.kernel].checks for call in calls(guard.body)):
         return False
     return all(fails_once(part, loop) for part in conjuncts(guard.condition))
+
+
+def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: ProgramContext) -> bool:
+    """Whether a call in a loop changes a place of arrays that others read later in the step.
+
+    All of its results are then arrays that it is given. Who reads the arrays before their change
+    makes XLA copy nothing.
+    """
+    given = {cell.store for cell in call.args}
+    changed = context.changed.get(call.kernel, frozenset()) & given
+    if loop is None or not changed or call.endings:
+        return False
+    if any(cell.store not in given or cell.when is not None for cell in call.results):
+        return False
+    step = [*calls(loop.body)]
+    own = [k for k, c in enumerate(step) if c is call]
+    later = step[own[-1] + 1 :] if own else []
+    return any(cell.store in changed for other in later for cell in other.args)
 
 
 def fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:

@@ -224,6 +224,25 @@ def selected_if(condition, step, carry):
 '''
 
 
+def in_branch(least: int) -> str:
+    """Stands in front of regions that change a place of arrays which others read.
+
+    Arrays of fewer than ``least`` bytes XLA does not copy in such a loop.
+    """
+    return f'''\
+def in_branch(i, step, carry):
+    """The step, in a branch for XLA on CPUs, which is taken: no coordinate ``i`` is so small.
+
+    XLA would compute what the step changes in each of its readers once more, from the arrays as
+    they were, which it would copy for that.
+    """
+    size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry))
+    if jax.default_backend() != "cpu" or size < {least}:
+        return step(carry)
+    return lax.cond(i > -(2**31), step, lambda carry: carry, carry)
+'''
+
+
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""

@@ -10,7 +10,7 @@ from typing import assert_never
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
-from tempoc.codegen.regions.branches import is_selected
+from tempoc.codegen.regions.branches import is_read_as_changed, is_selected
 from tempoc.codegen.regions.counts import counting_bounds, loop_counts
 from tempoc.codegen.regions.lengths import (
     ended_length,
@@ -192,6 +192,8 @@ class RegionWriter(RegionNames):
                 self.device(s, depth)
             case prog.Guard():
                 self.guard(s, depth)
+            case prog.Call() if is_read_as_changed(s, self.around, self.context):
+                self.branch(s, depth)
             case prog.Call():
                 self.call(s, depth)
             case prog.Free():
@@ -378,16 +380,33 @@ class RegionWriter(RegionNames):
         if not carried:
             return
         branch = self.locals.fresh("taken")
-        self.line(depth, f"def {branch}(carry):")
-        self.line(depth + 1, f"{tupled(carried)} = carry")
-        self.refresh_lengths(guard.body, depth + 1)
-        self.block(guard.body, depth + 1)
-        self.line(depth + 1, f"return {tupled(carried)}")
+        with self.function_of(branch, carried, depth):
+            self.refresh_lengths(guard.body, depth + 1)
+            self.block(guard.body, depth + 1)
         condition = self.text(guard.condition)
         function = "selected_if" if is_selected(guard, self.around, self.context) else "taken_if"
         call = f"{function}({condition}, {branch}, "
         self.assign_carry(depth, carried, lambda carry: f"{call}{carry})")
         self.refresh_lengths(guard.body, depth)
+
+    def branch(self, call: prog.Call, depth: int) -> None:
+        """A call that is a branch of JAX, which is always taken."""
+        carried = self.carried_names(call, self.live_out)
+        if not carried:
+            return
+        assert self.around is not None
+        name, step = self.locals.fresh("changed"), variable(self.around.var)
+        with self.function_of(name, carried, depth):
+            self.call(call, depth + 1)
+        self.assign_carry(depth, carried, lambda carry: f"in_branch({step}, {name}, {carry})")
+
+    @contextmanager
+    def function_of(self, name: str, carried: list[str], depth: int) -> Iterator[None]:
+        """Write the body of a function of the carry."""
+        self.line(depth, f"def {name}(carry):")
+        self.line(depth + 1, f"{tupled(carried)} = carry")
+        yield
+        self.line(depth + 1, f"return {tupled(carried)}")
 
     def split_static(self, condition: ix.Expr) -> tuple[ix.Expr | None, ix.Expr]:
         """The static conjuncts of a condition, ``None`` if there are none, and the traced ones."""

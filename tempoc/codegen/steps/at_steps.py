@@ -12,7 +12,7 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 Items = tuple[prog.ProgramStatement, ...]
 Conditions = tuple[ix.Expr, ...]
@@ -44,6 +44,24 @@ def is_plain(s: prog.ProgramStatement) -> bool:
         and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
         for p in parts
     ) and not any(call.endings for call in calls(s))
+
+
+def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
+    """Whether a call reads an array without elements if each bound is 1, or makes one of no points
+    for a store that has elements then."""
+    least = {name: 1 if n is None else n for name, n in context.bounds.items()}
+
+    def is_empty(e: ix.Expr) -> bool:
+        return {*symbols(e)} <= {*least} and evaluate(e, least) < 1
+
+    given, made = (
+        [context.stores[cell.store] for cell in cells] for cells in (call.args, call.results)
+    )
+    sizes = (e for store in given for e in (*(a.size for a in store.axes), *store.shape))
+    ranges = context.kernels[call.kernel].vector
+    empty = {r.dim for r in ranges if is_empty(ix.sub(r.upper, r.lower))}
+    filled = (a for store in made for a in store.axes if a.dim in empty)
+    return any(map(is_empty, sizes)) or any(not is_empty(a.size) for a in filled)
 
 
 def size(items: Sequence[prog.ProgramStatement]) -> int:

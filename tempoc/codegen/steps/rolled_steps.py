@@ -31,9 +31,11 @@ from tempoc.codegen.steps.at_steps import (
     is_known,
     is_plain,
     items_of,
+    may_be_empty,
     stays,
 )
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
@@ -158,7 +160,10 @@ class _StepRoller:
         return (*before[:start], longer)
 
     def unguarded(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
-        """The same for a first step under a condition on bounds; without it there are no steps."""
+        """The same for a first step under a condition on bounds; without it there are no steps.
+
+        JAX traces them in any case, which it cannot for arrays without elements.
+        """
         guard = before[-1] if before else None
         if not isinstance(guard, prog.Guard):
             return None
@@ -172,6 +177,8 @@ class _StepRoller:
             return None
         if not all(is_known(_is_empty(each), otherwise) for each in (loop, longer)):
             return None
+        if any(may_be_empty(call, self.context) for call in calls(longer)):
+            longer = replace(longer, body=replace(guard, body=longer.body))
         first = replace(guard, body=prog.Sequence(items=inside[:-1]))
         return (*before[:-1], *((first,) if inside[:-1] else ()), longer)
 

@@ -7,13 +7,20 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.steps.at_steps import Conditions, Items, is_known, is_plain, is_wrong
+from tempoc.codegen.steps.at_steps import (
+    Conditions,
+    Items,
+    is_known,
+    is_plain,
+    is_wrong,
+    may_be_empty,
+)
 from tempoc.codegen.steps.leaves import Around, Leaf, freed, reads
 from tempoc.program.analysis.live import written_stores
 from tempoc.program.analysis.traversal import calls, overwritten_stores, touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import evaluate, substitute, symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +62,8 @@ class Spares:
         checks = bool(self.context.kernels[call.kernel].checks)
         where = ix.conjunction(inside, call.where or ix.TRUE) if checks else call.where
         new = replace(call, results=made, where=where)
-        plain = several == ix.TRUE or not self.may_read_nothing(call)
+        plain = several == ix.TRUE or not may_be_empty(call, self.context)
         return new if plain else prog.Guard(condition=several, body=new)
-
-    def may_read_nothing(self, call: prog.Call) -> bool:
-        """Whether a call reads an array that has no elements if each bound is 1."""
-        least = {name: 1 if n is None else n for name, n in self.context.bounds.items()}
-        stores = (self.context.stores[cell.store] for cell in call.args)
-        sizes = (e for store in stores for e in (*(a.size for a in store.axes), *store.shape))
-        return any({*symbols(e)} <= {*least} and evaluate(e, least) < 1 for e in sizes)
 
     def is_short(self, gap: ix.Expr) -> bool:
         """Whether a loop is known to have few steps, so that one more counts."""

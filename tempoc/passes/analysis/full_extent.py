@@ -13,7 +13,7 @@ its own round, at a constant distance, can live in a ring buffer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tempoc.base.graphs import strongly_connected_components
@@ -25,6 +25,7 @@ from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
@@ -102,7 +103,8 @@ def _read_in_full(
             is_one = isinstance(entry, ix.Expr) and not any(
                 map(graph.universe.is_dim, symbols(entry))
             )
-            later = not is_one and any(number > rounds[w.writer] for w in writers)
+            earlier = (w for w in writers if number > rounds[w.writer] and not w.alone)
+            later = not is_one and any(earlier)
             if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
                 yield edge.source
 
@@ -119,12 +121,14 @@ class _ReadPath:
     """A read of what ``writer`` computes.
 
     ``ends``: the read has to wait for the last point of the writer's loop. ``step``: the point that
-    is read minus the point of the reader, where that is constant; else 0.
+    is read minus the point of the reader, where that is constant; else 0. ``alone``: the writer
+    writes one point only of what is read.
     """
 
     writer: str
     ends: bool
     step: int = 0
+    alone: bool = False
 
 
 def _entry_of(
@@ -212,7 +216,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     """The writers of an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
     entry = _entry_of(graph, edge.source, edge.entries, dim)
-    if not _is_at_own_point(source, edge.entries, dim, node.domain.dims):
+    if not _is_at_own_point(source, _looped(graph, source), edge.entries, dim, node.domain.dims):
         return
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
@@ -220,9 +224,17 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
         yield _read_path(source, entry, ix.Sym(dim), dim)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
-            if _is_at_own_point(source, target, dim):
+            if _is_at_own_point(source, source.domain.dims, target, dim):
                 written = _entry_of(graph, edge.source, target, dim)
-                yield _read_path(graph.nodes[branch.source], entry, written, dim)
+                path = _read_path(graph.nodes[branch.source], entry, written, dim)
+                yield replace(path, alone=_is_at_one_point(branch.guard, dim))
+
+
+def _is_at_one_point(guard: ix.Expr, dim: str) -> bool:
+    """Whether a condition says at which point of a dimension it holds."""
+    equal = (p for p in conjuncts(guard) if isinstance(p, ix.Relation) and p.op == "==")
+    sides = (side for p in equal for side in ((p.left, p.right), (p.right, p.left)))
+    return any(a == ix.Sym(dim) and dim not in symbols(b) for a, b in sides)
 
 
 def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | None:
@@ -235,16 +247,27 @@ def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | Non
     return row if shape == (ix.Sym(graph.universe.dim(dim).bound),) else None
 
 
+def _looped(graph: Graph, source: Node) -> Collection[str]:
+    """The dimensions of a node of which not all points are computed at once."""
+    writers = [graph.nodes[n] for n in source.sources] if isinstance(source.op, Merge) else [source]
+    return {d for w in writers for d in source.domain.dims if d not in w.vector}
+
+
 def _is_at_own_point(
-    source: Node, entries: tuple[ix.Entry, ...], dim: str, dims: Sequence[str] = ()
+    source: Node,
+    looped: Collection[str],
+    entries: tuple[ix.Entry, ...],
+    dim: str,
+    dims: Sequence[str] = (),
 ) -> bool:
-    """Whether an access is at its own point of all dimensions but one.
+    """Whether an access is at its own point of all dimensions with a loop but one.
 
     A reader with the dimensions ``dims`` has no own point of others: it may take any one point.
     """
     pairs = zip(source.domain.dims, entries, strict=True)
     return all(
         d == dim
+        or d not in looped
         or e == ix.Sym(d)
         or isinstance(e, ix.Slice)
         or (dims and d not in dims and not any(n in source.domain.dims for n in symbols(e)))

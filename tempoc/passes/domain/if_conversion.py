@@ -62,7 +62,7 @@ class IfConversion(GraphPass):
         """
         chosen = {n.name for n in graph.nodes.values() if isinstance(n.op, Merge)}
         while chosen:
-            trial, added = _trial(graph, dim, chosen, context.space.symbolic)
+            trial, added = _trial(graph, dim, chosen, context.space)
             if not added:
                 break
             trial = drop_dead(trial)
@@ -96,7 +96,7 @@ def _trial(
         if dim not in merge.domain.dims:
             continue
         for branches in _taking_turns(graph, merge, dim, space):
-            conversion = _Conversion(graph=graph, space=space, dim=dim)
+            conversion = _Conversion(graph=graph, space=space.symbolic, proofs=space, dim=dim)
             if conversion.convert(merge, branches):
                 graph = replace_nodes(graph, conversion.replacements())
                 added[name] = tuple(conversion.nodes)
@@ -105,7 +105,10 @@ def _trial(
 
 
 def _taking_turns(graph: Graph, merge: Node, dim: str, space: Space) -> Iterator[tuple[int, ...]]:
-    """The branches of a merge that write it in the same way, of which some have holes."""
+    """The branches of a merge that write it in the same way, of which some have holes.
+
+    All of them, then those that are at the same points of the other dimensions.
+    """
     assert isinstance(merge.op, Merge)
     alike: dict[object, list[int]] = {}
     for k, edge in enumerate(merge.inputs):
@@ -114,26 +117,43 @@ def _taking_turns(graph: Graph, merge: Node, dim: str, space: Space) -> Iterator
         if target[merge.domain.dims.index(dim)] == ix.Sym(dim) and dim in dims:
             alike.setdefault((target, edge.entries, dims), []).append(k)
     for branches in alike.values():
-        own = [written_where(merge, k, graph) for k in branches]
-        nodes = [graph.nodes[merge.inputs[k].source] for k in branches]
-        written = (ix.conjunction(n.domain.where, w) for n, w in zip(nodes, own, strict=True))
-        if any(_has_holes(Domain(nodes[0].domain.dims, w), dim, space) for w in written):
+        written: dict[int, Domain] = {}
+        for k in branches:
+            domain = graph.nodes[merge.inputs[k].source].domain
+            own = ix.conjunction(domain.where, written_where(merge, k, graph))
+            written[k] = replace(domain, where=own)
+        symbolic = space.symbolic
+        holes = {k for k, domain in written.items() if _has_holes(domain, dim, symbolic)}
+        if holes:
             yield tuple(branches)
+            beside = tuple(d for d in written[branches[0]].dims if d != dim)
+            others = {k: space.project(domain, beside) for k, domain in written.items()}
+            for hole in sorted(holes):
+                where = others[hole].where
+                same = [k for k in branches if space.equal(others[k].where, where, Domain(beside))]
+                if len(same) < len(branches):
+                    yield tuple(same)
 
 
 def _has_holes(domain: Domain, dim: str, space: Space) -> bool:
-    """Whether the points along a dimension are no interval, since they go by a remainder."""
-    if not any(divisions(p) and dim in symbols(p) for p in conjuncts(domain.where)):
+    """Whether the points along a dimension are no interval: by a remainder, or on both sides."""
+    parts = [p for p in conjuncts(domain.where) if dim in symbols(p)]
+    if not any(divisions(p) or isinstance(p, ix.Disjunction) for p in parts):
         return False
     return not space.is_empty(domain) and vector_ranges(domain, (dim,), space) is None
 
 
 @dataclass(slots=True, kw_only=True)
 class _Conversion:
-    """The nodes that a conversion adds (``selected``) or changes, and what becomes of the merge."""
+    """The nodes that a conversion adds (``selected``) or changes, and what becomes of the merge.
+
+    ``proofs`` know the values of bounds: all points of ``j < 2*T + 1`` may be a branch's or another
+    one's only if ``J`` is that.
+    """
 
     graph: Graph
     space: Space
+    proofs: Space
     dim: str
     nodes: dict[str, Node] = field(default_factory=dict)
     selected: list[Node] = field(default_factory=list)
@@ -157,7 +177,7 @@ class _Conversion:
             for n, k in zip(sources, branches, strict=True)
         ]
         dims = sources[0].domain.dims
-        where = self.space.simplify(ix.disjunction(*conditions), Domain(dims))
+        where = self.proofs.simplify(ix.disjunction(*conditions), Domain(dims))
         domain = Domain(dims, where)
         if vector_ranges(domain, (self.dim,), self.space) is None:
             return False
@@ -238,10 +258,18 @@ class _Conversion:
             return True
         if not self._is_fillable(node):
             return False
-        edges = tuple(self._inside(domain, edge) for edge in node.inputs)
+        edges = tuple(self._read(domain, edge) for edge in node.inputs)
         inputs = tuple(edge for edge in edges if edge is not None)
         self.nodes[name] = replace(node, domain=domain, inputs=inputs)
         return len(inputs) == len(edges) and self.space.contains(domain, node.domain)
+
+    def _read(self, domain: Domain, edge: Edge) -> Edge | None:
+        """A read from all points of a domain; a source at the same points is extended, too."""
+        inside = self._inside(domain, edge)
+        dims = self._source(edge.source).domain.dims
+        if inside is not None or dims != domain.dims or edge.entries != identity(domain):
+            return inside
+        return edge if self._covers(edge.source, domain) else None
 
     def _at(self, merge: Node, branch: int, domain: Domain) -> Edge:
         edge = merge.inputs[branch]
@@ -269,7 +297,7 @@ class _Conversion:
         assert isinstance(merge.op, Merge)
         first = branches[0]
         guard = ix.disjunction(*(merge.inputs[k].guard for k in branches))
-        guard = self.space.simplify(guard, merge.domain)
+        guard = self.proofs.simplify(guard, merge.domain)
         alone = len(branches) == len(merge.inputs) and merge.op.targets[first] == identity(
             merge.domain
         )

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import ClassVar
 
 from tempoc.ops.control.control import Merge, Select
@@ -60,8 +61,8 @@ class Predication(GraphPass):
             return graph
         extension = _Extension.of(graph, space)
         extension.try_all()
-        for name in extension.boxes:
-            if isinstance(graph.nodes[name].op, Merge):
+        for name, box in extension.boxes.items():
+            if extension.is_selection(graph.nodes[name], box):
                 message = "which equation holds is selected at each point, all of them are computed"
                 context.remarks.add(self.name, f"`{name}`: {message}", graph.nodes[name].span)
         graph, divided = with_boxes(extension.result() if extension.boxes else graph, space)
@@ -73,9 +74,23 @@ class Predication(GraphPass):
 
 def _is_oblique(domain: Domain, space: Space) -> bool:
     """Whether a domain is no box, and not for a condition on one dimension alone."""
-    if all(len({*symbols(p)} & {*domain.dims}) <= 1 for p in conjuncts(domain.where)):
+    if not _is_joint(domain.where, domain):
         return False
     return not space.is_empty(domain) and vector_ranges(domain, domain.dims, space) is None
+
+
+def _has_gap(domain: Domain, space: Space) -> bool:
+    """Whether points along a dimension are several intervals, as both ends of a line."""
+    for part in conjuncts(domain.where):
+        dims = [d for d in domain.dims if d in symbols(part)]
+        if isinstance(part, ix.Disjunction) and len(dims) == 1:
+            return not space.is_empty(domain) and vector_ranges(domain, dims, space) is None
+    return False
+
+
+def _is_joint(condition: ix.Expr, domain: Domain) -> bool:
+    """Whether a part of a condition is one on several dimensions."""
+    return any(len({*symbols(p)} & {*domain.dims}) > 1 for p in conjuncts(condition))
 
 
 def _selects_obliquely(merge: Node, space: Space) -> bool:
@@ -130,7 +145,9 @@ class _Extension:
                 if isinstance(node.op, Merge):
                     if _selects_obliquely(node, self.space):
                         self.try_box(node, node.domain)
-                elif _is_oblique(node.domain, self.space) and self.is_useful(node):
+                    continue
+                no_box = _is_oblique(node.domain, self.space) or _has_gap(node.domain, self.space)
+                if no_box and self.is_useful(node):
                     self.try_box(node, _hull(node.domain, self.space))
 
     def try_box(self, node: Node, box: Domain) -> None:
@@ -163,10 +180,33 @@ class _Extension:
         extended = contained and self._allowed(node, box)
         if extended:
             self.boxes[node.name] = box
-            extended = all(self._readable(node, slot, box) for slot in range(len(node.inputs)))
+            parts = self._parts(node, box)
+            extended = all(self._readable(node, slot, part) for slot, part in enumerate(parts))
         if not extended:
             self.failed.add((node.name, box))
         return extended
+
+    def _parts(self, node: Node, box: Domain) -> list[Domain]:
+        """At which points of its box a node reads each of its operands."""
+        if not isinstance(node.op, Merge) or self.is_selection(node, box):
+            return [box] * len(node.inputs)
+        points = Domain(box.dims)
+        wheres = (ix.conjunction(box.where, e.guard) for e in node.inputs)
+        return [replace(points, where=self.space.simplify(w, points)) for w in wheres]
+
+    def is_selection(self, node: Node, box: Domain) -> bool:
+        """Whether a node is a merge that becomes a selection: its branches are no parts of a box.
+
+        Else each is computed at its own points only: a first or last step reads no other steps.
+        """
+        if not isinstance(node.op, Merge):
+            return False
+        guards = [e.guard for e in node.inputs]
+        if any(_is_joint(g, box) for g in guards):
+            return True
+        pairs = combinations(guards, 2)
+        covered = self.space.implies(box, ix.disjunction(*guards))
+        return not covered or not all(self.space.disjoint(a, b, box) for a, b in pairs)
 
     def _readable(self, node: Node, slot: int, box: Domain) -> bool:
         edge = node.inputs[slot]
@@ -240,7 +280,7 @@ class _Extension:
             op = self.ops.get(name, node.op)
             node = replace(node, op=op, domain=box, inputs=inputs)
             replacements[name] = (node,)
-            if isinstance(node.op, Merge):
+            if self.is_selection(node, box):
                 selection = self._selection(node)
                 if selection is None:
                     return self.graph

@@ -128,13 +128,13 @@ def _shifted(graph: Graph, dim: str, shifts: Mapping[str, int], space: Space) ->
             if n in graph.nodes and space.implies(graph.nodes[n].domain, cut.on(side))
         ]
         for name in moved:
-            graph = _shift(graph, name, dim, steps, space)
+            graph = shifted_node(graph, name, dim, steps, space)
         for name in moved:
             graph = _with_direct_reads(graph, name, space)
     return drop_dead(graph)
 
 
-def _shift(graph: Graph, name: str, dim: str, steps: int, space: Space) -> Graph:
+def shifted_node(graph: Graph, name: str, dim: str, steps: int, space: Space) -> Graph:
     """The graph with one node shifted: its instance at ``t`` does the work of ``t + steps``."""
     node = graph.nodes[name]
     there = {dim: ix.add(ix.Sym(dim), ix.Const(steps))}

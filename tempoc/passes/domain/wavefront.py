@@ -27,14 +27,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp
-from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
+from tempoc.passes.analysis.lattice import Lattice, StaysNested, lattice, nested_cycles
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.retime import shifted_node
 from tempoc.passes.domain.skewing import Skewed, Skewing
 from tempoc.pipeline.step import LoopRemark
+from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +59,8 @@ class Wavefront(GraphPass):
             shown, span = f"`{first.split('.')[0]}`", graph.nodes[first].span
             try:
                 _check_readers(graph, names)
-                cells = lattice(graph, names, (i, j), context.space.symbolic)
-                skewing = Skewing.of(graph, cells, context, earlier)
+                tables, cells = _lattice(graph, names, (i, j), context.space.symbolic)
+                skewing = Skewing.of(tables, cells, context, earlier)
                 graph = drop_dead(skewing.result())
             except StaysNested as reason:
                 message = (
@@ -71,6 +75,53 @@ class Wavefront(GraphPass):
                 context.remarks.add(self.name, message, span, loop)
             context.declare(graph.universe)
         return graph
+
+
+def _lattice(
+    graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: Space
+) -> tuple[Graph, Lattice]:
+    """The lattice of a cycle, and its graph. Raises ``StaysNested``."""
+    try:
+        return graph, lattice(graph, names, dims, space)
+    except StaysNested as reason:
+        moved = _at_written_cells(graph, names, dims, space)
+        if moved is None:
+            raise
+        try:
+            return moved, lattice(moved, names, dims, space)
+        except StaysNested:
+            raise reason from None
+
+
+def _at_written_cells(
+    graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: Space
+) -> Graph | None:
+    """The graph in which equations such as ``d[i+1, j+1] = ...`` are at the cells that they write.
+
+    ``None`` where all are, or where some write at several distances.
+    """
+    ahead: dict[str, dict[str, int]] = {}
+    waiting = [n for n in names if isinstance(graph.nodes[n].op, Merge)]
+    for name in waiting:  # grows meanwhile
+        for edge in graph.nodes[name].inputs:
+            source = graph.nodes[edge.source]
+            if source.name not in names or isinstance(source.op, Merge):
+                continue
+            steps: dict[str, int] = {}
+            for dim, entry in zip(source.domain.dims, edge.entries, strict=True):
+                far = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
+                if dim in dims and not isinstance(far, ix.Const):
+                    return None
+                if dim in dims and isinstance(far, ix.Const):
+                    steps[dim] = far.value + ahead.get(name, {}).get(dim, 0)
+            if source.name not in ahead:
+                waiting.append(source.name)
+            if ahead.setdefault(source.name, steps) != steps:
+                return None
+    shifts = [(name, d, k) for name, steps in ahead.items() for d, k in steps.items() if k]
+    for name, dim, count in shifts:
+        graph = shifted_node(graph, name, dim, count, space)
+    return graph if shifts else None
 
 
 def _check_readers(graph: Graph, names: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ stay as they are: a forecast of their memory would count the copy for more steps
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -25,10 +25,12 @@ from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
 from tempoc.passes.analysis.loop_carried import recurrences
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.serialize import looping_dims
+from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 
@@ -59,14 +61,18 @@ class CarryLast(GraphPass):
         uses, rounds = users(graph), loop_rounds(graph, dim)
         near: dict[str, list[OperandUse]] = {}
         for name in cycle:
-            if name in full and name not in lazy and _is_state(graph, name, dim, cycle):
+            if name not in full or name in lazy:
+                continue
+            if _is_state(graph, name, dim, cycle, context.space):
                 state = graph.nodes[name]
                 nearby = [u for u in uses[name] if self.is_near(graph, u, state, dim, rounds)]
                 if _keeps_steps(graph, state, dim, [u for u in uses[name] if u not in nearby]):
                     near[name] = nearby
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
-            if nearby and (len(near) > 1 or any(u.reader not in cycle for u in nearby)):
+            outside = any(u.reader not in cycle for u in nearby)
+            several = len(near) > 1 or outside or _has_results(graph, nearby, full, rounds)
+            if nearby and several:
                 graph = _with_last(graph, graph.nodes[name], nearby)
                 message = f"the last step of `{name}` along {dim} is kept apart for the next one"
                 context.remarks.add(self.name, message, graph.nodes[name].span)
@@ -92,7 +98,7 @@ class CarryLast(GraphPass):
         return True
 
 
-def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...]) -> bool:
+def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...], space: Space) -> bool:
     """Whether a node puts a start and the steps of a loop together, all of the same type.
 
     What is there for many steps before, as a prompt, would have to be copied whole.
@@ -102,9 +108,12 @@ def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...]) -> bool
         return False
     starts = [e for e in node.inputs if e.source not in cycle]
     starts = [e for e in starts if dim in graph.nodes[e.source].domain.dims]
-    # One that each step has anew, at the first point of another dimension, is no prompt.
-    if any(dim in graph.nodes[e.source].vector or dim in symbols(e.guard) for e in starts):
-        return False
+    # One step alone is no prompt, nor what each step has anew at a point of another dimension.
+    for edge in starts:
+        points = Domain(node.domain.dims, ix.conjunction(node.domain.where, edge.guard))
+        several = dim in symbols(edge.guard) and not space.is_fixed_by(points, dim)
+        if several or dim in graph.nodes[edge.source].vector:
+            return False
     return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
 
 
@@ -114,6 +123,29 @@ def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) 
     entries = [o.entries[place] for o in graph.outputs if o.source == state.name]
     entries += [graph.nodes[u.reader].inputs[u.slot].entries[place] for u in others]
     return any(isinstance(e, ix.Slice) or dim in symbols(e) for e in entries)
+
+
+def _has_results(
+    graph: Graph, nearby: Sequence[OperandUse], full: Collection[str], rounds: Mapping[str, int]
+) -> bool:
+    """Whether a step stores what it computes of the state element by element, beside the next one.
+
+    XLA computes that in a loop of its own, for which it reads the state once more.
+    """
+    uses = users(graph)
+    names = dict.fromkeys(u.reader for u in nearby)
+    for name in (waiting := [*names]):  # grows meanwhile
+        op = graph.nodes[name].op
+        if isinstance(op, Merge) or not (op.elementwise or op.moves):
+            continue
+        if name in full and not any(
+            isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name]
+        ):
+            return True
+        later = [u.reader for u in uses[name] if u.reader not in names]
+        waiting += [n for n in later if rounds.get(n) == rounds.get(name)]
+        names |= dict.fromkeys(waiting)
+    return False
 
 
 def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:

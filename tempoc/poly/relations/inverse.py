@@ -62,6 +62,10 @@ def _readers(
     readers_of = symbolic.access_map(sink, entries, source).reverse().coalesce()
     if readers_of.is_empty():
         return ()
+    if sink.dims == source.dims and entries == tuple(ix.Sym(d) for d in sink.dims):
+        # Of points in several intervals isl tells where each of these is instead.
+        where = recover.condition(readers_of.domain(), symbolic.set(source))
+        return (Inverse(entries=entries, where=where, exact=True),)
     single = _piece(symbolic, readers_of, source)
     if single is None or _has_slices(single):
         known = space.access_map(sink, entries, source).reverse().coalesce()

@@ -8,7 +8,8 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.bounds import PointRange
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse
 
@@ -102,6 +103,23 @@ def test_kernels_that_only_pass_arrays_on_are_the_same() -> None:
     assert rolled_steps(tree, context, moves) == longer
     assert rolled_steps(tree, context, replace(moves, moves={})) == tree
     assert rolled_steps(tree, context, replace(moves, heavy=())) == tree
+
+
+def test_steps_that_may_have_no_points_keep_their_condition() -> None:
+    """JAX traces steps of a loop that has none: for `N == 1` that of rows without elements."""
+    *first, loop = program("1", "N-1", 1, "0").items
+    guard = prog.Guard(condition=parse("N >= 2"), body=prog.Sequence(items=tuple(first)))
+    axes = (BufferAxis(dim="j", size=parse("max(1, N-1)")),)
+    stores = {**CONTEXT.stores, "h": replace(CONTEXT.stores["h"], axes=axes)}
+    for lower, kept in (("1", True), ("0", False)):
+        rows = (PointRange(dim="j", lower=parse(lower), upper=parse("N")),)
+        kernels = {**CONTEXT.kernels, "f": replace(CONTEXT.kernels["f"], vector=rows)}
+        context = replace(CONTEXT, stores=stores, kernels=kernels)
+        tree = prog.Sequence(items=(guard, loop))
+        longer = rolled_steps(tree, context, KernelKinds(light=("a", "s")))
+        assert isinstance(longer, prog.Sequence) and isinstance(longer.items[0], prog.Loop)
+        body = longer.items[0].body
+        assert isinstance(body, prog.Guard) == kept
 
 
 def test_a_first_step_may_have_a_condition_without_which_there_are_no_steps() -> None:

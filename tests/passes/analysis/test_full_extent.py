@@ -52,6 +52,18 @@ CASES = {
         "%p = sum{axes=(0,)} %d[0:T] : [] f32\noutput p = %p",
         "e h x",
     ),
+    "what has one point of an earlier loop alone is not": (
+        "%g.0 = neg %e : [t | t == T-1] f32\n%g.1 = sin %g[t+1] : [t | t+1 < T] f32\n"
+        "%g = merge{targets=((t,), (t,))} %g.0 when t == T-1, %g.1 when t+1 < T : [t] f32\n"
+        "output g = %g[0]",
+        "x",
+    ),
+    "what has many points of an earlier loop": (
+        "%g.0 = neg %e : [t | t >= T-9] f32\n%g.1 = sin %g[t+9] : [t | t+9 < T] f32\n"
+        "%g = merge{targets=((t,), (t,))} %g.0 when t >= T-9, %g.1 when t+9 < T : [t] f32\n"
+        "output g = %g[0]",
+        "g x",
+    ),
     "what a loop backwards reads": (
         "%g.0 = copy %e[T-1] : [] f32\n%g.1 = add %g[t+1], %e : [t | t+1 < T] f32\n"
         "%g = merge{targets=((T-1,), (t,))} %g.0 when t == T-1, %g.1 when t+1 < T : [t] f32\n"
@@ -78,10 +90,32 @@ output h = %h[0:T]
 
 def test_what_only_a_later_loop_needs_may_wait_for_it() -> None:
     both = graph(f"{LOOP}%f = neg %e : [t] f32{WAITING}")
-    assert sorted(full_extent_nodes(both, "t")) == ["f", "g", "h", "x"]
+    assert sorted(full_extent_nodes(both, "t")) == ["f", "h", "x"]
     assert sorted(full_extent_nodes(both, "t", late=("e", "f", "g.0"))) == ["h", "x"]
     # `f` alone cannot wait: then `e` would be stored instead.
     assert sorted(full_extent_nodes(both, "t", late=("f", "g.0"))) == ["f", "h", "x"]
+
+
+ROWS = """
+bound T
+bound J
+dim t < T
+dim j < J
+%x = input{dtype=f32} : [j] f32
+%h.0 = copy %x : [JS | t == 0] f32
+%h.1 = sin %h[t-1, max(j-1, 0)] : [JS | t >= 1] f32
+%h = merge{targets=((t, j), (t, j))} %h.0 when t == 0, %h.1 when t >= 1 : [t, j] f32
+%g.0 = copy %x : [JS | t == T-1] f32
+%g.1 = mul %g[t+1, j], %h[t+1, max(j-1, 0)] : [JS | t+1 < T] f32
+%g = merge{targets=((t, j), (t, j))} %g.0 when t == T-1, %g.1 when t+1 < T : [t, j] f32
+output g = %g[0, 0:J]
+"""
+
+
+def test_rows_at_once_are_read_at_any_of_their_cells() -> None:
+    """In a loop over the cells, too, others of these are no points of the same loop over `t`."""
+    assert sorted(full_extent_nodes(graph(ROWS.replace("JS", "t, j*")), "t")) == ["h", "x"]
+    assert sorted(full_extent_nodes(graph(ROWS.replace("JS", "t, j")), "t")) == ["x"]
 
 
 OUTER = """
@@ -105,5 +139,5 @@ def test_what_makes_much_of_little_waits() -> None:
     assert sorted(full_extent_nodes(outer, "t")) == ["h", "x"]
     assert later_rounds(outer, "t") == {"f": 1, "g.0": 1}
     small = graph(OUTER.replace("40", "4"))
-    assert sorted(full_extent_nodes(small, "t")) == ["f", "g", "x"]
+    assert sorted(full_extent_nodes(small, "t")) == ["f", "x"]
     assert later_rounds(small, "t") == {}

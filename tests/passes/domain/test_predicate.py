@@ -54,6 +54,20 @@ output s = %s[0:N, 0:M]
 %t = merge{targets=((i, j), (i, j))} %t.0 when N <= M, %t.1 when N > M : [i, j] f32
 output t = %t[0:N, 0:M]
 """,
+    "a triangle whose last row is another equation": """\
+%c = matmul %q, %k : [i, j | N <= M] f32
+%s.0 = neg %c : [i, j | i == N-1 and N <= M] f32
+%s.1 = exp %c[i+1, j] : [i, j | j <= i and i < N-1 and N <= M] f32
+%s = merge{targets=((i, j), (i, j))} %s.0 when i == N-1, %s.1 when i < N-1 \
+: [i, j | j <= i and N <= M] f32
+%e = exp %s : [i, j | j <= i and N <= M] f32
+%p = sum %e[i, 0:i+1] : [i | N <= M] f32
+%z = copy %p[0] : [| N <= M] f32
+%t.0 = copy %z : [i, j | N <= M] f32
+%t.1 = copy %none : [i, j | N > M] f32
+%t = merge{targets=((i, j), (i, j))} %t.0 when N <= M, %t.1 when N > M : [i, j] f32
+output t = %t[0:N, 0:M]
+""",
     "a chessboard": """%a = sum %q : [i] f32
 %s.0 = neg %a : [i, j | (i + j) % 2 == 0] f32
 %s.1 = exp %a : [i, j | (i + j) % 2 != 0] f32

@@ -58,6 +58,14 @@ output d = %d[I-1, J-1]
 %r.1 when j == 0 and i != 0, %r.3 when {INSIDE} : [b, i, j] f32
 output r = %r[0:B, 0:I, 0:J]
 """,
+    "written one cell ahead": """\
+%r.lt = lt %x[0, i], %y[0, j] : [i, j | i < I-1 and j < J-1] bool
+%r.max = maximum %r[i, j+1], %r[i+1, j] : [i, j | i < I-1 and j < J-1] f32
+%r.2 = where %r.lt, %r[i, j], %r.max : [i, j | i < I-1 and j < J-1] f32
+%r = merge{targets=((0, j), (i, 0), (i+1, j+1))} %v when i == 0, %u when i != 0 and j == 0, \
+%r.2[i-1, j-1] when i != 0 and j != 0 : [i, j] f32
+output r = %r[I-1, J-1]
+""",
     "backwards along one dimension": f"""\
 %r.2 = add %r[i-1, j], %r[i, j+1] : [i, j | {BACK}] f32
 %r.3 = add %r.2, %c[i-1, j+1] : [i, j | {BACK}] f32

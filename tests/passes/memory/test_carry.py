@@ -37,9 +37,25 @@ MADE = {
     "two states": f"{STATES}output u = %u[0:T, 0:Y]\noutput v = %v[0:T, 0:Y]\n",
     "read beside": f"{ONE}%q = exp %u : [t] f32\noutput u = %u[0:T]\noutput q = %q[0:T]\n",
 }
+MADE["more is stored of a step, of a loop that goes down"] = """
+bound T
+dim t < T
+%a = input{dtype=f32} : [] f32
+%u.0 = copy %a : [t | t == T-1] f32
+%u.e = exp %u[t+1] : [t | t < T-1] f32
+%u.1 = sin %u.e : [t | t < T-1] f32
+%u = merge{targets=((t,), (t,))} %u.0 when t == T-1, %u.1 when t < T-1 : [t] f32
+output u = %u[0:T]
+output e = %u.e[0:T-1]
+"""
 LEFT = {
     "only the last is a result": f"{STATES}output u = %u[T-1, 0:Y]\noutput v = %v[T-1, 0:Y]\n",
     "one state": f"{ONE}output u = %u[0:T]\n",
+    "what is stored is made of more than elements": f"""{ONE}%w.0 = copy %u[T-1] : [] f32
+%s = sum{{axes=(0,)}} %u[max(0, t-2):t+1] : [t] f32
+output u = %u[0:T]
+output s = %s[0:T]
+""",
     "a later loop reads beside it": f"""{ONE}%w.0 = copy %u[T-1] : [] f32
 %w.1 = add %w[t+1], %u : [t | t < T-1] f32
 %w = merge{{targets=((T-1,), (t,))}} %w.0 when t == T-1, %w.1 when t < T-1 : [t] f32

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.statements.build import is_computed
+from tests.support.agreement import agree
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.golden import Golden
 
@@ -90,3 +96,24 @@ def test_rows_are_those_of_another_recurrence_that_has_no_choice() -> None:
 def test_a_table_that_no_loop_carries_alone_stays(text: str) -> None:
     before = graph(HEAD + text)
     assert WholeRows().run(before, PassContext(Space(before.universe))) == before
+
+
+TREE = """
+dim t < T
+dim j < J = T
+input up: f32
+worth[t, j] = up ** (2 * j - t) when j <= t
+v[t, j] = maximum(1.0 - worth, 0.0) when t == T - 1 and j <= t
+v[t, j] = maximum(1.0 - worth, 0.4 * v[t+1, j+1] + 0.5 * v[t+1, j]) when j <= t and t < T - 1
+value = v[0, 0]
+slope = grad(value, up)
+output value, slope
+"""
+
+
+def test_the_gradient_of_a_triangle_is_computed_in_rows_as_well() -> None:
+    """What rows are summed over are rows that begin or end with another equation."""
+    compiled = Compilation(load_source(Source("m.rt", TREE)), Options(verify_each=True))
+    nodes = compiled.passes.graph.nodes.values()
+    assert not [n.name for n in nodes if "j" in n.domain.dims and is_computed(n) and not n.vector]
+    agree(TREE, *({"T": size} for size in (1, 2, 3, 5)))

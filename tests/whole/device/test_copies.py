@@ -64,6 +64,15 @@ x[t+1] = sin(y[t]) + y[t]
 stop = sum(x[t]) < 0.0
 output x, y
 """,
+    "a row put into a table that is read then": """
+dim t < T
+input a: f32[80]
+table[0] = zeros([80, 80])
+table[t] = put(table[t-1], t % 80, row[t-1]) when t >= 1
+rest = concat([table[t][1:80], zeros([1, 80])], 0)
+row = tanh(max(expand_dims(a, 1) + rest, axis = 0) + f32(t))
+output row[T-1] as last
+""",
     "two rows": """
 dim t < T
 input a[t]: f32[16]
