@@ -102,6 +102,7 @@ class Body:
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
         computed = [name]
+        self.out.needed = self.stages.needed.get(name, ix.TRUE)
         if isinstance(node.op, EffectOp):
             args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
             self.shown = node.op.emit(args, (), self.out)
