@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at", "clamped"),
+    *("all_finite", "any_point", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at"),
     *("complex_numbers", "convolved_by_band", "convolved_by_fourier", "convolved_by_lags"),
     *("first_fault", "first_lane", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn"),
     *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined"),
@@ -15,8 +15,8 @@ PREAMBLE = (
     *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
     *("ring_age", "ring_row", "rotated", "scanned_rows", "scatter_products", "selected_if"),
     *("squeezed", "strip_mined_loop", "taken_if", "threefry", "transposed_matmul", "unknown_zero"),
-    *("unpacked", "updated", "valid_rows_product", "with_joined_row", "with_ring_row", "with_row"),
-    *("with_zeros", "wrong_value"),
+    *("unless_nan", "unpacked", "updated", "valid_rows_product", "with_joined_row"),
+    *("clamped", "with_ring_row", "with_row", "with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
