@@ -395,7 +395,9 @@ def drawn_logits_x_attention_v_reshape_early(
     """
     def point(t, prompt_t_p):
         letter_0 = jnp.broadcast_to(prompt_t_p, (3,))
-        wrong = wrong_value(letter_0, (letter_0 >= -58) & (letter_0 < 58))
+        wrong = wrong_value(
+            letter_0, ((letter_0 >= -58) & (letter_0 < 58)) | ((t < P-63) | (T <= P)),
+        )
         x_getitem = jnp.take(
             net_letters, jnp.where(letter_0 < 0, letter_0 + 58, letter_0), axis=0, mode="clip",
         )
@@ -470,7 +472,7 @@ def drawn_temperature_categorical_late(
     t = at[0]
     wrong = wrong_value(
         temperature_categorical_prev,
-        (temperature_categorical_prev >= -58) & (temperature_categorical_prev < 58),
+        ((temperature_categorical_prev >= -58) & (temperature_categorical_prev < 58)) | (t >= T-1),
     )
     x_getitem = jnp.take(
         net_letters,

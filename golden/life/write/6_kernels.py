@@ -151,7 +151,7 @@ def after(
     T = at[1]
     t = at[0]
     def point(b, letter_t, state):
-        wrong = wrong_value(letter_t, (letter_t >= -58) & (letter_t < 58))
+        wrong = wrong_value(letter_t, ((letter_t >= -58) & (letter_t < 58)) | (t >= T-1))
         after_getitem = jnp.take(
             net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
         )

@@ -102,6 +102,7 @@ class Body:
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
         computed = [name]
+        self.out.needed = self.stages.needed.get(name, ix.TRUE)
         if isinstance(node.op, EffectOp):
             args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
             self.shown = node.op.emit(args, (), self.out)
@@ -340,12 +341,15 @@ class Body:
                     self._fetch(read)
 
     def _fetch(self, read: Read) -> EmittedValue:
-        place = (read.tensor, "new" if read.forwarded else "old", read.entries)
+        op, age = self.stages.graph.nodes[read.member].op, "new" if read.forwarded else "old"
+        at = self.stages.entries(read)
+        uncut = op.sums_padding and access.is_nearly_whole(self._store(read), at, self.frame)
+        place = (read.tensor, f"uncut {age}" if uncut else age, read.entries)
         if place not in self._fetched:
-            self._fetched[place] = self._read(read)
+            self._fetched[place] = self._read(read, uncut)
         return self._fetched[place]
 
-    def _read(self, read: Read) -> EmittedValue:
+    def _read(self, read: Read, uncut: bool = False) -> EmittedValue:
         store, at = self._store(read), self.stages.entries(read)
         axes = [axis.dim for axis in store.axes]
         hint = access_name(self.stages.local_name(read.tensor), axes, [at[d] for d in axes])
@@ -353,7 +357,7 @@ class Body:
             hint = "_".join([hint, *axes])
         name = self._contents(read)
         turned = (read.member, read.slot) in self._unordered.windows
-        array = access.read(name, store, at, self.frame, hint, turned=turned)
+        array = access.read(name, store, at, self.frame, hint, turned=turned, uncut=uncut)
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
@@ -362,8 +366,9 @@ class Body:
         differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = differs and name == self.arguments[self._cell(read)].name
         padding = finite or (shared and name)
-        value = EmittedValue(text, type_, array.padded, padding, array.valid)
-        return self.out.align(value, self._padded(type_))
+        stored = name if text == name else ""
+        value = EmittedValue(text, type_, array.padded, padding, array.valid, stored=stored)
+        return value if uncut else self.out.align(value, self._padded(type_))
 
     def _has_zero_padding(self, read: Read, turned: bool) -> bool:
         """Whether the padding is zeros, by what all points of the kernel write, not this one."""

@@ -57,6 +57,7 @@ from tempoc.schedule.collected_lines import collected_rows, collected_types, eff
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.needed_points import needed_points
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
@@ -336,6 +337,7 @@ def _stages(
         imports=imports(graph),
         largest=largest,
         batch=batch,
+        needed=needed_points(graph, space),
     )
 
 

@@ -101,12 +101,14 @@ def read(
     rows: Mapping[str, str] = NO_ROWS,
     *,
     turned: bool = False,
+    uncut: bool = False,
 ) -> KernelArray:
     """What the entries ``at`` (by dimension) select of a store's array.
 
     ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
     has an axis for each slice, padded to its bound, then the store's spatial axes. Of rings it has
-    all rows as they lie if these may be ``turned``.
+    all rows as they lie if these may be ``turned``. ``uncut``: a slice of all elements but the last
+    one is the whole axis: a product of an array is faster than a copy of nearly all of it.
     """
     index = [":" for _ in store.order]
     parts: dict[int, _AxisRead] = {}
@@ -118,6 +120,8 @@ def read(
         else:
             whole = turned and axis.ring
             parts[number] = _AxisRead(axis.size) if whole else _slice(entry, axis, frame)
+            if uncut and _lacks_last(entry, axis, frame):
+                parts[number] = _AxisRead(ix.add(parts[number].size, ix.ONE))
             index[number] = parts[number].index
     entries = [index[k] for k in store.order]
     if not rows and (place := frame.ring_place(store, at)):
@@ -231,6 +235,14 @@ def _slice(entry: ix.Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
     return _AxisRead(pad, call=lambda x, k: pads.take_text(x, rows, k), gathered=True)
 
 
+def _lacks_last(entry: ix.Slice, axis: KernelAxis, frame: KernelFrame) -> bool:
+    """Whether a slice may have all elements of an axis but the last one."""
+    if axis.ring or axis.begin is not None or entry.step != 1 or entry.lo != ix.ZERO:
+        return False
+    most = ix.add(frame.out.pad(entry.hi), ix.ONE)
+    return not isinstance(most, ix.Const) and frame.proves(ix.compare("==", axis.size, most))
+
+
 def _is_end(entry: ix.Slice, pad: ix.Expr, axis: KernelAxis, frame: KernelFrame) -> bool:
     """Whether a slice is a suffix of an axis of at least ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
@@ -256,6 +268,12 @@ def _static_slice(entry: ix.Slice, pad: ix.Expr, out: Emitter) -> str:
     lo = "" if entry.lo == ix.ZERO else out.static(entry.lo)
     hi = out.static(ix.add(entry.lo, ix.mul(ix.Const(entry.step), pad)))
     return f"{lo}:{hi}" + (f":{entry.step}" if entry.step != 1 else "")
+
+
+def is_nearly_whole(store: KernelBuffer, at: Mapping[str, ix.Entry], frame: KernelFrame) -> bool:
+    """Whether a read with these entries has all elements of an axis but the last one."""
+    entries = ((at[axis.dim], axis) for axis in store.axes)
+    return any(isinstance(e, ix.Slice) and _lacks_last(e, axis, frame) for e, axis in entries)
 
 
 # ---------------------------------------------------------------- writing

@@ -38,6 +38,7 @@ class Stages:
     ``buffers`` are those of the plan as kernels see them, in one kernel also those of its aliases.
     ``dynamic_sizes`` are the sizes that the kernel takes from the shapes of growing arrays,
     ``windows`` the axes of which points read a window, ``local`` the names of nodes and tensors.
+    ``needed`` says where a node that checks something is read, if that is not everywhere.
     ``rows_alone``: the kernel returns the rows that it writes, without the axes along which these
     are a point that varies.
     """
@@ -56,6 +57,7 @@ class Stages:
     dynamic_sizes: tuple[DynamicSize, ...] = ()
     windows: tuple[WindowAxis, ...] = ()
     local: Mapping[str, str] = field(default_factory=dict)
+    needed: Mapping[str, ix.Expr] = field(default_factory=dict)
     rows_alone: bool = False
 
     def local_name(self, name: str) -> str:

@@ -67,6 +67,7 @@ class EmittedValue:
     ``finite``: the padding is zeros, so that zero times it is zero. The name of an array that all
     points of a kernel read, each its own part: zero times it is zero if all of it is finite.
     ``constant``: the number that ``text`` spells, if it is one.
+    ``stored``: the name of the array in memory that the value is, as long as ``text`` is that.
     """
 
     text: str
@@ -75,6 +76,7 @@ class EmittedValue:
     finite: bool | str = False
     valid: Mapping[int, Interval] = field(default_factory=dict)
     constant: Scalar | None = None
+    stored: str = ""
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions."""
@@ -233,6 +235,8 @@ class Op(metaclass=_OpMeta):
     """Its result is its first operand but for a part, which has the shape of its last operand."""
     contraction: ClassVar[bool] = False
     """It sums products of the operands."""
+    sums_padding: ClassVar[bool] = False
+    """Emitted code takes any padding of axes that are summed, if all operands have the same."""
     multilinear: ClassVar[bool] = False
     """It is linear in each operand, the others being fixed, and computes more than a move."""
     commutative: ClassVar[bool] = False

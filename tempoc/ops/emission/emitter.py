@@ -42,7 +42,8 @@ class KernelEmitter:
 
     Kernels cannot raise. A ``check`` becomes a boolean in the kernel, ``checks`` collects the
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
-    else the number, counted from 1, of the first that did not. The runner tests it.
+    else the number, counted from 1, of the first that did not. The runner tests it. ``needed`` is
+    the condition on the point under which what is being written is read: elsewhere checks hold.
 
     ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far, ``points``
     says how many that are. ``spelled`` gives the variables of dimensions and bounds. ``fits`` tells
@@ -70,6 +71,7 @@ class KernelEmitter:
         self.lines: list[str] = []
         self.checks: list[str] = []
         self.ahead: dict[str, str] = {}
+        self.needed: Expr = ix.TRUE
         self.names = names
         self._bound = bound
         self._fits = fits
@@ -331,6 +333,8 @@ class KernelEmitter:
         Its value is an ``i32``: 0, or a positive number that encodes the wrong value. What was
         checked before, as a position at which several arrays are read, is not checked again.
         """
+        if self.needed != ix.TRUE:
+            condition = f"({condition}) | ({self.index(ix.negation(self.needed))})"
         key = ("check", condition, value)
         if key in self._known:
             return

@@ -16,9 +16,11 @@ from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import (
     ALL_FINITE,
+    ANY_POINT,
     MASKED_ALONE,
     MATVEC,
     TRANSPOSED_MATMUL,
+    UNLESS_NAN,
     VALID_ROWS_PRODUCT,
 )
 
@@ -29,6 +31,8 @@ HELPERS = {
     "linear_scanned_rows": LINEAR_SCANNED_ROWS,
     "all_finite": ALL_FINITE,
     "masked_alone": MASKED_ALONE,
+    "any_point": ANY_POINT,
+    "unless_nan": UNLESS_NAN,
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
     "valid_rows_product": VALID_ROWS_PRODUCT,

@@ -70,17 +70,22 @@ def contracted(
     out: Emitter,
     spell: Callable[[str], str],
     given: Sequence[str],
+    rank: int,
 ) -> str:
     """A product with an operand that is cleaned; ``given`` are the others in its spelling.
 
     Where all points read the operand from one array and ``other`` brings the zeros, the array need
-    not be masked for each point as long as all of it is finite, and so one product serves all.
+    not be masked for each point as long as all of it is finite, and so one product serves all. An
+    array in memory of more axes than the product, which has ``rank``, is masked if that has a NaN.
     """
     is_padded = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and v.finite is not True
-    finite = out.finite(v) if is_padded and other is not None else ""
-    if not finite:
+    if not is_padded or other is None:
         return spell(clean(v, axes, other, dtype, out).text)
-    masked = out.masking(v, axes, scalar(0, dtype))
+    finite, masked = out.finite(v), out.masking(v, axes, scalar(0, dtype))
+    if not finite and (v.stored != v.text or v.type.ndim <= rank):
+        return spell(clean(v, axes, other, dtype, out).text)
+    if not finite:
+        return f"unless_nan(lambda: {spell(v.text)}, lambda: {spell(masked)})"
     masks = [out.valid(v, k) for k in axes if v.is_ragged(k)]
     used = dict.fromkeys([v.text, *given, *masks])
     names = ", ".join(text for text in used if text.isidentifier())
@@ -92,6 +97,26 @@ ALL_FINITE = '''\
 def all_finite(x):
     """Whether all elements are finite. If their sum overflows, they count as if they were not."""
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
+'''
+
+ANY_POINT = '''\
+def any_point(flag):
+    """Whether a flag is set at any point of jax.vmap."""
+    call = jax.custom_batching.custom_vmap(lambda flag: jnp.any(flag))
+    call.def_vmap(lambda size, mapped, flag: (any_point(flag), False))
+    return call(flag)
+'''
+
+UNLESS_NAN = '''\
+def unless_nan(product, masked):
+    """A product of padding with zeros, done again with zeros in both if that spreads a NaN.
+
+    GPUs, for which a branch is a pause, mask in any case.
+    """
+    if jax.default_backend() != "cpu":
+        return masked()
+    result = product()
+    return lax.cond(any_point(jnp.isnan(result)), masked, lambda: result)
 '''
 
 MASKED_ALONE = '''\
@@ -124,7 +149,7 @@ class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
     name, symbol = "matmul", "@"
-    layout_agnostic = True
+    layout_agnostic = sums_padding = True
     heavy = contraction = multilinear = overflows = True
     monoid = SUM
 
@@ -195,7 +220,8 @@ class MatMul(Op):
         """
         (result,) = results
         a, b = args
-        inner = out.pad(a.type.shape[-1])
+        inner = _common_padding([a.padded[-1], b.padded[max(b.type.ndim - 2, 0)]])
+        inner = inner or out.pad(a.type.shape[-1])
         shape = pads.padded(result.shape, out)
         batch = shape[: max(a.type.ndim, b.type.ndim) - 2]
         a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
@@ -203,7 +229,7 @@ class MatMul(Op):
         b = out.align(b, (*_batch(b, batch), inner, *columns))
         a, b = (pads.converted(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
-        dtype = result.dtype
+        dtype, rank = result.dtype, result.ndim
         is_vector = (a.type.ndim, b.type.ndim) == (2, 1)
 
         def times(x: str, y: str) -> str:
@@ -213,9 +239,14 @@ class MatMul(Op):
             return (times(a.text, b.text),)
         if a.finite and not b.finite:
             y = clean(b, inner_axes[1], None, dtype, out).text
-            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), [y]),)
+            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), [y], rank),)
         x = clean(a, inner_axes[0], None, dtype, out).text
-        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), [x]),)
+        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), [x], rank),)
+
+
+def _common_padding(sizes: Sequence[ix.Expr]) -> ix.Expr | None:
+    """The padded extent of an axis if all operands that have it agree."""
+    return sizes[0] if len({*sizes}) == 1 else None
 
 
 MATVEC = '''\
@@ -254,7 +285,7 @@ class Einsum(Op):
     spec: str
 
     name = "einsum"
-    layout_agnostic = True
+    layout_agnostic = sums_padding = True
     heavy = contraction = multilinear = overflows = True
     monoid = SUM
 
@@ -364,6 +395,7 @@ class Einsum(Op):
             for letter, extent in zip(term, v.type.shape, strict=True):
                 if sizes.get(letter, ix.ONE) == ix.ONE:
                     sizes[letter] = out.pad(extent)
+        sizes |= _summed_sizes(terms, result, args)
         turn = _turned(terms, result) if out.points == ix.ONE else (*range(len(args)),)
         spec = f"{','.join(terms[k] for k in turn)}->{result}"
         precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
@@ -396,7 +428,7 @@ class Einsum(Op):
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:
                 others = [texts[j] for j in order[:-1]]
-                return (contracted(v, summed, other, dtype, out, spell, others),)
+                return (contracted(v, summed, other, dtype, out, spell, others, len(result)),)
             texts[k] = clean(v, summed, other, dtype, out).text
             masked |= {term[a] for a in summed}
         raise AssertionError("no operands")
@@ -487,6 +519,17 @@ def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, .
     if summed == 1 and len(first + second) > 2:
         return ()  # XLA takes the axes of a row as they lie, which need not be side by side.
     return (0, 1) if result == first + second else (1, 0) if result == second + first else ()
+
+
+def _summed_sizes(terms: list[str], result: str, args: EmittedValues) -> dict[str, ix.Expr]:
+    """The padded extents that all operands have of letters that are summed."""
+    sizes: dict[str, list[ix.Expr]] = {}
+    for term, v in zip(terms, args, strict=True):
+        for letter, size, extent in zip(term, v.padded, v.type.shape, strict=True):
+            if letter not in result and extent != ix.ONE:
+                sizes.setdefault(letter, []).append(size)
+    common = {letter: _common_padding(padded) for letter, padded in sizes.items()}
+    return {letter: size for letter, size in common.items() if size is not None}
 
 
 def _summed(terms: list[str], result: str) -> int:

@@ -1,0 +1,79 @@
+"""At which points the results of operators that check operands are needed.
+
+A kernel computes its nodes at all points of their common domain. What nobody reads is not computed
+in the meaning of a program, so that no position is wrong there, and what a kernel checks must not
+be checked there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.base.graphs import reachable
+from tempoc.ops.control.until import Until
+from tempoc.ops.tensor.source import Param
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import OperandUse, components, topological, users
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import is_affine, symbols
+
+
+def needed_points(graph: Graph, space: Space) -> dict[str, ix.Expr]:
+    """By node that checks something, where its results are read; of those not read everywhere.
+
+    A condition over the dimensions of the node and over bounds. Merges of cycles count as read at
+    all points, and so does what depends on a length that only the run knows.
+    """
+    checked = [name for name, node in graph.nodes.items() if node.op.checks]
+    if not checked:
+        return {}
+    uses = users(graph)
+    relevant = reachable(checked, lambda name: (use.reader for use in uses[name]))
+    places = {name: place for place, name in enumerate(topological(graph))}
+    parts = (sorted(p, key=places.__getitem__, reverse=True) for p in reversed(components(graph)))
+    known: dict[str, ix.Expr] = {}
+    for name in (n for part in parts for n in part if n in relevant):
+        known[name] = _read_where(graph, graph.nodes[name], uses[name], known, space.symbolic)
+    return {name: known[name] for name in checked if known[name] != ix.TRUE}
+
+
+def _read_where(
+    graph: Graph,
+    node: Node,
+    uses: tuple[OperandUse, ...],
+    known: Mapping[str, ix.Expr],
+    space: Space,
+) -> ix.Expr:
+    """The condition, at points of a node's domain, that something reads it there."""
+    if not node.op.pure or isinstance(node.op, Param | Until):
+        return ix.TRUE
+    reads = [(Domain(()), o.edge) for o in graph.outputs if o.source == node.name]
+    for use in uses:
+        reader = graph.nodes[use.reader]
+        where = ix.conjunction(reader.domain.where, known.get(reader.name, ix.TRUE))
+        reads.append((Domain(reader.domain.dims, where), reader.inputs[use.slot]))
+    conditions = []
+    for sink, edge in reads:
+        where = _points_read(sink, edge, node.domain, space)
+        if where in (ix.TRUE, node.domain.where):
+            return ix.TRUE
+        conditions.append(where)
+    where = ix.disjunction(*conditions)
+    unknown = any(n in graph.universe.lengths for n in symbols(where))
+    if unknown or not is_affine(where) or space.implies(node.domain, where):
+        return ix.TRUE
+    return space.simplify(where, node.domain)
+
+
+def _points_read(sink: Domain, edge: Edge, source: Domain, space: Space) -> ix.Expr:
+    """The condition that a read at some point of ``sink`` includes a point of the source."""
+    inside = Domain(sink.dims, ix.conjunction(sink.where, edge.guard))
+    if edge.entries == identity(source) and sink.dims == source.dims:
+        return inside.where
+    if not is_affine(inside.where) or not all(map(is_affine, edge.entries)):
+        return ix.TRUE
+    points = space.access_map(inside, edge.entries, source).range()
+    return space.domain(points, source.dims).where

@@ -1,0 +1,79 @@
+"""What nobody reads is not computed: no position there is wrong, whatever a kernel computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.runtime.run import run
+from tests.support.agree import agreed, compiled
+
+TEXT = """
+dim t < T
+input x[t]: f32[3]
+input j[t]: i32
+input n: i32
+s[0] = 0.0
+e = tanh(x + s)
+k = j + i32(s * 0.0)
+p = (e)[k] + (exp(e))[k]
+s[t+1] = p * 0.5
+q[t] = x[t = j in 0:T][0] + 1.0 when t % 3 == 0
+q[t] = (x)[j] * 2.0 when t % 3 == 1
+q[t] = sum(x)
+once = x[0][n]
+r[t] = f32(t) when t < 2
+r[t] = once + r[t-1] when t >= 2
+output e, k, q, r
+"""
+
+
+def given(bounds: int, wrong: list[int]) -> dict[str, np.ndarray]:
+    """Positions that are right, with the exception of those at some points."""
+    x = np.random.default_rng(bounds).standard_normal((bounds, 3)).astype(np.float32)
+    j = np.where(np.isin(np.arange(bounds), wrong), 9 + bounds, 0).astype(np.int32)
+    return {"x": x, "j": j, "n": np.array(7 if bounds < 3 else 1, np.int32)}
+
+
+@pytest.mark.parametrize("T", [6])
+def test_positions_of_unread_points_may_be_anything(T: int, tmp_path: Path) -> None:
+    agreed(TEXT, tmp_path, {"T": T}, given(T, [T - 1]), levels=(1, 2))
+
+
+@pytest.mark.parametrize("T", [1, 2])
+def test_positions_that_some_bounds_do_not_need(T: int, tmp_path: Path) -> None:
+    agreed(TEXT, tmp_path, {"T": T}, given(T, []), levels=(1, 2))
+
+
+@pytest.mark.parametrize("point", [0, 1, 3])
+def test_positions_of_points_that_are_read_are_checked(point: int, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=f"t = {point}"):
+        run(compiled(TEXT, tmp_path), {"T": 6}, given(6, [point]))
+
+
+SWEEPS = """
+dim b < B
+dim t < T
+dim k < N
+dim l < M = N
+input W[k, l]: f32
+input c[b, k]: f32
+s[b, 0, k] = c[b, k]
+s[b, t, k] = tanh(W[k, 0:k] @ s[b, t, 0:k] + 0.5 + c[0, 0]) when t >= 1
+y[b, t, k] = einsum("i,i->", W[k, 0:k], s[b, t, 0:k])
+output s[0:B, T-1, 0:N] as s, y
+"""
+
+
+@pytest.mark.parametrize(("B", "T", "N"), [(1, 2, 1), (3, 3, 5), (2, 1, 2)])
+def test_elements_that_are_not_read_spread_nothing(B: int, T: int, N: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(N)
+    c = random.standard_normal((B, N)).astype(np.float32)
+    c[0, 1:], c[1:, -1] = np.nan, np.inf
+    W = random.standard_normal((N, N)).astype(np.float32)
+    agreed(SWEEPS, tmp_path, {"B": B, "T": T, "N": N}, {"W": W, "c": c}, levels=(2,))
+    kernels = (tmp_path / "out2" / "kernels.py").read_text()
+    assert "unless_nan(" in kernels and "[:N-1]" not in kernels
