@@ -38,6 +38,8 @@ MOVES = (
 NEXT = {
     "plain": "{x}[0] = {x}0\n{x}[i+1] = {new}\n",
     "named": "{x}[0] = {x}0\n{x}2 = {new}\n{x}[i+1] = {x}2\n",
+    "ahead": "m{x}[0] = zeros_like({x}0)\nm{x}[i+1] = 0.5 * m{x} + {g}\n"
+    "{x}[0] = {x}0\n{x}[i+1] = {x} - 0.1 * m{x}[i+1]\n",
     "back": "{x}[i] = {x}0 when i == 0\n{x}[i] = {new}\n",
     "rarely": "{x}[0] = {x}0\n{x}[i+1] = {new} when i % 3 == 1\n{x}[i+1] = {x}\n",
     "epochs": "{x}[0, 0] = {x}0\n{x}2 = {new}\n{x}[e, i+1] = {x}2\n{x}[e+1, 0] = {x}2[e, I-1]\n",
@@ -58,7 +60,9 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
     learned = draw(st.sets(st.sampled_from(NAMES), min_size=2).map(sorted))
     error = draw(st.sampled_from(ERRORS))
     epochs = draw(st.booleans())
-    form = "epochs" if epochs else draw(st.sampled_from(("plain", "named", "back", "rarely")))
+    form = (
+        "epochs" if epochs else draw(st.sampled_from(("plain", "named", "ahead", "back", "rarely")))
+    )
     step = "e * I + i" if epochs else "i"
     back = form == "back"
     moves = {x: draw(st.sampled_from(MOVES[:1] if back else MOVES)) for x in learned}
@@ -79,8 +83,9 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
         joined = f"slope.{x} / size" if whole else f"slope.{x}"
         before = f"{x}[i-1]" if back else x
         own, joined = (f"({g})[i = i-1]" if back else g for g in (own, joined))
-        apart += NEXT[form].format(x=x, new=move.format(x=before, g=own, t=step))
-        together += NEXT[form].format(x=x, new=move.format(x=before, g=joined, t=step))
+        for_own, for_joined = (move.format(x=before, g=g, t=step) for g in (own, joined))
+        apart += NEXT[form].format(x=x, new=for_own, g=own)
+        together += NEXT[form].format(x=x, new=for_joined, g=joined)
     if form != "epochs":
         apart, together = (re.sub(r"dim e < E\n", "", text) for text in (apart, together))
     outputs = f"output loss, {', '.join(learned)}\n"
