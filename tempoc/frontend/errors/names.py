@@ -164,11 +164,13 @@ def define_kind(name: str, text: str, expected: str, span: Span) -> Diagnostic:
     return error("RT032", f"-D {name}={text}: `{name}` is {expected}", span, label="declared here")
 
 
-def define_derived(name: str, span: Span) -> Diagnostic:
+def define_derived(name: str, others: Sequence[str], span: Span) -> Diagnostic:
     """`-D` names a derived bound."""
-    return error(
-        "RT033", f"-D {name}: this bound is derived from others", span, label="declared here"
+    message = f"-D {name}: this bound is derived from others"
+    given = (
+        f"it follows from those given when the program is run: --bounds {'=...,'.join(others)}=..."
     )
+    return error("RT033", message, span, label="declared here", help=given if others else None)
 
 
 not_importable = ErrorRow(

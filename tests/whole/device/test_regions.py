@@ -134,6 +134,11 @@ def test_programs_agree(name: str) -> None:
     agree(text, *sizes, passes=LOOPS, regions=True)
 
 
+def test_loops_are_compiled_also_where_jax_is_told_not_to() -> None:
+    with jax.disable_jit():
+        agree(PROGRAMS["wide"], {"T": 1}, passes=LOOPS, regions=True)
+
+
 def test_a_long_loop_takes_several_calls() -> None:
     agree(RNN.replace("4", "2"), {"T": 300}, passes=LOOPS, regions=True)
 
