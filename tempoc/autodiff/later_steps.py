@@ -32,8 +32,8 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
 from tempoc.poly.relations.steps import (
-    End,
     Passage,
+    PassageEnd,
     Timing,
     reading,
     timing,
@@ -296,9 +296,9 @@ class StepOrder:
             )
         return self.known[use]
 
-    def end(self, name: str) -> End:
+    def end(self, name: str) -> PassageEnd:
         """The points of a node, and the steps that they belong to."""
-        return End(self.graph.nodes[name].domain.dims, self.ahead.get(name, {}))
+        return PassageEnd(self.graph.nodes[name].domain.dims, self.ahead.get(name, {}))
 
     def access(self, use: OperandUse) -> tuple[tuple[str, ...], tuple[ix.Entry, ...]]:
         """The dimensions of what is accessed, and the entries: of a read, or of a branch's target.

@@ -167,10 +167,9 @@ def define_kind(name: str, text: str, expected: str, span: Span) -> Diagnostic:
 def define_derived(name: str, others: Sequence[str], span: Span) -> Diagnostic:
     """`-D` names a derived bound."""
     message = f"-D {name}: this bound is derived from others"
-    given = (
-        f"it follows from those given when the program is run: --bounds {'=...,'.join(others)}=..."
-    )
-    return error("RT033", message, span, label="declared here", help=given if others else None)
+    bounds = ",".join(f"{other}=..." for other in others)
+    help = f"it follows from what is given when the program is run: --bounds {bounds}"
+    return error("RT033", message, span, label="declared here", help=help if others else None)
 
 
 not_importable = ErrorRow(

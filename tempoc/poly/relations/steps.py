@@ -55,7 +55,7 @@ def writing(space: Space, branch: Domain, target: tuple[ix.Expr, ...], tensor: D
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PassageEnd:
     """The points of a writer or a reader: their dimensions, and which step each belongs to.
 
     ``ahead``: how many points of a dimension lie between the step and the point, if not none.
@@ -76,11 +76,13 @@ def written_ahead(dims: tuple[str, ...], targets: Sequence[tuple[ix.Expr, ...]])
     return ahead
 
 
-def timing(space: Space, order: tuple[str, ...], passage: Passage, ends: tuple[End, End]) -> Timing:
+def timing(
+    space: Space, order: tuple[str, ...], passage: Passage, ends: tuple[PassageEnd, PassageEnd]
+) -> Timing:
     """When a passage is, in steps of `order`, between points with these dimensions."""
     sorted_dims = space.universe.sorted(order)
 
-    def steps(end: End) -> isl.Map:
+    def steps(end: PassageEnd) -> isl.Map:
         own = tuple(ix.sub(ix.Sym(d), ix.Const(end.ahead.get(d, 0))) for d in sorted_dims)
         return space.access_map(Domain(end.dims), own, Domain(sorted_dims), clip=False)
 

@@ -113,7 +113,7 @@ def test_what_a_derived_bound_follows_from(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(["check", "model.rt", "-D", "N=3"]) == 1
-    assert "given when the program is run: --bounds T=..." in capsys.readouterr().err
+    assert "what is given when the program is run: --bounds T=..." in capsys.readouterr().err
 
 
 def test_a_good_run_writes_what_it_is_asked_for(folder: Path) -> None:
