@@ -11,8 +11,9 @@ hold cannot be part of it. So each counts the other tensors as constants, as for
 That is so only where it is the one thing that can be meant. The gradients depend on each other, and
 the derivative of one goes through another one; the tensor of one leads to that of the other in
 later steps alone, of dimensions that both have; and a gradient is used in its own step to make its
-own tensor. What equations write ahead, as momentum in ``m[i+1] = 0.9 * m + grad(loss, w)``, belongs
-to the step of the equation. A training run within a step stays part of the derivative by what it
+own tensor, or the other one, as the slope of a critic by its data is, which a part of its loss is
+made of. What equations write ahead, as momentum in ``m[i+1] = 0.9 * m + grad(loss, w)``, belongs to
+the step of the equation. A training run within a step stays part of the derivative by what it
 starts from.
 """
 
@@ -141,10 +142,14 @@ def _constants(
                 order = orders.setdefault(dims, order)
                 for name in order.only_later(wrt, uses, learned):
                     later[ends].setdefault(name, []).append(order)
-        prompt = [
-            o for o in orders.values() if o.used_at_once(node.name, target(node).source, every)
+        own = target(node).source
+        prompt = [o for o in orders.values() if o.used_at_once(node.name, own, every)]
+        constant = [
+            name
+            for name, by in later[ends].items()
+            if any(o in prompt or o.used_at_once(node.name, name, every) for o in by)
         ]
-        yield node.name, [n for n, by in later[ends].items() if any(o in prompt for o in by)]
+        yield node.name, constant
 
 
 def _orders(graph: Graph, wrt: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -148,6 +148,37 @@ def test_each_gradient_is_that_of_its_own_step() -> None:
             np.testing.assert_allclose(found[f"g{name}"][:, k], slope, rtol=1e-6, atol=1e-9)
 
 
+CRITIC = """dim i < I
+dim b < B
+input x[b]: f32[3]
+input w0: f32[2, 3]
+input v0: f32[2]
+w[0] = w0; v[0] = v0
+z = tanh(w @ x)
+f = v @ z
+slope = {slope}
+loss = mean((f + (sum(slope * slope) - 1.0) ** 2)[b = 0:B])
+w[i+1] = w - 0.1 * grad(loss, w)
+v[i+1] = v - 0.1 * grad(loss, v)
+y = x + 0.0 * i
+output loss, w, v, slope
+"""
+
+
+def test_slopes_by_data_are_those_of_their_own_step() -> None:
+    given = {
+        "x": np.array([[0.3, -0.5, 0.8], [0.7, 0.2, -0.4]]),
+        "w0": np.array([[0.5, -0.2, 0.1], [0.3, 0.9, -0.6]]),
+        "v0": np.array([0.4, -0.8]),
+    }
+    by_data = CRITIC.format(slope="grad(f, y)").replace("w @ x", "w @ y")
+    by_hand = CRITIC.format(slope="w.T @ (v * (1.0 - z * z))")
+    one, other = (numbers(text, {"I": 4, "B": 2}, given) for text in (by_data, by_hand))
+    for name, value in other.items():
+        np.testing.assert_allclose(one[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
+    agree(by_data, {"I": 1, "B": 1}, {"I": 3, "B": 2})
+
+
 RUN = """dim e < E
 dim k < K
 input x: f32[3]
