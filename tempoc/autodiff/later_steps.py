@@ -11,7 +11,10 @@ hold cannot be part of it. So each counts the other tensors as constants, as for
 That is so only where it is the one thing that can be meant. The gradients depend on each other, and
 the derivative of one goes through another one; the tensor of one leads to that of the other in
 later steps alone, of dimensions that both have; and a gradient is used in its own step to make its
-own tensor. A training run within a step stays part of the derivative by what it starts from.
+own tensor, or the other one, as the slope of a critic by its data is, which a part of its loss is
+made of. What equations write ahead, as momentum in ``m[i+1] = 0.9 * m + grad(loss, w)``, belongs to
+the step of the equation. A training run within a step stays part of the derivative by what it
+starts from.
 """
 
 from __future__ import annotations
@@ -29,7 +32,15 @@ from tempoc.base.graphs import (
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
-from tempoc.poly.relations.steps import Passage, Timing, reading, timing, writing
+from tempoc.poly.relations.steps import (
+    Passage,
+    PassageEnd,
+    Timing,
+    reading,
+    timing,
+    writing,
+    written_ahead,
+)
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.symbolic import expr as ix
@@ -117,6 +128,7 @@ def _constants(
     """What each gradient of a group counts as constant."""
     gradients = [graph.nodes[name] for name in group]
     learned = tuple(dict.fromkeys(target(n).source for n in gradients))
+    ahead = _written_ahead(graph, {name for n in gradients for name in ends_of(n)[1]})
     every = {name: list(uses) for name, uses in users(graph).items()}
     orders: dict[tuple[str, ...], StepOrder] = {}
     later: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, list[StepOrder]]] = {}
@@ -126,13 +138,18 @@ def _constants(
             later[ends] = {}
             uses = _derivative_uses(graph, losses, wrt)
             for dims in _orders(graph, wrt):
-                order = orders.setdefault(dims, StepOrder(graph=graph, space=space, dims=dims))
+                order = StepOrder(graph=graph, space=space, dims=dims, ahead=ahead)
+                order = orders.setdefault(dims, order)
                 for name in order.only_later(wrt, uses, learned):
                     later[ends].setdefault(name, []).append(order)
-        prompt = [
-            o for o in orders.values() if o.used_at_once(node.name, target(node).source, every)
+        own = target(node).source
+        prompt = [o for o in orders.values() if o.used_at_once(node.name, own, every)]
+        constant = [
+            name
+            for name, by in later[ends].items()
+            if any(o in prompt or o.used_at_once(node.name, name, every) for o in by)
         ]
-        yield node.name, [n for n, by in later[ends].items() if any(o in prompt for o in by)]
+        yield node.name, constant
 
 
 def _orders(graph: Graph, wrt: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -143,13 +160,26 @@ def _orders(graph: Graph, wrt: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield from permutations(shared, count)
 
 
+def _written_ahead(graph: Graph, wrt: Collection[str]) -> dict[str, dict[str, int]]:
+    """How far ahead of their own step equations write, of all tensors but those learned."""
+    return {
+        n.name: written_ahead(n.domain.dims, n.op.targets)
+        for n in graph.nodes.values()
+        if isinstance(n.op, Merge) and n.name not in wrt
+    }
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class StepOrder:
-    """A graph in steps of some dimensions, the slowest first."""
+    """A graph in steps of some dimensions, the slowest first.
+
+    ``ahead``: of tensors how many points lie between one and the step that it belongs to.
+    """
 
     graph: Graph
     space: Space
     dims: tuple[str, ...]
+    ahead: Mapping[str, Mapping[str, int]]
     known: dict[OperandUse, Timing] = field(default_factory=dict)
 
     def only_later(
@@ -224,8 +254,8 @@ class StepOrder:
             for use in uses.get(middle, ()):
                 passage = passages[middle].then(self.passage(use))
                 if self.has_steps(use.reader):
-                    ends = tuple(self.graph.nodes[n].domain.dims for n in (name, use.reader))
-                    yield use.reader, timing(self.space, self.dims, passage, (ends[0], ends[1]))
+                    ends = self.end(name), self.end(use.reader)
+                    yield use.reader, timing(self.space, self.dims, passage, ends)
                 else:
                     _join(passages, use.reader, passage)
 
@@ -247,7 +277,7 @@ class StepOrder:
             for use in uses.get(place, ()):
                 if use.reader not in between and (place == name or not self.has_steps(use.reader)):
                     continue
-                ends = nodes[place].domain.dims, nodes[use.reader].domain.dims
+                ends = self.end(place), self.end(use.reader)
                 when = timing(self.space, slowest, self.passage(use), ends) if slowest else ANY_TIME
                 if when.before:
                     yield from ((n, ANY_TIME) for n in reachable(between, _readers_in(uses)))
@@ -262,14 +292,18 @@ class StepOrder:
     def timing(self, name: str, use: OperandUse) -> Timing:
         """When a node is read by another one; both have steps."""
         if use not in self.known:
-            reader = self.graph.nodes[use.reader]
             at = dict(zip(*self.access(use), strict=True))
+            ends = self.end(name), self.end(use.reader)
             own = all(at.get(d) == ix.Sym(d) for d in self.dims)
-            ends = self.graph.nodes[name].domain.dims, reader.domain.dims
+            own = own and ends[0].ahead == ends[1].ahead
             self.known[use] = (
                 AT_ONCE if own else timing(self.space, self.dims, self.passage(use), ends)
             )
         return self.known[use]
+
+    def end(self, name: str) -> PassageEnd:
+        """The points of a node, and the steps that they belong to."""
+        return PassageEnd(self.graph.nodes[name].domain.dims, self.ahead.get(name, {}))
 
     def access(self, use: OperandUse) -> tuple[tuple[str, ...], tuple[ix.Entry, ...]]:
         """The dimensions of what is accessed, and the entries: of a read, or of a branch's target.

@@ -123,12 +123,14 @@ class Ready:
         if repeated is None or not isinstance(inputs, Mapping):
             return self._locked_run(inputs, output_dir)
         try:
-            if backend.has_x64(self.loaded.program.x64):
+            if backend.has_settings(self.loaded.program.x64):
                 outputs = repeated.call(inputs)
             else:
                 with backend.settings(self.loaded.program.x64):
                     outputs = repeated.call(inputs)
         except Exception as error:
+            if backend.is_traced():
+                raise RunError(errors.traced()) from None
             if (reason := self._explained(error, repeated)) is None:
                 raise
             raise reason from error
@@ -139,6 +141,8 @@ class Ready:
     ) -> Mapping[str, HostArray]:
         if self.running == threading.get_ident():
             raise RunError(errors.reentered())
+        if backend.is_traced():
+            raise RunError(errors.traced())
         directory = output_dir or self.output_dir or "."
         with self.lock:
             self.running = threading.get_ident()

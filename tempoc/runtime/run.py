@@ -144,6 +144,8 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
+    if backend.is_traced():
+        raise RunError(errors.traced())
     keep = suspend.checkpoint_options(checkpoint, every, resume, resume_anyway)
     show = EffectSink(output_dir or ".")
     settings = Settings(precision=precision, budget=memory_budget, keep=keep, show=show)

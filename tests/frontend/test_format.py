@@ -107,6 +107,10 @@ def test_comments_inside_a_statement_keep_its_lines() -> None:
     assert formatted(header) == header
 
 
+def test_scalar_types_have_no_brackets() -> None:
+    assert formatted("y: f32[] = sum(x) as f32[]\n") == "y: f32 = sum(x) as f32\n"
+
+
 def test_long_lines_break_in_brackets_and_after_operators() -> None:
     call = "y = " + "f(" + ", ".join(f"argument_{k} = {k}" for k in range(8)) + ")"
     lines = formatted(call).split("\n")

@@ -108,6 +108,10 @@ MENDED = {
     "RT061 a list": (
         "y = A[t][[0, 1]]", "`stack(list, 0)`", "y = A[t][stack([0, 1], 0)]"
     ),
+    "RT061 a record": (
+        "y = sum({v: A})", "`[sum(x) for x in leaves(record)]`",
+        "y = sum(stack([sum(x) for x in leaves({v: A})], 0))",
+    ),
     "RT060 a mask": (
         "y = (A)[A[t = 0] > 0.]", "`filter`", "y[t] = sum(filter(A, A[t][:, 0] > 0., 3))"
     ),

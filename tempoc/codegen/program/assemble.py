@@ -38,7 +38,7 @@ from tempoc.codegen.steps.selected_results import selected_results
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.stores.touched_bytes import touched_bytes
-from tempoc.codegen.text.naming import RESERVED
+from tempoc.codegen.text.naming import REGION_NAMES, RESERVED
 from tempoc.codegen.text.static_values import static_values
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
@@ -99,7 +99,7 @@ def assemble(
     stages = _stages(graph, statements, tree, plan, space, batch)
     functions_of = stages.imports
     hosts_of = host_imports(graph, functions_of)
-    names = Names([*RESERVED, *functions_of.values()])
+    names = Names([*RESERVED, *REGION_NAMES, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]
     functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}

@@ -21,7 +21,7 @@ from tempoc.codegen.regions.lengths import (
 from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
 from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
-from tempoc.codegen.text.naming import RESERVED, names_in
+from tempoc.codegen.text.naming import CODE, FAULT, REGION_NAMES, RESERVED, names_in
 from tempoc.codegen.text.static_values import static_values
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
@@ -39,8 +39,6 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.text import ATOM
 from tempoc.symbolic.walk import ceildiv, symbols
-
-FAULT = "fault"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,10 +66,8 @@ class RegionWriter(RegionNames):
     def begin(self, s: prog.ProgramStatement) -> None:
         """Choose the names of the function, and write the initial values of ends and faults."""
         own = map(variable, (*self.context.bounds, *self.outer, *variables(s)))
-        taken = [*RESERVED, *own, *self.context.kernels, "steps", "count", "carry"]
+        taken = [*RESERVED, *own, *self.context.kernels, *REGION_NAMES]
         self.locals = Names(taken, spaced=True)
-        for var in (FAULT, "code"):
-            self.locals.take(var)
         self.index = self.locals.fresh("i")
         for store in self.cells:
             self.array_names[store] = self.locals.fresh(identifier(store))
@@ -460,7 +456,7 @@ class RegionWriter(RegionNames):
             end = self.end_names[ended_length(ending)]
             after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
         if kernel.checks:
-            targets.append("code")
+            targets.append(CODE)
         if not targets:
             return
         at = [self.coordinate(e) for e in call.point] if kernel.dims else []
@@ -478,7 +474,7 @@ class RegionWriter(RegionNames):
         if kernel.checks:
             number = list(self.context.kernels).index(kernel.name)
             point = tupled([self.coordinate(e) for e in call.point])
-            code = "code" if call.where is None else f"jnp.where({self.text(call.where)}, code, 0)"
+            code = CODE if call.where is None else f"jnp.where({self.text(call.where)}, {CODE}, 0)"
             self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, {code}, {point})")
 
     # ------------------------------------------------------------ effects of statements

@@ -25,6 +25,9 @@ RESERVED = tuple(
     )
 )
 """Names that emitted code must not bind, sorted."""
+FAULT, CODE = "fault", "code"
+REGION_NAMES = ("at", "carry", CODE, "count", FAULT, "steps")
+"""Variables of functions that call kernels, which are named differently therefore."""
 
 
 def names_in(lines: Iterable[str]) -> frozenset[str]:

@@ -163,7 +163,9 @@ def _overridden(
     scopes: Scopes, item: ast.DimDecl, name: str, text: str, value: Value, default: ast.Expression
 ) -> Value:
     if not isinstance(value, ConstantNumber):
-        scopes.errors.add(name_errors.define_derived(name, item.bound.span))
+        index = as_expr(value)
+        others = () if index is None else symbols(index)
+        scopes.errors.add(name_errors.define_derived(name, others, item.bound.span))
         return value
     try:
         override = parse_define(name, text, value, item.bound.span)

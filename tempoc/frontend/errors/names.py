@@ -164,11 +164,12 @@ def define_kind(name: str, text: str, expected: str, span: Span) -> Diagnostic:
     return error("RT032", f"-D {name}={text}: `{name}` is {expected}", span, label="declared here")
 
 
-def define_derived(name: str, span: Span) -> Diagnostic:
+def define_derived(name: str, others: Sequence[str], span: Span) -> Diagnostic:
     """`-D` names a derived bound."""
-    return error(
-        "RT033", f"-D {name}: this bound is derived from others", span, label="declared here"
-    )
+    message = f"-D {name}: this bound is derived from others"
+    bounds = ",".join(f"{other}=..." for other in others)
+    help = f"it follows from what is given when the program is run: --bounds {bounds}"
+    return error("RT033", message, span, label="declared here", help=help if others else None)
 
 
 not_importable = ErrorRow(

@@ -49,6 +49,9 @@ def not_a_tensor(span: Span, value: val.Value) -> Diagnostic:
         help = "`stack(list, 0)` makes a tensor of it"
         if trees:
             help = "its items are no tensors: add up what is in them, as in `list[0].field + ...`"
+    if isinstance(value, val.RecordValue):
+        every = "as in `[sum(x) for x in leaves(record)]`; `optim.global_norm(record)` is a norm"
+        help = f"take one field, as in `record.{value.names[0]}`, or all of them, {every}"
     return error("RT061", f"expected a tensor, found {val.describe(value)}", span, help)
 
 

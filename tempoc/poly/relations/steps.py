@@ -5,6 +5,7 @@ A step is a point of these dimensions, the slowest first; points of other dimens
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -53,16 +54,39 @@ def writing(space: Space, branch: Domain, target: tuple[ix.Expr, ...], tensor: D
     return Passage(space.access_map(branch, target, tensor))
 
 
+@dataclass(frozen=True, slots=True)
+class PassageEnd:
+    """The points of a writer or a reader: their dimensions, and which step each belongs to.
+
+    ``ahead``: how many points of a dimension lie between the step and the point, if not none.
+    """
+
+    dims: tuple[str, ...]
+    ahead: Mapping[str, int]
+
+
+def written_ahead(dims: tuple[str, ...], targets: Sequence[tuple[ix.Expr, ...]]) -> dict[str, int]:
+    """How many points ahead of their own all equations of a tensor write: 1 of ``m[t+1] = ...``."""
+    ahead: dict[str, int] = {}
+    for place, dim in enumerate(dims):
+        distances = (ix.sub(target[place], ix.Sym(dim)) for target in targets)
+        constant = {d.value for d in distances if isinstance(d, ix.Const)}
+        if len(constant) == 1 and (distance := constant.pop()):
+            ahead[dim] = distance
+    return ahead
+
+
 def timing(
-    space: Space,
-    order: tuple[str, ...],
-    passage: Passage,
-    ends: tuple[tuple[str, ...], tuple[str, ...]],
+    space: Space, order: tuple[str, ...], passage: Passage, ends: tuple[PassageEnd, PassageEnd]
 ) -> Timing:
     """When a passage is, in steps of `order`, between points with these dimensions."""
     sorted_dims = space.universe.sorted(order)
-    steps = tuple(ix.Sym(d) for d in sorted_dims)
-    writer, reader = (space.access_map(Domain(dims), steps, Domain(sorted_dims)) for dims in ends)
+
+    def steps(end: PassageEnd) -> isl.Map:
+        own = tuple(ix.sub(ix.Sym(d), ix.Const(end.ahead.get(d, 0))) for d in sorted_dims)
+        return space.access_map(Domain(end.dims), own, Domain(sorted_dims), clip=False)
+
+    writer, reader = (steps(end) for end in ends)
     pairs = passage.pairs.apply_domain(writer).apply_range(reader)
     same = pairs.intersect(isl.Map.identity(pairs.get_space()))
     earlier = _earlier(pairs.get_space(), tuple(sorted_dims.index(d) for d in order))

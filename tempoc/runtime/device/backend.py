@@ -37,6 +37,7 @@ _PINNED = "pinned_host"
 _DUMPS = "--xla_dump"
 """Flags of XLA that change no numbers begin like this."""
 HIGHEST = "highest"
+_NUMBER = np.zeros((), np.float32)
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 # What JAX raises when it cannot trace a function, such as for values of an earlier trace.
@@ -72,14 +73,25 @@ def numerics() -> dict[str, str]:
     return {"device": kind, "JAX": VERSION, "XLA flags": " ".join(sorted(flags))}
 
 
-def has_x64(x64: bool) -> bool:
-    """Whether JAX is in the wanted mode: with 64-bit types or without."""
-    return bool(jax.config.jax_enable_x64 == x64)
+def has_settings(x64: bool) -> bool:
+    """Whether JAX is in the wanted mode: with 64-bit types or without, and compiling."""
+    return bool(jax.config.jax_enable_x64 == x64) and not jax.config.jax_disable_jit
 
 
 def settings(x64: bool) -> AbstractContextManager[object]:
     """The JAX settings for running kernels that are compiled already."""
-    return nullcontext() if has_x64(x64) else jax.enable_x64(x64)
+    return nullcontext() if has_settings(x64) else _set(x64)
+
+
+@contextmanager
+def _set(x64: bool) -> Iterator[None]:
+    with jax.enable_x64(x64), jax.disable_jit(False):
+        yield
+
+
+def is_traced() -> bool:
+    """Whether JAX traces the function that calls, so that new arrays have no numbers."""
+    return isinstance(jnp.asarray(_NUMBER), jax.core.Tracer)
 
 
 @contextmanager

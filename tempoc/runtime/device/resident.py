@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.backend import DeviceArray
+from tempoc.runtime.messages import run as errors
 
 _CPU = 1
 """The number of host memory in DLPack."""
@@ -24,8 +26,11 @@ def resident(value: object) -> DeviceArray | None:
     """The array of the device that a value is; ``None`` for what has to come from the host.
 
     An array of JAX is taken as it is, since it never changes. What an accelerator of another
-    library holds (by DLPack) may change, and is copied there.
+    library holds (by DLPack) may change, and is copied there. Raises ``RunError`` for a value that
+    JAX traces.
     """
+    if isinstance(value, jax.core.Tracer):
+        raise RunError(errors.traced())
     try:
         if isinstance(value, jax.Array):
             return _without_weak_type(value) if _is_here(value) else None
@@ -35,7 +40,7 @@ def resident(value: object) -> DeviceArray | None:
         array = jax.dlpack.from_dlpack(value)
         return private(array) if _is_here(array) else None
     except Exception:
-        # Such as a tracer, or a tensor that does not let go of its gradient: NumPy says why not.
+        # Such as a tensor that does not let go of its gradient: NumPy says why not.
         return None
 
 

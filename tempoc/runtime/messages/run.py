@@ -251,6 +251,12 @@ not_by_name = ErrorRow(
 )
 no_name = ErrorRow("RT527", "the name of each {what} is a string, not {name}")
 no_array = ErrorRow("RT528", "the {what} {name} is no array: {reason}")
+traced = ErrorRow(
+    "RT565",
+    "a compiled program is called within a function that JAX traces, as jax.jit, grad and vmap do",
+    help="call it outside of that function; what is differentiated or mapped over is written in "
+    "the program, with grad and dimensions",
+)
 bad_seed = ErrorRow("RT525", "a seed is a number from 0 to 2**63 - 1, not {seed}")
 several_files = ErrorRow("RT546", "the tensor {name} is in {first} and in {second}")
 

@@ -134,6 +134,11 @@ def test_programs_agree(name: str) -> None:
     agree(text, *sizes, passes=LOOPS, regions=True)
 
 
+def test_loops_are_compiled_also_where_jax_is_told_not_to() -> None:
+    with jax.disable_jit():
+        agree(PROGRAMS["wide"], {"T": 1}, passes=LOOPS, regions=True)
+
+
 def test_a_long_loop_takes_several_calls() -> None:
     agree(RNN.replace("4", "2"), {"T": 300}, passes=LOOPS, regions=True)
 
@@ -409,3 +414,20 @@ def test_coordinates_stay_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "compiles_late", lambda: True)
     agree(CHECKED_POINTS, {"T": 1, "K": 2}, {"T": 4, "K": 3}, regions=False)
     agree(CHECKED_POINTS, {"T": 9, "K": 3})
+
+
+NAMED = """
+dim t < T
+input x[t]: f32[8]
+input j[t]: i32
+s[0] = zeros([8])
+{name} = tanh(s + (x)[j])
+s[t+1] = {name} @ ones([8, 8]) + x
+output s, {name}
+"""
+
+
+@pytest.mark.parametrize("name", ["code", "fault"])
+def test_kernels_have_other_names_than_variables(name: str) -> None:
+    agree(NAMED.format(name=name), {"T": 2}, passes=None)
+    assert f"def {name}2(" in emitted(NAMED.format(name=name), None).kernels

@@ -130,10 +130,29 @@ def test_misuse_of_ready_itself_is_told(tmp_path: Path) -> None:
             ready(out, seed=seed)({"x": data()})  # type: ignore[arg-type]
 
 
-def test_tracers_are_no_arrays(tmp_path: Path) -> None:
-    step = ready(compiled(tmp_path, SUMS))
-    with pytest.raises(RunError, match="RT528: the input x is no array"):
-        jax.jit(lambda x: step({"x": x})["s"])(data())
+def test_calls_within_functions_that_jax_traces_are_refused(tmp_path: Path) -> None:
+    out = compiled(tmp_path, SUMS)
+    for step in (ready(out), ready(out, on_device=True)):
+        for _ in range(3):  # the third is a call of the kernel alone
+
+            def call(x: Any, step: Ready = step) -> Any:
+                return step({"x": x})["s"]
+
+            with pytest.raises(RunError, match="RT565"):
+                jax.jit(call)(data())
+            with pytest.raises(RunError, match="RT565"):
+                jax.vmap(call)(data()[None])
+            with pytest.raises(RunError, match="RT565"):
+                jax.grad(lambda x, call=call: call(x).sum())(data())
+            assert right(step, data())
+    with pytest.raises(RunError, match="RT565"):
+        jax.jit(lambda x: run(out, {}, {"x": x}))(data())
+
+
+def test_nothing_traced_is_kept(tmp_path: Path) -> None:
+    step = ready(compiled(tmp_path, SUMS), on_device=True)
+    with pytest.raises(RunError, match="RT565"):
+        jax.jit(lambda y: step({"x": data()})["s"] + y)(1.0)
     assert right(step, data())
 
 

@@ -38,6 +38,8 @@ MOVES = (
 NEXT = {
     "plain": "{x}[0] = {x}0\n{x}[i+1] = {new}\n",
     "named": "{x}[0] = {x}0\n{x}2 = {new}\n{x}[i+1] = {x}2\n",
+    "ahead": "m{x}[0] = zeros_like({x}0)\nm{x}[i+1] = 0.5 * m{x} + {g}\n"
+    "{x}[0] = {x}0\n{x}[i+1] = {x} - 0.1 * m{x}[i+1]\n",
     "back": "{x}[i] = {x}0 when i == 0\n{x}[i] = {new}\n",
     "rarely": "{x}[0] = {x}0\n{x}[i+1] = {new} when i % 3 == 1\n{x}[i+1] = {x}\n",
     "epochs": "{x}[0, 0] = {x}0\n{x}2 = {new}\n{x}[e, i+1] = {x}2\n{x}[e+1, 0] = {x}2[e, I-1]\n",
@@ -58,7 +60,9 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
     learned = draw(st.sets(st.sampled_from(NAMES), min_size=2).map(sorted))
     error = draw(st.sampled_from(ERRORS))
     epochs = draw(st.booleans())
-    form = "epochs" if epochs else draw(st.sampled_from(("plain", "named", "back", "rarely")))
+    form = (
+        "epochs" if epochs else draw(st.sampled_from(("plain", "named", "ahead", "back", "rarely")))
+    )
     step = "e * I + i" if epochs else "i"
     back = form == "back"
     moves = {x: draw(st.sampled_from(MOVES[:1] if back else MOVES)) for x in learned}
@@ -79,8 +83,9 @@ def pairs(draw: st.DrawFn) -> tuple[str, str, str]:
         joined = f"slope.{x} / size" if whole else f"slope.{x}"
         before = f"{x}[i-1]" if back else x
         own, joined = (f"({g})[i = i-1]" if back else g for g in (own, joined))
-        apart += NEXT[form].format(x=x, new=move.format(x=before, g=own, t=step))
-        together += NEXT[form].format(x=x, new=move.format(x=before, g=joined, t=step))
+        for_own, for_joined = (move.format(x=before, g=g, t=step) for g in (own, joined))
+        apart += NEXT[form].format(x=x, new=for_own, g=own)
+        together += NEXT[form].format(x=x, new=for_joined, g=joined)
     if form != "epochs":
         apart, together = (re.sub(r"dim e < E\n", "", text) for text in (apart, together))
     outputs = f"output loss, {', '.join(learned)}\n"
@@ -141,6 +146,37 @@ def test_each_gradient_is_that_of_its_own_step() -> None:
             down = numbers(fixed, {"I": 4}, at | {name: at[name] - change})["loss"]
             slope = (up - down) / 2e-6
             np.testing.assert_allclose(found[f"g{name}"][:, k], slope, rtol=1e-6, atol=1e-9)
+
+
+CRITIC = """dim i < I
+dim b < B
+input x[b]: f32[3]
+input w0: f32[2, 3]
+input v0: f32[2]
+w[0] = w0; v[0] = v0
+z = tanh(w @ x)
+f = v @ z
+slope = {slope}
+loss = mean((f + (sum(slope * slope) - 1.0) ** 2)[b = 0:B])
+w[i+1] = w - 0.1 * grad(loss, w)
+v[i+1] = v - 0.1 * grad(loss, v)
+y = x + 0.0 * i
+output loss, w, v, slope
+"""
+
+
+def test_slopes_by_data_are_those_of_their_own_step() -> None:
+    given = {
+        "x": np.array([[0.3, -0.5, 0.8], [0.7, 0.2, -0.4]]),
+        "w0": np.array([[0.5, -0.2, 0.1], [0.3, 0.9, -0.6]]),
+        "v0": np.array([0.4, -0.8]),
+    }
+    by_data = CRITIC.format(slope="grad(f, y)").replace("w @ x", "w @ y")
+    by_hand = CRITIC.format(slope="w.T @ (v * (1.0 - z * z))")
+    one, other = (numbers(text, {"I": 4, "B": 2}, given) for text in (by_data, by_hand))
+    for name, value in other.items():
+        np.testing.assert_allclose(one[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
+    agree(by_data, {"I": 1, "B": 1}, {"I": 3, "B": 2})
 
 
 RUN = """dim e < E

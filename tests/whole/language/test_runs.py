@@ -109,6 +109,13 @@ def test_what_is_wrong_is_said(name: str, folder: Path, capsys: pytest.CaptureFi
     assert sorted(folder.iterdir()) == before
 
 
+def test_what_a_derived_bound_follows_from(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["check", "model.rt", "-D", "N=3"]) == 1
+    assert "what is given when the program is run: --bounds T=..." in capsys.readouterr().err
+
+
 def test_a_good_run_writes_what_it_is_asked_for(folder: Path) -> None:
     for command in (["eval", "model.rt"], ["run", "model.rt"]):
         options = [*GOOD.split(), "--output-dir", "res/deep", "--output", "all.safetensors"]
