@@ -107,7 +107,9 @@ def _run(
 
         echo_dearest(result, compilation)
     elif request.stats:
-        click.echo("`tempoc explain --slow` estimates what costs most, and says why", err=True)
+        from tempoc.cli.reports.terminal import echo
+
+        echo("`tempoc explain --slow` estimates what costs most, and says why", err=True)
     if compilation is None or not (verify or checks):
         return 0
     from tempoc.cli.reports.verify import compare_with_reference
