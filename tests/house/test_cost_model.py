@@ -183,6 +183,9 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "files/interrupts.py": {2.0},
         "files/standalone.py": {0.01, 20},
     },
+    "from when on a file is worth reading it": {
+        "runtime/execution/kept_kernels.py": {0.01},
+    },
     "how much of a file is read at a time": {
         "runtime/data/source.py": {1 << 24},
     },

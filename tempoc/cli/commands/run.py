@@ -102,10 +102,14 @@ def _run(
 
         compilation = Compilation.from_directory(request.directory)
     given, result = execute(request)
-    if request.stats:
+    if request.stats and compilation is not None:
         from tempoc.cli.reports.slow import echo_dearest
 
-        echo_dearest(request, result, compilation)
+        echo_dearest(result, compilation)
+    elif request.stats:
+        from tempoc.cli.reports.terminal import echo
+
+        echo("`tempoc explain --slow` estimates what costs most, and says why", err=True)
     if compilation is None or not (verify or checks):
         return 0
     from tempoc.cli.reports.verify import compare_with_reference

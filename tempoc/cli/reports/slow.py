@@ -2,10 +2,8 @@
 
 from tempoc.cli.reports.cost import values_of
 from tempoc.cli.reports.terminal import echo, show, waiting
-from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.slow import slow_report, slow_text
-from tempoc.runtime.options import RunOptions
 from tempoc.runtime.run import RunResult
 
 
@@ -17,19 +15,10 @@ def echo_slow(compilation: Compilation, given: tuple[str, ...], *, after: bool) 
     show(slow_text(slow_report(compilation, values)))
 
 
-def echo_dearest(request: RunOptions, result: RunResult, compilation: Compilation | None) -> None:
-    """A line after `run --stats`: what costs most by the cost model, and where it is explained.
-
-    Another variant, or a directory without its sources, has no such line.
-    """
-    if result.variant:
-        return
-    try:
-        compilation = compilation or Compilation.from_directory(request.directory)
-        with waiting("estimating the time of each loop", compilation.progress):
-            report = slow_report(compilation, dict(result.bounds))
-    except DiagnosticError:
-        return
+def echo_dearest(result: RunResult, compilation: Compilation) -> None:
+    """A line after `run --stats`: what costs most by the cost model, and where it is explained."""
+    with waiting("estimating the time of each loop", compilation.progress):
+        report = slow_report(compilation, dict(result.bounds))
     for part in report.parts[:1]:
         text = f"costs most, as estimated: {part.title} ({part.share:.0%})"
         echo(f"{text}; `tempoc explain --slow` says why", err=True)

@@ -14,7 +14,7 @@ much; what is checked of that does not count, and what is read is not overwritte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
@@ -30,10 +30,10 @@ from tempoc.codegen.steps.at_steps import (
     stays,
     step_count,
 )
-from tempoc.codegen.steps.leaves import Around, Leaf, freed, leaves
+from tempoc.codegen.steps.leaves import Around, freed, leaves
+from tempoc.codegen.steps.matched_steps import matched_step, placed
 from tempoc.codegen.steps.spares import Spares
 from tempoc.codegen.steps.whole_steps import with_whole_last_step
-from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
@@ -124,14 +124,15 @@ class _EndRoller:
         plain = next((k for k, s in enumerate(tail) if not _is_moved(s)), len(tail))
         at = {loop.var: loop.upper}
         body = leaves(loop.body, at, known)
-        places, left = _matched(body, leaves(prog.Sequence(items=tail[:plain]), {}, known))
-        if size([body[k].statement for k in places]) < MODEL.rolled_calls:
+        match = matched_step(body, leaves(prog.Sequence(items=tail[:plain]), {}, known), known)
+        if size([*match.matched.values()]) < MODEL.rolled_calls or not match.is_unique:
             return None
-        extra = [leaf.statement for k, leaf in enumerate(body) if k not in places]
-        wrong = self.spares.spoiled(body, places)
-        if wrong is None or (len(places) < len(body) and self.spares.is_short(gap)):
+        extra = [leaf.statement for leaf in match.extra]
+        wrong = self.spares.spoiled(match)
+        if wrong is None or (extra and self.spares.is_short(gap)):
             return None
-        rest = (*_within(guard, (*(leaf.guarded() for leaf in left), *tail[plain:])), *rest)
+        left = (leaf.guarded() for leaf in match.left)
+        rest = (*_within(guard, (*left, *tail[plain:])), *rest)
         preserved = wrong & self.spares.needed(before, loop, rest, replace(around, known=known))
         if preserved & freed([loop.body]) or not self.spares.may_keep(extra, preserved):
             return None
@@ -162,36 +163,12 @@ class _EndRoller:
             case prog.Sequence(items=items):
                 parts = (self.apart(item, is_extra, preserved, inside, several) for item in items)
                 return replace(s, items=tuple(parts))
-            case prog.Guard(body=body):
+            case prog.Guard(body=body) | prog.Loop(body=body):
                 return replace(s, body=self.apart(body, is_extra, preserved, inside, several))
             case prog.Call() if is_extra(s):
                 return self.spares.conditional(s, preserved, inside, several)
             case _:
                 return s
-
-
-def _matched(body: Sequence[Leaf], end: Sequence[Leaf]) -> tuple[list[int], list[Leaf]]:
-    """Where statements of a last step stand in the loop, and those that are left.
-
-    What is freed in between can wait until after the loop. Short loops behind it are the host's, in
-    it the device's.
-    """
-    steps = [replace(leaf, statement=_placed(leaf.statement)) for leaf in body]
-    places: list[int] = []
-    left: list[Leaf] = []
-    dead: set[str] = set()
-    for k, leaf in enumerate(end):
-        start = places[-1] + 1 if places else 0
-        placed = replace(leaf, statement=_placed(leaf.statement))
-        place = next((n for n in range(start, len(body)) if steps[n] == placed), None)
-        if place is None and isinstance(leaf.statement, prog.Free):
-            left.append(leaf)
-            dead |= touched_stores(leaf.statement)
-        elif place is None or dead & touched_stores(leaf.statement):
-            return places, [*left, *end[k:]]
-        else:
-            places.append(place)
-    return places, left
 
 
 def _within(guard: prog.Guard | None, items: Items) -> Items:
@@ -202,20 +179,7 @@ def _within(guard: prog.Guard | None, items: Items) -> Items:
 
 
 def _is_moved(s: prog.ProgramStatement) -> bool:
-    return isinstance(s, MOVED) and is_plain(_placed(s))
-
-
-def _placed(s: prog.ProgramStatement) -> prog.ProgramStatement:
-    """A statement all loops of which are on the device."""
-    match s:
-        case prog.Sequence(items=items):
-            return replace(s, items=tuple(map(_placed, items)))
-        case prog.Guard(body=body):
-            return replace(s, body=_placed(body))
-        case prog.Loop(body=body):
-            return replace(s, body=_placed(body), place="device")
-        case _:
-            return s
+    return isinstance(s, MOVED) and is_plain(placed(s))
 
 
 def _decides(condition: ix.Expr, gap: ix.Expr, known: Conditions) -> bool:

@@ -15,7 +15,8 @@ from tempoc.codegen.steps.at_steps import (
     is_wrong,
     may_be_empty,
 )
-from tempoc.codegen.steps.leaves import Around, Leaf, freed, reads
+from tempoc.codegen.steps.leaves import Around, freed, reads
+from tempoc.codegen.steps.matched_steps import StepMatch
 from tempoc.program.analysis.live import written_stores
 from tempoc.program.analysis.traversal import calls, overwritten_stores, touched_stores
 from tempoc.program.nodes import nodes as prog
@@ -70,24 +71,26 @@ class Spares:
         steps = substitute(gap, {n: ix.Const(v) for n, v in self.context.fixed.items()})
         return isinstance(steps, ix.Const) and steps.value < MODEL.repeated_steps
 
-    def spoiled(self, body: Sequence[Leaf], places: Collection[int]) -> set[str] | None:
+    def spoiled(self, step: StepMatch) -> set[str] | None:
         """What is wrong after the last step, as that does not make it; ``None`` if it does harm.
 
-        The last step has the statements at ``places`` of the body, some only under a condition.
+        The last step has only the matched statements of the body, some under a condition.
         """
         wrong: set[str] = set()
-        for k, leaf in enumerate(body):
-            s = leaf.statement
-            if k not in places:
-                if not self.is_harmless(s):
-                    return None
-                wrong |= touched_stores(s) if isinstance(s, prog.Free) else {*written_stores(s)}
-                continue
-            if wrong & {store for store, _ in reads(s)}:
+        for k, leaf in enumerate(step.body):
+            own = step.matched.get(k)
+            others = [leaf] if own is None else step.inner.get(k, ())
+            if not all(self.is_harmless(other.statement) for other in others):
                 return None
-            if isinstance(s, prog.Call) and not leaf.when:
-                args = {c.store for c in s.args}
-                wrong -= {c.store for c in s.results if c.when is None} - args
+            for s in (other.statement for other in others):
+                wrong |= touched_stores(s) if isinstance(s, prog.Free) else {*written_stores(s)}
+            if own is None:
+                continue
+            if wrong & {store for store, _ in reads(own)}:
+                return None
+            if isinstance(own, prog.Call) and not leaf.when:
+                args = {c.store for c in own.args}
+                wrong -= {c.store for c in own.results if c.when is None} - args
         return wrong
 
     def is_harmless(self, s: prog.ProgramStatement) -> bool:

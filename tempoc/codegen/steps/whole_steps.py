@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.codegen.steps.at_steps import Items, is_known, step_count
 from tempoc.codegen.steps.leaves import Around, freed, leaves
+from tempoc.codegen.steps.matched_steps import StepMatch
 from tempoc.codegen.steps.spares import Spares
 from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
@@ -43,11 +44,12 @@ def with_whole_last_step(
         return fails and is_known(condition, (inside,))
 
     body = leaves(loop.body, {}, around.known)
-    extra = [leaf.statement for leaf in body if any(map(is_spare, leaf.when))]
-    places = [k for k, leaf in enumerate(body) if not any(map(is_spare, leaf.when))]
+    own = {k: leaf.statement for k, leaf in enumerate(body) if not any(map(is_spare, leaf.when))}
+    match = StepMatch(body=body, matched=own, inner={}, left=())
+    extra = [leaf.statement for leaf in match.extra]
     if not extra or spares.is_short(step_count(loop)):
         return loop
-    wrong = spares.spoiled(body, places)
+    wrong = spares.spoiled(match)
     gone = freed([loop.body])
     if wrong is None or any(gone & touched_stores(s) for s in extra):
         return loop

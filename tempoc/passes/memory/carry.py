@@ -57,15 +57,22 @@ class CarryLast(GraphPass):
         self, graph: Graph, dim: str, cycle: tuple[str, ...], context: PassContext
     ) -> Graph:
         """The graph with copies of those states of a recurrence that are stored at all steps."""
+        states = [name for name in cycle if _is_state(graph, name, dim, cycle, context.space)]
+        uses = users(graph) if states else {}
+        # Only states that are read near by need to know in which round anything runs.
+        reach = {
+            name: [u for u in uses[name] if self.is_near(graph, u, name, dim)] for name in states
+        }
+        if not any(reach.values()):
+            return graph
         lazy, full = enclosing_conds(graph), full_extent_nodes(graph, dim)
-        uses, rounds = users(graph), loop_rounds(graph, dim)
+        rounds = loop_rounds(graph, dim)
         near: dict[str, list[OperandUse]] = {}
-        for name in cycle:
-            if name not in full or name in lazy:
-                continue
-            if _is_state(graph, name, dim, cycle, context.space):
+        for name in states:
+            if name in full and name not in lazy:
                 state = graph.nodes[name]
-                nearby = [u for u in uses[name] if self.is_near(graph, u, state, dim, rounds)]
+                own = rounds[next(_writers(graph, state, dim))]
+                nearby = [u for u in reach[name] if rounds.get(u.reader) == own]
                 if _keeps_steps(graph, state, dim, [u for u in uses[name] if u not in nearby]):
                     near[name] = nearby
         for name, nearby in near.items():
@@ -78,20 +85,16 @@ class CarryLast(GraphPass):
                 context.remarks.add(self.name, message, graph.nodes[name].span)
         return graph
 
-    def is_near(
-        self, graph: Graph, use: OperandUse, state: Node, dim: str, rounds: Mapping[str, int]
-    ) -> bool:
-        """Whether a read belongs to the loop of the state, and takes a step just made."""
-        reader = graph.nodes[use.reader]
-        edge, own = reader.inputs[use.slot], rounds[next(_writers(graph, state, dim))]
-        if isinstance(reader.op, Merge) or dim in reader.vector or rounds.get(use.reader) != own:
+    def is_near(self, graph: Graph, use: OperandUse, name: str, dim: str) -> bool:
+        """Whether a read takes a step of a state that was just made, if in the state's loop."""
+        reader, state = graph.nodes[use.reader], graph.nodes[name]
+        edge = reader.inputs[use.slot]
+        if isinstance(reader.op, Merge) or dim in reader.vector or dim not in reader.domain.dims:
             return False
-        if dim not in reader.domain.dims:
-            return False
-        for name, entry in zip(state.domain.dims, edge.entries, strict=True):
-            if isinstance(entry, ix.Slice) and (name == dim or dim in symbols(entry)):
+        for d, entry in zip(state.domain.dims, edge.entries, strict=True):
+            if isinstance(entry, ix.Slice) and (d == dim or dim in symbols(entry)):
                 return False
-            if name == dim and isinstance(entry, ix.Expr):
+            if d == dim and isinstance(entry, ix.Expr):
                 distance = ix.sub(ix.Sym(dim), entry)
                 if not isinstance(distance, ix.Const) or abs(distance.value) > self.steps:
                     return False

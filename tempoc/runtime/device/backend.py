@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import pickle
 import platform
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import serialize_executable
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.requirements import RUNNER, unmet
@@ -36,6 +38,7 @@ CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
 _DUMPS = "--xla_dump"
 """Flags of XLA that change no numbers begin like this."""
+_HIT, _MISS = (f"/jax/compilation_cache/cache_{event}" for event in ("hits", "misses"))
 HIGHEST = "highest"
 _NUMBER = np.zeros((), np.float32)
 # What a kernel raises when the device gives up (out of memory, a failed callback).
@@ -121,20 +124,84 @@ def precise(function: Callable[..., Any], precision: str = HIGHEST) -> Callable[
 
 
 @functools.cache
-def _use_cache() -> None:
-    """Keep compiled kernels between runs, in the user's cache directory."""
+def _use_cache() -> Path | None:
+    """Keep compiled kernels between runs, in the user's cache directory; the folder of the runner.
+
+    ``None`` where the user has named another directory, or there can be none.
+    """
     if jax.config.jax_compilation_cache_dir is not None:
-        return
+        return None
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     directory = Path(root) / "tempoc" / "jax"
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError:
-        return
+        return None
     jax.config.update("jax_compilation_cache_dir", str(directory))
     # By default small kernels are not kept; ours are many and small.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    return directory.parent / "kernels"
+
+
+def executables() -> Path | None:
+    """The folder of executables: of the only device, a CPU, if the user lets JAX keep them."""
+    is_kept = jax.config.jax_enable_compilation_cache and jax.default_backend() == "cpu"
+    return _use_cache() if is_kept and jax.device_count() == 1 else None
+
+
+def making() -> str | None:
+    """What an executable for this CPU depends on beside its kernel; ``None`` if not all is known.
+
+    XLA makes code for the features of the processor.
+    """
+    names = sorted(getattr(jax.config, "values", ()))
+    about = *numerics().items(), jax.lib.__version__, jax.devices()[0].client.platform_version
+    try:
+        with Path("/proc/cpuinfo").open() as lines:
+            features = next(line for line in lines if line.startswith(("flags", "Features")))
+    except (OSError, StopIteration):
+        return None
+    settings = [(name, getattr(jax.config, name, None)) for name in names]
+    return repr((about, features, settings)) if names else None
+
+
+def kinds(arrays: tuple[Any, ...]) -> str | None:
+    """Shapes and dtypes of arguments, for which JAX compiles; ``None`` while it traces."""
+    leaves, tree = jax.tree.flatten(arrays)
+    if any(isinstance(a, jax.core.Tracer) for a in leaves):
+        return None
+    return f"{tree} {[(np.shape(a), a.dtype, getattr(a, 'weak_type', False)) for a in leaves]}"
+
+
+def compiled_anew(lowered: Any) -> tuple[CompiledKernel, bytes | None]:
+    """A lowered kernel, compiled; as bytes where another process may run them.
+
+    XLA cannot write what it has read from JAX's cache: the functions in it are missing then. What a
+    kernel calls of libraries, as solvers, or of this process is only there once JAX has lowered it.
+    """
+    events: list[str] = []
+
+    def heard(event: str, **_: object) -> None:
+        events.append(event)
+
+    jax.monitoring.register_event_listener(heard)
+    try:
+        compiled = lowered.compile()
+    finally:
+        jax.monitoring.unregister_event_listener(heard)
+    if events.count(_MISS) != 1 or _HIT in events or "custom_call" in lowered.as_text():
+        return compiled, None
+    try:
+        return compiled, pickle.dumps(serialize_executable.serialize(compiled))
+    except (ValueError, NotImplementedError, DeviceError):
+        return compiled, None
+
+
+def unpacked(content: bytes) -> CompiledKernel:
+    """The compiled kernel of such bytes; they are code, as compiled kernels of JAX's cache are."""
+    kernel: CompiledKernel = serialize_executable.deserialize_and_load(*pickle.loads(content))
+    return kernel
 
 
 @contextmanager

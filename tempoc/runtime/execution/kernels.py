@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from tempoc.files.snapshot import digest
 from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
@@ -14,6 +16,8 @@ from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
 from tempoc.runtime.device.whole_loops import compiled_whole
+from tempoc.runtime.execution.kept_kernels import runner_digest, with_executables
+from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -31,6 +35,7 @@ def compiled_kernels(
     results, counted = _results(program), counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
+    folder, made_of = _kept_in(loaded)
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
@@ -48,7 +53,9 @@ def compiled_kernels(
             commands = modes.get(kernel.name, COMMON)
             how = static, kernel.donated, precision, commands
             most = program.tuning.whole_loop_bytes, program.tuning.whole_operator_bytes
-            known[key] = compiled_whole(_compiler(compiled, how), checked, *most)
+            about = f"{made_of}{(key, stores, more, kernel.donated, len(kernel.checks), most)}"
+            make = _compiler(compiled, how, checked, folder, about)
+            known[key] = compiled_whole(make, checked, *most)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
 
@@ -60,9 +67,29 @@ def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _compiler(
-    compiled: Callable[..., Any], how: tuple[object, ...]
+    compiled: Callable[..., Any],
+    how: tuple[object, ...],
+    plain: Callable[..., Any],
+    folder: Path | None,
+    made_of: str,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return lambda function: compiled(function, *how)
+    """What compiles a kernel, the ``plain`` one or with marks, kept in a folder if there is one."""
+
+    def compiler(function: Callable[..., Any]) -> Callable[..., Any]:
+        kernel: Callable[..., Any] = compiled(function, *how)
+        if folder is None:
+            return kernel
+        return with_executables(kernel, folder, f"{made_of}{function is plain}")
+
+    return compiler
+
+
+def _kept_in(loaded: LoadedProgram) -> tuple[Path | None, str]:
+    """Where executables are kept, and what those of all kernels are made of."""
+    folder, about = backend.executables(), backend.making()
+    if folder is None or about is None or loaded.traced or loaded.stored is None:
+        return None, ""
+    return folder, f"{about}{runner_digest()}{digest(loaded.stored.files[KERNELS])}"
 
 
 def counted_kernels(program: prog.Program) -> frozenset[str]:
