@@ -299,6 +299,13 @@ class CostModel:
     XLA's code for arrays is worse there. 2026-11-27, time of a step, marked and unmarked: means of
     8 numbers of 16 groups 0.15 and 3.4 us, an ARMA model 0.3 and 0.7, rows of 256 numbers half to
     nine tenths, a row of a knapsack with 2001 numbers twice as long."""
+    loaded_bytes: int = 65536
+    """Larger arrays ``jax.device_put`` brings to a CPU as fast as a kernel that copies them, and
+    several faster. 2026-11-27, CPU time for each array of 4, 64 and 256 KiB: one 46, 78 and 81 us,
+    by a kernel 11, 22 and 25; one of 16 27, 38 and 81 us, by a kernel 10, 22 and 170."""
+    loaded_arrays: int = 800
+    """Compiling such a kernel takes 17 ms, as long as so many arrays and calls take longer without
+    it, 20 us each."""
     put_arrays: int = 256
     """How many arrays are put on the device with one call, all of them in memory twice."""
     pending_faults: int = 500

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given as drawn, note, settings
 
 from tempoc.offload.rewrite import FAR, NEAR
+from tempoc.program.nodes.tuning import UNTUNED
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
@@ -107,7 +108,7 @@ def test_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "_pinned", lambda: pinned)
     (copy,) = backend.to_hosts([backend.put(np.arange(4, dtype=np.float32), "f32")])
     assert copy.array.sharding.memory_kind == "pinned_host"
-    (back,) = backend.to_devices([copy], ["f32"])
+    (back,) = backend.to_devices([copy], UNTUNED)
     assert back.sharding.memory_kind == "device"
     np.testing.assert_array_equal(backend.host(back), backend.host(copy))
     run_alike(DEEP, {"K": 3, "L": 2}, regions=False, apart=True, reaches=(NEAR,))
@@ -124,7 +125,7 @@ def test_a_copy_is_another_array() -> None:
     """Kernels that write in place must not write into what the host keeps."""
     copy = backend.put_on_host(np.zeros(64, np.float32), "f32")
     kernel = backend.compile_kernel(lambda at, x: (x + 1,), {}, (0,))
-    (found,) = kernel(np.zeros(1, np.int32), *backend.to_devices([copy], ["f32"]))
+    (found,) = kernel(np.zeros(1, np.int32), *backend.to_devices([copy], UNTUNED))
     assert backend.host(found).max() == 1
     assert backend.host(copy).max() == 0
     (later,) = backend.to_hosts([found])

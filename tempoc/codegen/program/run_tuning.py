@@ -23,4 +23,6 @@ RUN_TUNING = RunTuning(
     condition_cases=EFFORT.condition_cases,
     whole_loop_bytes=MODEL.whole_loop_bytes,
     whole_operator_bytes=MODEL.whole_operator_bytes,
+    loaded_arrays=MODEL.loaded_arrays,
+    loaded_bytes=MODEL.loaded_bytes,
 )

@@ -494,13 +494,40 @@ def to_hosts(arrays: Sequence[DeviceArray]) -> list[OnHost]:
     return [OnHost(copy) for copy in jax.device_put([*arrays], kind)]
 
 
-def to_devices(copies: Sequence[OnHost], dtypes: Sequence[str]) -> list[DeviceArray]:
+def to_devices(copies: Sequence[OnHost], tuning: RunTuning) -> list[DeviceArray]:
     """Copy offloaded arrays to the device, in one call and asynchronously."""
     kind, arrays = _pinned(), [copy.array for copy in copies]
     if kind is not None:
         return list(jax.device_put(arrays, kind.with_memory_kind(None)))
-    private = [aligned(a, NUMPY[dtype]) for a, dtype in zip(arrays, dtypes, strict=True)]
-    return list(jax.device_put(private))
+    if max(array.nbytes for array in arrays) <= tuning.loaded_bytes:
+        return _copies(tuple((a.shape, a.dtype) for a in arrays))(arrays, tuning)
+    return list(jax.device_put([*map(aligned, arrays)]))
+
+
+@functools.cache
+def _copies(types: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]) -> _Copies:
+    """What copies arrays of these shapes and dtypes."""
+    return _Copies()
+
+
+@dataclass(slots=True)
+class _Copies:
+    """Copies small arrays of the host to a CPU: by ``jax.device_put`` at first, later by a kernel.
+
+    A kernel that is given arrays of the host is several times as fast, but compiling it takes as
+    long as hundreds of calls. So it is compiled when copies have taken about as long.
+    """
+
+    copied: int = 0
+    kernel: Callable[..., list[DeviceArray]] | None = None
+
+    def __call__(self, arrays: Sequence[HostArray], tuning: RunTuning) -> list[DeviceArray]:
+        if self.kernel is None:
+            self.copied += len(arrays) + 1
+            if self.copied <= tuning.loaded_arrays:
+                return list(jax.device_put([*map(aligned, arrays)]))
+            self.kernel = jax.jit(lambda *given: [jnp.copy(array) for array in given])
+        return self.kernel(*arrays)
 
 
 def _pinned() -> Any:

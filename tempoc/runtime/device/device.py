@@ -26,7 +26,7 @@ class Device(Protocol):
     def constant(self, point: tuple[int, ...]) -> Any:
         """A vector for many calls."""
 
-    def to_devices(self, copies: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
+    def to_devices(self, copies: Sequence[Any], tuning: RunTuning) -> list[Any]:
         """Copies on the device of arrays with the host, in one call that does not wait."""
 
     def to_hosts(self, arrays: Sequence[Any]) -> list[Any]:

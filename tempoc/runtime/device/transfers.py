@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.device.accounting import Ledger, LedgerEntry
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
@@ -30,6 +31,7 @@ class Transfers:
     ledger: Ledger
     device: Device
     allocate: Callable[[Layout], Any]
+    tuning: RunTuning
     aside: dict[LedgerEntry, Any] = field(default_factory=dict)
     leaving: list[Any] = field(default_factory=list)
 
@@ -45,8 +47,7 @@ class Transfers:
                 moved[number, key] = self.allocate(self.layouts[number])
         away = {entry: cell for entry, cell in cells.items() if self.device.is_on_host(cell)}
         if away:
-            dtypes = [self.layouts[number].dtype for number, _ in away]
-            arrays = self.device.to_devices([*away.values()], dtypes)
+            arrays = self.device.to_devices([*away.values()], self.tuning)
             for entry, array in zip(away, arrays, strict=True):
                 self.ledger.load(*entry)
                 moved[entry] = array

@@ -66,7 +66,7 @@ class _NoDevice:
         """The point itself."""
         return (value,)
 
-    def to_devices(self, copies: Sequence[Any], dtypes: Sequence[str]) -> list[object]:
+    def to_devices(self, copies: Sequence[Any], tuning: RunTuning) -> list[object]:
         """Placeholders."""
         self.moved += len(copies)
         return [ARRAY] * len(copies)

@@ -113,9 +113,10 @@ class RunFrame(ABC):
         self.device = on
         self.capacities = Capacities(storage.capacities, [sizes[0] for sizes in storage.capacities])
         self.ledger = Ledger(layouts, self.capacities.now)
-        self.allocate = Allocator(on, self.capacities.now, program.tuning)
+        tuning = program.tuning
+        self.allocate = Allocator(on, self.capacities.now, tuning)
         self.filled = storage.filled
-        self.transfers = Transfers(layouts, self.filled, self.ledger, on, self.allocate)
+        self.transfers = Transfers(layouts, self.filled, self.ledger, on, self.allocate, tuning)
         self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}
         self.ends: dict[str, dict[PointIndex, int]] = {name: {} for name in self.lengths}
         self.tables: dict[str, Any] = {table(name): known for name, known in self.lengths.items()}

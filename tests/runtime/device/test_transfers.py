@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tempoc.program.nodes.tuning import UNTUNED, RunTuning
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.stores import Layout
@@ -40,7 +41,7 @@ class Recorder:
         self.asked.append(("out", *arrays))
         return [[array] for array in arrays]
 
-    def to_devices(self, copies, dtypes):
+    def to_devices(self, copies, tuning):
         self.asked.append(("in", *(c for (c,) in copies)))
         return [c for (c,) in copies]
 
@@ -60,7 +61,7 @@ def test_the_cells_of_an_instruction_are_one_transfer():
         for n in "ab"
     )
     device = Recorder()
-    moving = Transfers(stores, {"b"}, Ledger(stores, []), device, lambda store: "zeros")
+    moving = Transfers(stores, {"b"}, Ledger(stores, []), device, lambda store: "zeros", UNTUNED)
     cells = {(0, 1): "a1", (0, 2): "a2", (1, 2): None}
     gone = moving.evicted(cells)
     assert gone == {(0, 1): ["a1"], (0, 2): ["a2"]}
@@ -103,3 +104,23 @@ def test_a_kernel_of_points_with_fewer_and_more_coordinates():
     for point in [(3,), (4,), (5,), (5, 1), (5, 2), (7,), (5, 3)]:
         (sum_,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
         assert sum_ == sum(point)
+
+
+@pytest.mark.parametrize(("most", "compiled"), [(64, True), (63, False)])
+def test_small_arrays_are_copied_by_a_kernel_in_the_end(most, compiled, monkeypatch):
+    """What it makes is written in place, and nobody sees that in the host's copies."""
+    tuning = RunTuning(loaded_arrays=7, loaded_bytes=most)
+    given = [np.arange(16, dtype=np.float32), np.arange(8).astype(np.int32)]
+    puts = []
+    put = jax.device_put
+    monkeypatch.setattr(jax, "device_put", lambda arrays: puts.append(len(arrays)) or put(arrays))
+    backend._copies.cache_clear()
+    add = jax.jit(lambda *arrays: [array + 1 for array in arrays], donate_argnums=(0, 1))
+    for _ in range(4):
+        copies = [*map(backend.OnHost, given)]
+        made = add(*backend.to_devices(copies, tuning))
+        for array, old in zip(made, given, strict=True):
+            np.testing.assert_array_equal(array, old + 1)
+            assert array.dtype == old.dtype
+    np.testing.assert_array_equal(given[0], np.arange(16))
+    assert puts == [2] * (2 if compiled else 4)
