@@ -25,7 +25,7 @@ of whatever size where they have rows, one for each point of another dimension, 
 around what rows it reads and makes. So do those within each step of another loop of which the last
 state alone is read, as of the small steps of an integrator. But what later loops need of all points
 anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
-best done for all points at once. In a scan such steps also make what is larger than its operands:
+best done for all points at once; products of vectors are sums like others. In a scan such steps also make what is larger than its operands:
 an outer product that nothing else reads.
 """
 
@@ -242,7 +242,7 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     huge = read_out or size > MODEL.point_bytes
     if not (huge or rows or size >= MODEL.stepped_bytes) or is_linear(steps, first, others):
         return False
-    if not huge and not rows and any(graph.nodes[n].op.contraction for n in cycle):
+    if not huge and not rows and any(_is_matrix_product(graph, n) for n in cycle):
         return False  # a product of one state takes most of a step, however it is repeated
     readers, dim = users(graph), recurrence.dim
     if (huge or not rows) and states & full_extent_nodes(graph, dim):
@@ -254,6 +254,12 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
             return False
         after |= {u.reader for n in after for u in readers[n]}
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
+
+
+def _is_matrix_product(graph: Graph, name: str) -> bool:
+    """Whether a node multiplies more than vectors, of which a product takes as long as a sum."""
+    node = graph.nodes[name]
+    return node.op.contraction and any(operand_type(graph, e).ndim > 1 for e in node.inputs)
 
 
 def _only_last_is_read(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
