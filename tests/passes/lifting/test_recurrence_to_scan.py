@@ -336,7 +336,7 @@ x[t, k+1] = next
 last = next[k = K-1]
 output last
 """
-    for last, scans in (("next[k = K-1]", 0), ("next[k = K-1] + sum(next[k = 0:K])", 1)):
+    for last, scans in (("next[k = K-1]", 0), ("next[k = K-1] + f32(argmax(next[k = 0:K]))", 1)):
         changed = text.replace("last = next[k = K-1]", f"last = {last}")
         before = elaborate(load_source(Source("m.rt", changed)), {})
         context = PassContext(Space(before.universe))
