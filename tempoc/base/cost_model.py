@@ -80,13 +80,6 @@ class CostModel:
     """A cache line: what is read or written of memory at once."""
     point_bytes: int = 4096
     """With fewer bytes a point, the call of a kernel for each point costs more than they save."""
-    stepped_bytes: int = 32
-    """States of so many bytes stay in a loop if no later one needs them of all points: a scan
-    stores them, and turns the rows of a batch around.
-
-    2026-11-27, CPU, times of loops to scans, with 1, 8, 64 and 512 rows. A filter of 8 numbers that
-    learns 0.22, 0.25, 0.03; of 32 0.35, 0.27, 0.18; states of 8 that are summed 1.0, 0.8, 0.75; one
-    number that is an output 1.2, 1.2, 0.7, 0.5; 64 times a matrix 1.5, 0.8, 0.4, 0.7."""
     diagonal_cells: int = 8
     """Tables with fewer rows or columns than this are not computed by anti-diagonals: a vector of
     so few elements saves less than the cells beyond the rim of the table cost."""

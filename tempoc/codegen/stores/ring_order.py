@@ -20,7 +20,9 @@ from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.context import Stages
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import TensorType
+from tempoc.ops.indexing.scatter import Scatter
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.sdg.graph.query import operand_types
@@ -187,6 +189,8 @@ def _result_axes(
             away = {a % type_.ndim for a in gone}
             left = [k for k in range(type_.ndim) if op.keepdims or k not in away]
             return _Turns({left.index(k): t for k, t in axes.items() if k not in away})
+        case Scatter():
+            return _combined_by_position(op, given, types)
         case Einsum():
             terms, result = op.letters(tuple(t.ndim for t in types))
             spelled = _common_rotations(given, types, [tuple(map(ord, term)) for term in terms])
@@ -200,6 +204,21 @@ def _result_axes(
             return _product(given, types)
         case _:
             return None
+
+
+def _combined_by_position(
+    op: Scatter, given: Sequence[RotatedAxes], types: Sequence[TensorType]
+) -> _Turns | None:
+    """The rotated axes that are left of what is combined by position; ``None`` if none can be."""
+    x, places = (tuple(range(t.ndim)) for t in types)
+    first = axis_of(op.axis, len(x) - len(places) + 1)
+    last = first + len(places)
+    turns = _common_rotations(given, types, [x, x[first:last]])
+    if turns is None:
+        return None
+    left = {k: turn for k, turn in turns.axes.items() if not first <= k < last}
+    axes = {k if k < first else k - len(places) + 1: turn for k, turn in left.items()}
+    return replace(turns, axes=axes)
 
 
 def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> _Turns | None:

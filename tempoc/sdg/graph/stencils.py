@@ -1,10 +1,15 @@
-"""Which nodes read neighbours: parts of one tensor that overlap, as stencils do."""
+"""Which nodes read tensors several times: parts that overlap, as stencils do, or each element.
+
+XLA computes what it fuses with a reader for each of its readers.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations
 
+from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic import expr as ix
@@ -20,6 +25,17 @@ def reads_neighbours(graph: Graph, names: Iterable[str]) -> bool:
             taken = parts.setdefault((edge.source, edge.out, edge.entries), set())
             taken.add(node.op.entries)
     return any(_overlap(a, b) for taken in parts.values() for a, b in combinations(taken, 2))
+
+
+def reads_elements_again(graph: Graph, names: Iterable[str]) -> bool:
+    """Whether these nodes compute element by element, and read some of their results twice."""
+    nodes = [graph.nodes[name] for name in names]
+    plain = (n.op.elementwise or n.op.moves or not n.inputs for n in nodes)
+    made = {n.name for n in nodes if n.inputs}
+    reads = Counter((e.source, e.out) for n in nodes for e in n.inputs)
+    merges = (n for n in graph.nodes.values() if isinstance(n.op, Merge))
+    made |= {n.name for n in merges if not made.isdisjoint(n.sources)}
+    return all(plain) and any(k > 1 and source in made for (source, _), k in reads.items())
 
 
 def _overlap(a: tuple[IndexPart, ...], b: tuple[IndexPart, ...]) -> bool:

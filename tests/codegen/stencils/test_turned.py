@@ -91,3 +91,18 @@ def test_points_of_a_batch() -> None:
     text += "y[b, t] = h[b, t] when t < W - 1\ny[b, t] = w @ h[b, t-W+1:t+1]\n" + END
     agree(text, {"B": 1, "T": 5}, {"B": 3, "T": 11})
     assert "jnp.roll(" in kernels(text)
+
+
+@pytest.mark.parametrize("combine", ["segment_sum", "segment_max"])
+def test_what_is_combined_by_position_has_any_order(combine: str) -> None:
+    text = f"""dim t < T
+const W = 4
+input x[t]: f32[2]
+k[t] = i32(floor(9.0 * abs(sin(x[t] + y[t])))) % 3
+v[t] = x[t] + y[t]
+s[t] = {combine}(v[t = max(0, t-W):t], k[t = max(0, t-W):t][:, 0], 3)
+y[t] = sum(sin(maximum(s[t], -1.0)))
+output y
+"""
+    assert "jnp.take(" not in kernels(text)
+    agree(text, {"T": 1}, {"T": 2}, {"T": 5}, {"T": 11})

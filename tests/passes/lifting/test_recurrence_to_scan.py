@@ -336,8 +336,29 @@ x[t, k+1] = next
 last = next[k = K-1]
 output last
 """
-    for last, scans in (("next[k = K-1]", 0), ("next[k = K-1] + sum(next[k = 0:K])", 1)):
+    for last, scans in (("next[k = K-1]", 0), ("next[k = K-1] + f32(argmax(next[k = 0:K]))", 1)):
         changed = text.replace("last = next[k = K-1]", f"last = {last}")
+        before = elaborate(load_source(Source("m.rt", changed)), {})
+        context = PassContext(Space(before.universe))
+        after = before
+        for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
+            after = step.run(after, context)
+        assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
+        assert_same(before, after)
+
+
+def test_states_that_are_multiplied_with_vectors_alone_stay_a_loop() -> None:
+    """A filter that learns makes its errors in the steps; beside a scan they are made again."""
+    text = """dim t < T
+const D = 8
+input x[t]: f32[D]
+input M: f32[D, D]
+w[0] = zeros([D])
+e = 1.0 - w @ x
+w[t+1] = w + 0.1 * e * x
+output e
+"""
+    for changed, scans in ((text, 0), (text.replace("w + 0.1 * e", "tanh(M @ w) + 0.1 * e"), 1)):
         before = elaborate(load_source(Source("m.rt", changed)), {})
         context = PassContext(Space(before.universe))
         after = before

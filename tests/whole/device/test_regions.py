@@ -302,6 +302,29 @@ output h[0:T, L-1] as y
     agree(text, {"T": 1}, {"T": 3}, passes=LOOPS)
 
 
+NEWTON = """
+dim b < B
+dim t < T
+dim k < K = 4
+input a[b]: f32
+y[b, 0] = 1.0
+u[b, t, 0] = y
+slope = 3.0 * u * u + a
+u[b, t, k+1] = u - (u * u * u + a * u - y) / slope
+y[b, t+1] = u[b, t, K-1]
+output y
+"""
+
+
+def test_elements_that_steps_read_several_times_are_not_written_out() -> None:
+    """XLA would compute each step again for every reader in the next one."""
+    written_out = "for k in range("
+    assert written_out not in emitted(NEWTON).kernels
+    once = NEWTON.replace("u - (u * u * u + a * u - y) / slope", "sin(u)")
+    assert written_out in emitted(once).kernels
+    agree(NEWTON, {"B": 1, "T": 1}, {"B": 2, "T": 2}, {"B": 3, "T": 5})
+
+
 SHORT = """
 dim l < L = 6
 dim n < N
