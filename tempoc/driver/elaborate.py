@@ -10,6 +10,7 @@ from tempoc.frontend import elaborate as frontend
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.ops.control.gradient import Gradient
 from tempoc.passes.context import PassContext
+from tempoc.passes.dispatch.factors import with_factors
 from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
@@ -48,5 +49,5 @@ def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> 
     """
     if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
         return program.graph
-    written = with_point_functions(program.written, context)
+    written = with_factors(with_point_functions(program.written, context), context)
     return program.graph if written is program.written else differentiate(written, program.space)

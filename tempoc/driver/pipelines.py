@@ -8,6 +8,7 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.dispatch.dispatch import Dispatch
+from tempoc.passes.dispatch.factors import Factors
 from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.dispatch.triangular import Triangular
 from tempoc.passes.domain.if_conversion import IfConversion
@@ -47,6 +48,7 @@ Pass = PassStep[Graph, PassContext]
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
+    Factors(),
     Canonicalize(),
     ElementReads(),
     Algebra(),
@@ -106,6 +108,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "split": SplitLoops,
     "if_conversion": IfConversion,
     "vectorize": Vectorize,
+    "factors": Factors,
     "solves": Triangular,
     "lift": Lift,
     "scans": RecurrenceToScan,
