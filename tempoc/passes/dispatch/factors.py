@@ -58,7 +58,7 @@ def with_factors(graph: Graph, context: PassContext) -> Graph:
     if graph.universe.lengths:
         return graph
     before = graph
-    for part in reversed(_cycles(graph)):  # systems while their matrix is as it is written
+    for part in _cycles(graph):
         try:
             graph, message = _factored(graph, context.space, part)
         except (NoFactor, NoSubstitution, OperandError):
@@ -159,7 +159,29 @@ class _FactorBuilder:
         nodes = self.builder.finish(element)
         if nodes is None:
             raise NoFactor
-        return {state.name: nodes}
+        return {state.name: nodes, **self.roots(factor)}
+
+    def roots(self, factor: Node) -> Mapping[str, tuple[Node, ...]]:
+        """What replaces tensors that have the roots of all rows: the diagonal of the factor."""
+        about = self.equations
+        replaced: dict[str, tuple[Node, ...]] = {}
+        for edge in about.roots:
+            root = self.graph.nodes[edge.source]
+            at = dict(zip(root.domain.dims, edge.entries, strict=True))
+            rows = [d for d, e in at.items() if e in (ix.Sym(about.row), ix.Sym(about.column))]
+            own = all(e == ix.Sym(d) for d, e in at.items() if d not in rows)
+            if len(rows) != 1 or not own or len(at) != len(about.batch) + 1:
+                continue
+            point = (ix.Sym(rows[0]), ix.Sym(rows[0]))
+            read = Edge(source=factor.name, entries=tuple(map(ix.Sym, factor.domain.dims)))
+            builder = NodeBuilder(
+                graph=self.graph, space=self.space, node=replace(root, vector=()),
+                nodes={factor.name: factor},
+            )  # fmt: skip
+            nodes = builder.finish(builder.put("element", SpatialIndex(entries=point), (read,)))
+            if nodes is not None:
+                replaced[root.name] = nodes[1:]
+        return replaced
 
     def matrix(self) -> Node:
         """The elements that the equations read, with zeros above the diagonal."""
