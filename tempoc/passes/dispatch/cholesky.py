@@ -34,14 +34,14 @@ class NoFactor(Exception):
     """A tensor whose equations are not those of Cholesky's factor."""
 
 
-class Element(NamedTuple):
+class MatrixElement(NamedTuple):
     """An element of the matrix, read in the coordinates of the factor: a sum of signed terms."""
 
     terms: tuple[tuple[int, Edge], ...]
     domain: Domain
 
 
-class _Value(NamedTuple):
+class _Operation(NamedTuple):
     """What an operand is made of, in the coordinates of the factor."""
 
     edge: Edge
@@ -59,7 +59,7 @@ class CholeskyEquations:
     state: Node
     row: str
     column: str
-    elements: tuple[Element, ...]
+    elements: tuple[MatrixElement, ...]
     roots: tuple[Edge, ...]
 
     @property
@@ -117,7 +117,7 @@ class _EquationWalk:
     def equations(self) -> CholeskyEquations:
         """All equations; the roots first, as quotients may be divided by them."""
         below: list[tuple[Edge, Domain]] = []
-        elements: list[Element] = []
+        elements: list[MatrixElement] = []
         for edge in self.state.inputs:
             self.at = self.space.restrict(self.state.domain, edge.guard)
             edge = replace(edge, guard=ix.TRUE)
@@ -139,7 +139,7 @@ class _EquationWalk:
         condition = ix.compare(comparison, ix.Sym(self.row), ix.Sym(self.column))
         return self.space.implies(self.at, condition)
 
-    def value(self, edge: Edge) -> _Value | None:
+    def value(self, edge: Edge) -> _Operation | None:
         """What makes an operand, copies apart; ``None`` if the equations do not."""
         while edge.source in self.part:
             node = self.graph.nodes[edge.source]
@@ -147,7 +147,7 @@ class _EquationWalk:
             if made is None or isinstance(node.op, Merge):
                 raise NoFactor
             if not isinstance(node.op, Copy):
-                return _Value(edge, *made)
+                return _Operation(edge, *made)
             (edge,) = made[1]
         return None
 
@@ -158,7 +158,7 @@ class _EquationWalk:
             node = self.graph.nodes[node.sources[0]]
         return isinstance(node.op, Literal) and node.op.value == 0
 
-    def root(self, edge: Edge) -> Element:
+    def root(self, edge: Edge) -> MatrixElement:
         """An equation of the diagonal; raises ``NoFactor``."""
         value = self.value(edge)
         if value is None:  # there is nothing before it in its row
@@ -168,7 +168,7 @@ class _EquationWalk:
         self.roots.append(value.edge)
         return self.element(value.operands[0])
 
-    def first(self, edge: Edge) -> _Value:
+    def first(self, edge: Edge) -> _Operation:
         """The equation of an element before which there is none, which reads no others."""
         if not self.space.implies(self.at, ix.compare("==", ix.Sym(self.column), ix.ZERO)):
             raise NoFactor
@@ -178,9 +178,9 @@ class _EquationWalk:
             return self.first(made[1][0])
         if made is None:
             raise NoFactor
-        return _Value(edge, *made)
+        return _Operation(edge, *made)
 
-    def quotient(self, edge: Edge) -> Element:
+    def quotient(self, edge: Edge) -> MatrixElement:
         """An equation of elements below the diagonal; raises ``NoFactor``."""
         value = self.value(edge)
         if value is None or not isinstance(value.op, Divide):
@@ -197,21 +197,21 @@ class _EquationWalk:
             own = tuple(column if d == self.row else ix.Sym(d) for d in dims)
             return self.same(edge.entries, own)
         for root in self.roots:
-            wanted = tuple(substitute_entry(e, {self.row: column}) for e in root.entries)
-            if root.source == edge.source and self.same(edge.entries, wanted):
+            above = tuple(substitute_entry(e, {self.row: column}) for e in root.entries)
+            if root.source == edge.source and self.same(edge.entries, above):
                 return True
         return False
 
-    def same(self, entries: Sequence[ix.Entry], wanted: Sequence[ix.Entry]) -> bool:
+    def same(self, entries: Sequence[ix.Entry], others: Sequence[ix.Entry]) -> bool:
         """Whether points are the same wherever the equation is used."""
         return all(
             not isinstance(a, ix.Slice)
             and not isinstance(b, ix.Slice)
             and self.space.equal(a, b, self.at)
-            for a, b in zip(entries, wanted, strict=True)
+            for a, b in zip(entries, others, strict=True)
         )
 
-    def element(self, edge: Edge) -> Element:
+    def element(self, edge: Edge) -> MatrixElement:
         """What is left of a dividend, or under a root, without the product of rows."""
         terms, products = self.terms(edge, 1)
         none_before = self.space.implies(self.at, ix.compare("==", ix.Sym(self.column), ix.ZERO))
@@ -219,7 +219,7 @@ class _EquationWalk:
             raise NoFactor
         if not terms:
             raise NoFactor
-        return Element(tuple(terms), self.at)
+        return MatrixElement(tuple(terms), self.at)
 
     def terms(self, edge: Edge, sign: int) -> tuple[list[tuple[int, Edge]], list[int]]:
         """The terms of a sum that are no product of rows, and the signs of those that are."""
@@ -237,7 +237,7 @@ class _EquationWalk:
             raise NoFactor
         return [], [sign]
 
-    def is_product(self, value: _Value) -> bool:
+    def is_product(self, value: _Operation) -> bool:
         """Whether a value is the product of what stands before an element, and its diagonal's."""
         if isinstance(value.op, MatMul):
             return self.are_rows(value.operands)

@@ -31,7 +31,7 @@ from tempoc.ops.tensor.elementwise import Negative
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.dispatch.cholesky import CholeskyEquations, Element, NoFactor, recognize
+from tempoc.passes.dispatch.cholesky import CholeskyEquations, MatrixElement, NoFactor, recognize
 from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
@@ -43,7 +43,7 @@ from tempoc.symbolic.domain import Domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Factors(GraphPass):
+class MatrixFactors(GraphPass):
     """Calls operators for Cholesky's factors and triangular systems that are written out."""
 
     name: ClassVar[str] = "factors"
@@ -63,7 +63,7 @@ def with_factors(graph: Graph, context: PassContext) -> Graph:
             graph, message = _factored(graph, context.space, part)
         except (NoFactor, NoSubstitution, OperandError):
             continue
-        context.remarks.add(Factors.name, message, graph.nodes[part[0]].span)
+        context.remarks.add(MatrixFactors.name, message, graph.nodes[part[0]].span)
     return graph if graph is before else drop_dead(graph)
 
 
@@ -200,7 +200,7 @@ class _FactorBuilder:
         op = Merge(targets=tuple(tuple(map(ix.Sym, dims)) for _ in edges))
         return builder.put("matrix", op, edges, Domain(dims, batch.where), about.state.types)
 
-    def part(self, element: Element) -> Node:
+    def part(self, element: MatrixElement) -> Node:
         """The elements of one equation. Raises ``NoFactor`` if they have another dtype."""
         (sign, total), *others = element.terms
         node = self.builder.put("part", Copy(), (total,), element.domain)

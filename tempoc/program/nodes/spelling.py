@@ -6,7 +6,13 @@ import keyword
 
 PREAMBLE = (
     *("all_finite", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at", "clamped"),
-    *("complex_numbers", "convolved_by_band", "convolved_by_fourier", "convolved_by_lags"),
+    *(
+        "cholesky_rows",
+        "complex_numbers",
+        "convolved_by_band",
+        "convolved_by_fourier",
+        "convolved_by_lags",
+    ),
     *("first_fault", "first_lane", "first_wrong", "fourier_sums", "greatest_first", "has_cudnn"),
     *("in_batches", "in_blocks", "in_rows", "in_windows", "integer_power", "jax", "jnp", "joined"),
     *("lax", "linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_while"),

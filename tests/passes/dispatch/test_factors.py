@@ -11,7 +11,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.linear.solve import TriangularSolve
 from tempoc.passes.context import PassContext
-from tempoc.passes.dispatch.factors import Factors
+from tempoc.passes.dispatch.factors import MatrixFactors
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tests.support.generators.graphs import Story, assert_close, graph
@@ -92,7 +92,7 @@ def calls(of: Graph, kind: type[object]) -> int:
 def test_factors(golden: Golden) -> None:
     story = Story()
     for name, text in FACTORS.items():
-        outcome = story.tell(name, HEAD + text, Factors(), rounded=True)
+        outcome = story.tell(name, HEAD + text, MatrixFactors(), rounded=True)
         assert calls(outcome.graph, CholeskyRows) == 1, name
         assert calls(outcome.graph, TriangularSolve) == text.count("%z ="), name
     golden("passes/factors.txt", story.text)
@@ -101,7 +101,7 @@ def test_factors(golden: Golden) -> None:
 @pytest.mark.parametrize("equations", LOOPS.values(), ids=LOOPS)
 def test_what_is_no_factor_stays(equations: tuple[str, str]) -> None:
     before = graph(HEAD + "".join(equations) + LOWER)
-    assert Factors().run(before, PassContext(Space(before.universe))) == before
+    assert MatrixFactors().run(before, PassContext(Space(before.universe))) == before
 
 
 @pytest.mark.parametrize("matrix", ["0.9 * exp(-((x[i] - x[j]) ** 2))", "a[i, j]"])
