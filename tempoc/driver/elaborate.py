@@ -42,12 +42,13 @@ def elaborated(
 
 
 def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> Graph:
-    """The graph to optimize: derivatives are those of functions of points, not of ranges.
+    """The graph to optimize: derivatives are those of functions of points, not of ranges, and of
+    operators for factors of matrices and triangular systems.
 
     What one pass makes of the program that is differentiated, no pass could make of its
     derivatives.
     """
     if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
-        return program.graph
+        return with_factors(program.graph, context)
     written = with_factors(with_point_functions(program.written, context), context)
     return program.graph if written is program.written else differentiate(written, program.space)

@@ -48,7 +48,6 @@ Pass = PassStep[Graph, PassContext]
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
-    MatrixFactors(),
     Canonicalize(),
     ElementReads(),
     Algebra(),
