@@ -16,17 +16,19 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
-from jax import jit
+import jax.numpy as jnp
+from jax import jit, lax
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
 
 _MARKS = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _REFUSALS = "UNIMPLEMENTED", "Failed to materialize symbols"
 _LOOPS = frozenset(("while", "scan"))
-_CALLS = frozenset(("jit", "pjit", "closed_call", "custom_jvp_call"))
+_CALLS = frozenset(("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vmap_call"))
 _NESTED = _LOOPS | _CALLS | {"cond"}
 _UPDATES = frozenset(("dynamic_update_slice", "scatter", "scatter-add"))
 """Operators that change a part of their first operand."""
+_SCATTERS = _UPDATES - {"dynamic_update_slice"}
 _PARTS = _UPDATES | {"dynamic_slice", "gather", "slice"}
 """Operators that look at a part of it."""
 _MOVES = ("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "transpose")
@@ -107,7 +109,7 @@ class _Marking:
         known |= zip(jaxpr.invars, given, strict=True)
         plain: list[JaxprEqn] = []
         for eqn in jaxpr.eqns:
-            if not self._has_loop(eqn):
+            if not self._differs(eqn):
                 plain.append(eqn)
                 continue
             _compute(jaxpr, plain, known)
@@ -117,14 +119,21 @@ class _Marking:
         _compute(jaxpr, plain, known)
         return [_value(v, known) for v in jaxpr.outvars]
 
-    def _has_loop(self, eqn: JaxprEqn) -> bool:
+    def results_of(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
+        """The results of one operator, which has several."""
+        if self._differs(eqn):
+            return self._nested(eqn, given)
+        results: Sequence[Any] = eqn.primitive.bind(*given, **eqn.params)
+        return results
+
+    def _differs(self, eqn: JaxprEqn) -> bool:
         """Whether an operator is a loop that is marked, or has one in it."""
         name = eqn.primitive.name
         if name not in _NESTED or eqn.effects:
             return False
         if name in _LOOPS and self._is_small(eqn):
             return True
-        return any(self._has_loop(e) for inner in _functions(eqn) for e in inner.jaxpr.eqns)
+        return any(self._differs(e) for inner in _functions(eqn) for e in inner.jaxpr.eqns)
 
     def _is_small(self, loop: JaxprEqn) -> bool:
         """Whether a loop may be one function, and a step touches few bytes.
@@ -143,46 +152,71 @@ class _Marking:
             for e in closed.jaxpr.eqns
         )
 
-    def _nested(self, eqn: JaxprEqn, given: list[Any]) -> Sequence[Any]:
+    def _nested(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
         """The results of an operator with loops."""
         name, how = eqn.primitive.name, eqn.params
         if name in _LOOPS and self._is_small(eqn):
             return _marked(eqn, given, self.most)
         if name in _CALLS:
             return self.results(next(iter(_functions(eqn))), given)
-        if name == "cond":
-            branches = [functools.partial(self._tuple, f) for f in how["branches"]]
-            return tuple(jax.lax.switch(given[0], branches, *given[1:]))
-        if name == "scan":
-            return self._scan(how, given)
-        tests, steps = how["cond_nconsts"], how["body_nconsts"]
-        ahead, also, carry = given[:tests], given[tests : tests + steps], given[tests + steps :]
-        return tuple(
-            jax.lax.while_loop(
-                lambda c: jaxpr_as_fun(how["cond_jaxpr"])(*ahead, *c)[0],
-                lambda c: self._tuple(how["body_jaxpr"], *also, *c),
-                tuple(carry),
+        also = {key: self._rewritten(value) for key, value in how.items()}
+        results: Sequence[Any] = eqn.primitive.bind(*given, **also)
+        return results
+
+    def _rewritten(self, value: Any) -> Any:
+        """A parameter of an operator, functions in it computed by `results`."""
+        if isinstance(value, tuple):
+            return tuple(map(self._rewritten, value))
+        if not isinstance(value, ClosedJaxpr):
+            return value
+        return jax.make_jaxpr(lambda *given: self.results(value, given))(*value.in_avals)
+
+
+class _RowByRow(_Marking):
+    """Computes the same, scatters of several rows one row after the other."""
+
+    def _differs(self, eqn: JaxprEqn) -> bool:
+        """Whether an operator is such a scatter, or has one in it."""
+        several = eqn.primitive.name in _SCATTERS and eqn.invars[1].aval.ndim > 1
+        return several or any(self._differs(e) for f in _functions(eqn) for e in f.jaxpr.eqns)
+
+    def _is_small(self, loop: JaxprEqn) -> bool:
+        return False
+
+    def _nested(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
+        if eqn.primitive.name not in _SCATTERS:
+            return super()._nested(eqn, given)
+        x, places, rows = given
+        dims = eqn.params["dimension_numbers"]
+        lanes = [k for k in range(rows.ndim) if k not in dims.update_window_dims]
+        count = math.prod(places.shape[:-1])
+        rows = jnp.moveaxis(rows, lanes, range(len(lanes)))
+        rows = rows.reshape(count, *rows.shape[len(lanes) :])
+        shape = *places.shape[:-1], 1
+        own = (
+            lax.broadcasted_iota(places.dtype, shape, k) for k in dims.scatter_indices_batching_dims
+        )
+        places = jnp.concatenate([*own, places], -1).reshape(count, -1)
+        how = eqn.params | {
+            "dimension_numbers": lax.ScatterDimensionNumbers(
+                update_window_dims=(*range(rows.ndim - 1),),
+                inserted_window_dims=(
+                    *sorted((*dims.inserted_window_dims, *dims.operand_batching_dims)),
+                ),
+                scatter_dims_to_operand_dims=(
+                    *dims.operand_batching_dims,
+                    *dims.scatter_dims_to_operand_dims,
+                ),
             )
-        )
+        }
 
-    def _scan(self, how: Mapping[str, Any], given: list[Any]) -> tuple[Any, ...]:
-        constant, carried = how["num_consts"], how["num_consts"] + how["num_carry"]
+        def step(k: Any, x: Any) -> Any:
+            return eqn.primitive.bind(x, places[k], rows[k], **how)
 
-        def step(carry: tuple[Any, ...], parts: tuple[Any, ...]) -> Any:
-            results = self._tuple(how["jaxpr"], *given[:constant], *carry, *parts)
-            return results[: how["num_carry"]], results[how["num_carry"] :]
-
-        same = {k: how[k] for k in ("length", "reverse", "unroll")}
-        ends, rows = jax.lax.scan(
-            step, tuple(given[constant:carried]), tuple(given[carried:]), **same
-        )
-        return (*ends, *rows)
-
-    def _tuple(self, closed: ClosedJaxpr, *given: Any) -> tuple[Any, ...]:
-        return tuple(self.results(closed, given))
+        return (lax.fori_loop(0, count, step, x),)
 
 
-def _marked(loop: JaxprEqn, given: list[Any], most: int) -> Sequence[Any]:
+def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     """The results of a loop, by a marked call.
 
     XLA ends the process if such a function, as it has simplified it, does not look at one of its
@@ -198,13 +232,13 @@ def _marked(loop: JaxprEqn, given: list[Any], most: int) -> Sequence[Any]:
     back = [k for k, v in enumerate(loop.invars) if k in read or _size(v) <= most]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
-        results = loop.primitive.bind(*arrays, **loop.params)
-        return *results, *jax.lax.optimization_barrier(tuple(arrays[k] for k in back))
+        results = _RowByRow(0, 0).results_of(loop, arrays)
+        return *results, *lax.optimization_barrier(tuple(arrays[k] for k in back))
 
-    results = [*jit(run)(*jax.lax.optimization_barrier(tuple(given)))]
+    results = [*jit(run)(*lax.optimization_barrier(tuple(given)))]
     for k in new:
         results[k] = set_xla_metadata(results[k], **_MARKS)
-    behind: list[Any] = jax.lax.optimization_barrier(results)
+    behind: list[Any] = lax.optimization_barrier(results)
     return behind[: len(loop.outvars)]
 
 
@@ -242,7 +276,7 @@ def _functions(eqn: JaxprEqn) -> Iterable[ClosedJaxpr]:
 def _is_simple(eqn: JaxprEqn) -> bool:
     """Whether a function may have an operator.
 
-    Of scatters only what writes one row, of products only those with vectors.
+    Scatters write one row after the other there; of products it has only those with vectors.
     """
     name = eqn.primitive.name
     if name == "dot_general":
@@ -253,7 +287,7 @@ def _is_simple(eqn: JaxprEqn) -> bool:
         ]
         return 1 in rows
     if name.startswith("scatter"):
-        return name in _UPDATES and eqn.invars[1].aval.ndim == 1
+        return name in _SCATTERS and _size(eqn.invars[-1]) > 0
     return name in _PLAIN
 
 

@@ -69,9 +69,47 @@ def empty(x, table):
     return lax.fori_loop(0, 5, step, (x, jnp.zeros((1, 0))))[0]
 
 
+def rows(x, table):
+    """Rows of several tables, each written at a place of its own; elements added at several."""
+    tables = jnp.reshape(x, (4, 8, 2))
+
+    def step(t, tables):
+        places = jnp.argmax(tables[:, :, 1], axis=1).astype(jnp.int32)
+        halves = jax.vmap(lambda own, k: own[k] * 0.5)(tables, places)
+        tables = jax.vmap(lambda own, k, row: own.at[k].set(row))(tables, places, halves)
+        # The first place is hit twice, the last one is none of the axis.
+        ends = jnp.stack([places[0], places[0], places[1], places[2] + 8])
+        tables = tables.at[:, ends, 0].add(tables[:, :4, 1])
+        return jax.vmap(lambda own, k: own.at[:, k % 2].set(0.9), (2, 0), 2)(tables, ends[:2])
+
+    return lax.fori_loop(0, 5, step, tables)
+
+
+def each_its_steps(x, table):
+    """Small loops in one that lasts as long as its points need, each another number of steps."""
+
+    def step(c):
+        return c[0] + 1, counted(jnp.sort(c[1]), table)
+
+    def point(n):
+        return lax.while_loop(lambda c: c[0] < n, step, (jnp.int32(0), x * n))[1]
+
+    return jax.vmap(point)(jnp.arange(4))
+
+
 @pytest.mark.parametrize(
     ("function", "whole"),
-    [(counted, 1), (constant, 1), (nested, 1), (vectors, 1), (large, 0), (product, 0), (empty, 0)],
+    [
+        (rows, 1),
+        (each_its_steps, 1),
+        (counted, 1),
+        (constant, 1),
+        (nested, 1),
+        (vectors, 1),
+        (large, 0),
+        (product, 0),
+        (empty, 0),
+    ],
 )
 def test_small_loops_are_marked(function, whole):
     marked = jax.jit(with_whole_loops(looped(function), 32768, 4096))
