@@ -4,7 +4,8 @@ XLA for CPUs starts each operator in the body of a loop on its own, which takes 
 call that is marked as small it compiles as one function, where an operator takes a few nanoseconds;
 it marks itself loops of which a step touches less than 1024 bytes. Here larger ones are marked, if
 a step consists of operators that such a function may have: none that calls a library, or that XLA
-may fuse for one. An XLA that knows no such mark ignores it.
+may fuse for one. Products of small matrices, for which XLA calls one, are sums of products there.
+An XLA that knows no such mark ignores it.
 """
 
 from __future__ import annotations
@@ -315,15 +316,13 @@ def _multiplied(eqn: JaxprEqn) -> int:
 def _as_sum(product: JaxprEqn, a: Any, b: Any) -> Any:
     """The product of two arrays, of each two elements one after the other."""
     (own, its), (same, likewise) = product.params["dimension_numbers"]
-    rows = [k for k in range(a.ndim) if k not in (*own, *same)]
+    shape = product.outvars[0].aval.shape
+    batch, rows = shape[: len(same)], [k for k in range(a.ndim) if k not in (*own, *same)]
     columns = [k for k in range(b.ndim) if k not in (*its, *likewise)]
-    a = jnp.transpose(a, (*same, *rows, *own))
-    b = jnp.transpose(b, (*likewise, *columns, *its))
-    first = len(same)
-    a = jnp.expand_dims(a, [*range(first + len(rows), first + len(rows) + len(columns))])
-    b = jnp.expand_dims(b, [*range(first, first + len(rows))])
-    summed = tuple(range(-len(own), 0))
-    return jnp.sum(a * b, axis=summed) if own else a * b
+    m, n = _rows(product)
+    a = jnp.transpose(a, (*same, *rows, *own)).reshape(*batch, m, 1, -1)
+    b = jnp.transpose(b, (*likewise, *columns, *its)).reshape(*batch, 1, n, -1)
+    return jnp.sum(a * b, axis=-1).reshape(shape)
 
 
 def _bytes(jaxpr: Jaxpr) -> int:
