@@ -10,6 +10,7 @@ from tempoc.frontend import elaborate as frontend
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.ops.control.gradient import Gradient
 from tempoc.passes.context import PassContext
+from tempoc.passes.dispatch.factors import with_factors
 from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
@@ -41,12 +42,13 @@ def elaborated(
 
 
 def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> Graph:
-    """The graph to optimize: derivatives are those of functions of points, not of ranges.
+    """The graph to optimize: derivatives are those of functions of points, not of ranges, and of
+    operators for factors of matrices and triangular systems.
 
     What one pass makes of the program that is differentiated, no pass could make of its
     derivatives.
     """
     if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
-        return program.graph
-    written = with_point_functions(program.written, context)
+        return with_factors(program.graph, context)
+    written = with_factors(with_point_functions(program.written, context), context)
     return program.graph if written is program.written else differentiate(written, program.space)

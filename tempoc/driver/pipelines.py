@@ -8,6 +8,7 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.dispatch.dispatch import Dispatch
+from tempoc.passes.dispatch.factors import MatrixFactors
 from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.dispatch.triangular import Triangular
 from tempoc.passes.domain.if_conversion import IfConversion
@@ -107,6 +108,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "split": SplitLoops,
     "if_conversion": IfConversion,
     "vectorize": Vectorize,
+    "factors": MatrixFactors,
     "solves": Triangular,
     "lift": Lift,
     "scans": RecurrenceToScan,

@@ -21,6 +21,7 @@ from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.scatter_products import ScatterProducts
 from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.attention import Attention
+from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.long_convolution import LongConvolution
@@ -241,12 +242,14 @@ _CONV: list[tuple[tuple[str | int, ...], tuple[str | int, ...]]] = [
 _NEAR = {"rtol": 1e-5, "atol": 1e-5}
 LINEAR = [
     *(Case(op, (Arg(d, s),), rtol=2e-3, atol=2e-3)
-      for op in (Cholesky(), Det(), LogDet())
+      for op in (Cholesky(), CholeskyRows(), Det(), LogDet())
       for d, s in ((F, (3, 3)), (H, (2, 2)), (F, ("t", "t")), (F, (2, "t + 1", "t + 1")),
                    (F, (0, 0)), (F, ("t", 3, 3)))),
     Case(Cholesky(), (Arg(F, (2, 3, 3), values=[[[4, 2, 1], [2, 5, 3], [1, 3, 6]],
                                                 [[1, 2, 0], [2, 1, 0], [0, 0, 1]]]),)),
     Case(Cholesky(), (Arg(Z, (2, 2), values=[[4, 1], [3, 9]]),)),
+    Case(CholeskyRows(), (Arg(F, (2, 3, 3), values=[[[4, 9, 9], [2, 5, 9], [1, 3, 6]],
+                                                    [[4, 9, 9], [2, 1, 9], [2, 5, 6]]]),)),
     Case(LogDet(), (Arg(F, (2, 2), values=0),)),
     *(Case(op, (Arg(F, a), Arg(d, b)), rtol=2e-3, atol=2e-3)
       for op in (Solve(), TriangularSolve(), TriangularSolve(lower=True),

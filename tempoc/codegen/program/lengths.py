@@ -82,6 +82,12 @@ def presence_condition(statement: Statement, universe: Universe) -> ix.Expr:
     return ix.conjunction(*tests)
 
 
+def uncertain(condition: ix.Expr, universe: Universe) -> ix.Expr:
+    """A condition without what holds as lengths that are found are at least 1: of first points."""
+    certain = {ix.compare("<", ix.ZERO, ix.Sym(b.name)) for b in universe.ended}
+    return ix.conjunction(*(p for p in conjuncts(condition) if p not in certain))
+
+
 def at_point(e: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix.Expr:
     """An expression whose lengths are those at a point: ``T`` becomes ``T[i]``."""
     values = {b.name: None if b.until else b.value for b in universe.bounds}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
+from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.long_convolution import LongConvolution
@@ -45,18 +46,30 @@ def solve(op: LinearSystem, c: Calculus, args: Terms, results: Terms, cots: Term
 
 @RULES.of(Cholesky)
 def cholesky(op: Cholesky, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
-    """``l^-T f(l^T l') l^-1``, where ``f`` takes the lower triangle and half of the diagonal.
+    """The symmetric part, since the operator takes the symmetric part of its operand."""
+    both = _by_symmetric(c, results[0], cots[0])
+    return (c.fit(c.scale(both, 0.5), args[0]),)
 
-    Of that the symmetric part, since the operator takes the symmetric part of its operand.
-    """
-    (factor,) = results
+
+@RULES.of(CholeskyRows)
+def cholesky_rows(
+    op: CholeskyRows, c: Calculus, args: Terms, results: Terms, cots: Terms
+) -> Derivatives:
+    """Of the lower triangle, whose elements stand for those above the diagonal too."""
+    both = _by_symmetric(c, results[0], cots[0])
+    once = c.where(_on_diagonal(c, both), c.scale(both, 0.5), both)
+    return (c.fit(_triangle(c, once, lower=True), args[0]),)
+
+
+def _by_symmetric(c: Calculus, factor: Term, cot: Term) -> Term:
+    """``m + m^T`` of ``l^-T f(l^T l') l^-1``: ``f`` takes the lower triangle, half its diagonal."""
     upper = _transposed(c, factor)
-    inner = c.op(MatMul(), upper, _triangle(c, cots[0], lower=True))
+    inner = c.op(MatMul(), upper, _triangle(c, cot, lower=True))
     triangle = _triangle(c, inner, lower=True)
     half = c.where(_on_diagonal(c, inner), c.scale(triangle, 0.5), triangle)
     left = c.op(TriangularSolve(), upper, half)
     both = c.op(TriangularSolve(), upper, _transposed(c, left))
-    return (c.fit(c.scale(c.add(both, _transposed(c, both)), 0.5), args[0]),)
+    return c.add(both, _transposed(c, both))
 
 
 @RULES.of(Det, LogDet)

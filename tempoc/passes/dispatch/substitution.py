@@ -12,7 +12,7 @@ first step apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control.control import Copy, Merge
@@ -32,6 +32,7 @@ from tempoc.sdg.statements.statements import Vector
 from tempoc.sdg.statements.vectorized import Ranges, vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.walk import symbols
 
 
 class NoSubstitution(Exception):
@@ -54,15 +55,14 @@ class MatrixRead:
         if isinstance(node.op, SpatialIndex) and not node.op.gathers:
             at = dict(zip(node.domain.dims, edge.entries, strict=True))
             inner = node.inputs[0]
-            if any(isinstance(e, ix.Slice) for e in (*edge.entries, *inner.entries)):
+            if any(isinstance(e, ix.Slice) for e in inner.entries):
                 raise NoSubstitution
             parts = (
                 ix.Slice(p[0], ix.add(p[0], p[1]), p[2]) if isinstance(p, tuple) else p
                 for p in node.op.entries
                 if not isinstance(p, str)
             )
-            points = {d: e for d, e in at.items() if isinstance(e, ix.Expr)}
-            entries = tuple(substitute_entry(e, points) for e in (*inner.entries, *parts))
+            entries = tuple(_entry_at(e, at) for e in (*inner.entries, *parts))
             return cls(source=inner.source, out=inner.out, entries=entries, dims=len(inner.entries))
         if node.types[edge.out].ndim:
             raise NoSubstitution
@@ -80,6 +80,16 @@ class MatrixRead:
         """With another entry at a place."""
         entries = (*self.entries[:place], entry, *self.entries[place + 1 :])
         return replace(self, entries=entries)
+
+
+def _entry_at(entry: ix.Entry, at: Mapping[str, ix.Entry]) -> ix.Entry:
+    """An entry at a point, or in a range; raises ``NoSubstitution`` for another one of a range."""
+    if isinstance(entry, ix.Sym) and entry.name in at:
+        return at[entry.name]
+    points = {d: e for d, e in at.items() if isinstance(e, ix.Expr)}
+    if any(s in at and s not in points for s in symbols(entry)):
+        raise NoSubstitution
+    return substitute_entry(entry, points)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

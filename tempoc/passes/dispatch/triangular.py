@@ -16,6 +16,7 @@ solved one after the other, so that small ones stay a loop that does a step of a
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -66,7 +67,8 @@ class Triangular(GraphPass):
                 continue
             try:
                 recognition = Recognition.of(graph, context.space, part)
-                builder = _SystemBuilder.of(recognition, graph, part)
+                vector = {d for n in part for d in graph.nodes[n].vector}
+                builder = SystemBuilder.of(recognition, graph, vector)
                 nodes = builder.nodes(self.least)
             except (NoSubstitution, OperandError):
                 continue
@@ -84,7 +86,7 @@ class Triangular(GraphPass):
 
 
 @dataclass(slots=True, kw_only=True)
-class _SystemBuilder:
+class SystemBuilder:
     """Builds the nodes of a solve; ``columns`` are the dimensions that are columns of it."""
 
     recurrence: Substitution
@@ -93,11 +95,10 @@ class _SystemBuilder:
     batch: tuple[str, ...]
 
     @classmethod
-    def of(cls, recognition: Recognition, graph: Graph, part: tuple[str, ...]) -> _SystemBuilder:
-        """Raises ``NoSubstitution``."""
+    def of(cls, recognition: Recognition, graph: Graph, vector: Collection[str]) -> SystemBuilder:
+        """Along the dimensions of ``vector`` points may be columns; raises ``NoSubstitution``."""
         recurrence = recognition.result()
         dims = recurrence.state.domain.dims
-        vector = {d for n in part for d in graph.nodes[n].vector}
         with_matrix = {n for e in recurrence.row.entries for n in symbols(e)}
         columns = tuple(d for d in dims if d in vector and d not in with_matrix)
         batch = tuple(d for d in dims if d != recurrence.dim and d not in columns)

@@ -4,7 +4,8 @@ XLA for CPUs starts each operator in the body of a loop on its own, which takes 
 call that is marked as small it compiles as one function, where an operator takes a few nanoseconds;
 it marks itself loops of which a step touches less than 1024 bytes. Here larger ones are marked, if
 a step consists of operators that such a function may have: none that calls a library, or that XLA
-may fuse for one. An XLA that knows no such mark ignores it.
+may fuse for one. Products of small matrices, for which XLA calls one, are sums of products there.
+An XLA that knows no such mark ignores it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _NESTED = _LOOPS | _CALLS | {"cond"}
 _UPDATES = frozenset(("dynamic_update_slice", "scatter", "scatter-add"))
 """Operators that change a part of their first operand."""
 _SCATTERS = _UPDATES - {"dynamic_update_slice"}
+_PRODUCT = "dot_general"
 _PARTS = _UPDATES | {"dynamic_slice", "gather", "slice"}
 """Operators that look at a part of it."""
 _MOVES = ("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "transpose")
@@ -148,7 +150,7 @@ class _Marking:
         return all(
             all(map(self._is_plain, _functions(e)))
             if e.primitive.name in _NESTED
-            else _is_simple(e) and _touched(e, ()) <= self.each
+            else _is_simple(e) and max(_touched(e, ()), _multiplied(e)) <= self.each
             for e in closed.jaxpr.eqns
         )
 
@@ -172,18 +174,23 @@ class _Marking:
         return jax.make_jaxpr(lambda *given: self.results(value, given))(*value.in_avals)
 
 
-class _RowByRow(_Marking):
-    """Computes the same, scatters of several rows one row after the other."""
+class _InSmallSteps(_Marking):
+    """Computes the same, scatters of several rows one row after the other, products of matrices
+    as sums."""
 
     def _differs(self, eqn: JaxprEqn) -> bool:
-        """Whether an operator is such a scatter, or has one in it."""
+        """Whether an operator is such a scatter or product, or has one in it."""
         several = eqn.primitive.name in _SCATTERS and eqn.invars[1].aval.ndim > 1
-        return several or any(self._differs(e) for f in _functions(eqn) for e in f.jaxpr.eqns)
+        if several or (eqn.primitive.name == _PRODUCT and 1 not in _rows(eqn)):
+            return True
+        return any(self._differs(e) for f in _functions(eqn) for e in f.jaxpr.eqns)
 
     def _is_small(self, loop: JaxprEqn) -> bool:
         return False
 
     def _nested(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
+        if eqn.primitive.name == _PRODUCT:
+            return (_as_sum(eqn, *given),)
         if eqn.primitive.name not in _SCATTERS:
             return super()._nested(eqn, given)
         x, places, rows = given
@@ -232,7 +239,7 @@ def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     back = [k for k, v in enumerate(loop.invars) if k in read or _size(v) <= most]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
-        results = _RowByRow(0, 0).results_of(loop, arrays)
+        results = _InSmallSteps(0, 0).results_of(loop, arrays)
         return *results, *lax.optimization_barrier(tuple(arrays[k] for k in back))
 
     results = [*jit(run)(*lax.optimization_barrier(tuple(given)))]
@@ -279,16 +286,43 @@ def _is_simple(eqn: JaxprEqn) -> bool:
     Scatters write one row after the other there; of products it has only those with vectors.
     """
     name = eqn.primitive.name
-    if name == "dot_general":
-        summed, batched = eqn.params["dimension_numbers"]
-        rows = [
-            math.prod(n for k, n in enumerate(v.aval.shape) if k not in (*gone, *same))
-            for v, gone, same in zip(eqn.invars, summed, batched, strict=True)
-        ]
-        return 1 in rows
+    if name == _PRODUCT:
+        types = {v.aval.dtype for v in (*eqn.invars, *eqn.outvars)}
+        exact = len(types) == 1 and all(t.itemsize > 2 for t in types)  # a sum of halves is rounded
+        return 1 in _rows(eqn) or exact
     if name.startswith("scatter"):
         return name in _SCATTERS and _size(eqn.invars[-1]) > 0
     return name in _PLAIN
+
+
+def _rows(product: JaxprEqn) -> list[int]:
+    """How many elements each operand has beside those summed over, and those in common."""
+    summed, batched = product.params["dimension_numbers"]
+    return [
+        math.prod(n for k, n in enumerate(v.aval.shape) if k not in (*gone, *same))
+        for v, gone, same in zip(product.invars, summed, batched, strict=True)
+    ]
+
+
+def _multiplied(eqn: JaxprEqn) -> int:
+    """How many bytes the products take that a product of matrices is a sum of; 0 of others."""
+    if eqn.primitive.name != _PRODUCT or 1 in _rows(eqn):
+        return 0
+    (own, _), _ = eqn.params["dimension_numbers"]
+    each = int(math.prod(eqn.invars[0].aval.shape[k] for k in own))
+    return each * sum(map(_size, eqn.outvars))
+
+
+def _as_sum(product: JaxprEqn, a: Any, b: Any) -> Any:
+    """The product of two arrays, of each two elements one after the other."""
+    (own, its), (same, likewise) = product.params["dimension_numbers"]
+    shape = product.outvars[0].aval.shape
+    batch, rows = shape[: len(same)], [k for k in range(a.ndim) if k not in (*own, *same)]
+    columns = [k for k in range(b.ndim) if k not in (*its, *likewise)]
+    m, n = _rows(product)
+    a = jnp.transpose(a, (*same, *rows, *own)).reshape(*batch, m, 1, -1)
+    b = jnp.transpose(b, (*likewise, *columns, *its)).reshape(*batch, 1, n, -1)
+    return jnp.sum(a * b, axis=-1).reshape(shape)
 
 
 def _bytes(jaxpr: Jaxpr) -> int:

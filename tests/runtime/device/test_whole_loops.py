@@ -55,6 +55,23 @@ def vectors(x, table):
     return lax.while_loop(lambda c: (c[0] < 7) & (c[1].sum() < 9.0), step, (jnp.int32(0), x))
 
 
+def small_products(x, table):
+    """Of matrices, of several with several, and summed over two axes."""
+    groups = jnp.reshape(x, (4, 4, 4))
+
+    def step(t, y):
+        y = jnp.tanh(groups[t % 4] @ y) + jnp.einsum("bij,bjk->ik", groups, groups)
+        return y + jnp.einsum("bij,bkj->ik", groups, groups * y)
+
+    return lax.fori_loop(0, 5, step, groups[0])
+
+
+def halves(x, table):
+    """Products whose sums would be rounded otherwise."""
+    square = jnp.reshape(x, (8, 8)).astype(jnp.bfloat16)
+    return lax.fori_loop(0, 5, lambda t, y: y @ square, square).astype(jnp.float32)
+
+
 def product(x, table):
     square = jnp.outer(x, x)
     return lax.fori_loop(0, 3, lambda t, y: y @ square, square)
@@ -106,6 +123,8 @@ def each_its_steps(x, table):
         (constant, 1),
         (nested, 1),
         (vectors, 1),
+        (small_products, 1),
+        (halves, 0),
         (large, 0),
         (product, 0),
         (empty, 0),

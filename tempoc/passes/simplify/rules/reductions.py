@@ -5,7 +5,7 @@ And for sums of padded tensors that fill an axis together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
@@ -111,48 +111,57 @@ def _sum_of_scaled(v: Match, op: Reduction, inner: Producer[Op]) -> Rewrite | No
 
 @rule("a sum of rows in their places", Sum, exact=False)
 def _sum_of_padded_rows(v: Match, op: Sum) -> Rewrite | None:
-    """A sum over steps of padded rows, each at the position of its step."""
+    """A sum over steps of padded rows, each at the position of its step; or of elements."""
     (edge,) = v.node.inputs
     node = v.nodes[edge.source]
     if op.keepdims or not isinstance(node.op, Pad) or node.op.value:
         return None
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
-    ranging = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)]
-    if len(ranging) != 1 or axes_of(op.axes, v.operand(0).ndim) != (0,):
+    ranging = {d: e for d, e in at.items() if isinstance(e, ix.Slice) and e.step == 1}
+    if not ranging or axes_of(op.axes, v.operand(0).ndim) != tuple(range(len(ranging))):
         return None
-    ((dim, steps),) = ranging
-    axis = _step_axis(node, dim)
-    if axis is None or any(e != ix.Sym(d) for d, e in at.items() if d != dim):
+    places = _step_axes(node, ranging)
+    if places is None or any(e != ix.Sym(d) for d, e in at.items() if d not in ranging):
         return None
-    rows = _unpadded_rows(v, node, axis, edge)
+    rows = _unpadded_rows(v, node, places, edge)
     if rows is None:
         return None
-    order = tuple(k + 1 if k < axis else 0 if k == axis else k for k in range(v.result.ndim))
-    transposed = rows if axis == 0 else v.make(Transpose(axes=order), rows)
+    rest = iter(range(len(places), v.result.ndim))
+    order = tuple(places.index(k) if k in places else next(rest) for k in range(v.result.ndim))
+    ordered = rows if order == tuple(sorted(order)) else v.make(Transpose(axes=order), rows)
     widths = list(node.op.widths)
-    widths[axis] = (steps.lo, ix.sub(v.result.shape[axis], steps.hi))
-    return Rewrite((transposed,), Pad(widths=tuple(widths)))
+    for axis, steps in zip(places, ranging.values(), strict=True):
+        widths[axis] = (steps.lo, ix.sub(v.result.shape[axis], steps.hi))
+    return Rewrite((ordered,), Pad(widths=tuple(widths)))
 
 
-def _step_axis(node: Node, dim: str) -> int | None:
-    """The axis of a padded array along which the padding before it is the step itself."""
+def _step_axes(node: Node, dims: Iterable[str]) -> list[int] | None:
+    """For each dimension the axis along which the padding before an array is the step itself."""
     assert isinstance(node.op, Pad)
-    moving = [k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))]
-    if len(moving) == 1 and node.op.widths[moving[0]][0] == ix.Sym(dim):
-        return moving[0]
-    return None
+    places: list[int] = []
+    for dim in dims:
+        moving = [k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))]
+        if len(moving) != 1 or node.op.widths[moving[0]][0] != ix.Sym(dim):
+            return None
+        places += moving
+    return places
 
 
-def _unpadded_rows(v: Match, node: Node, axis: int, edge: Edge) -> Edge | None:
-    """The rows before padding, without their own axis, at the steps that ``edge`` reads."""
-    (placed,) = node.inputs
-    new = v.nodes[placed.source]
-    if not isinstance(new.op, ExpandDims) or placed.entries != identity(new.domain):
-        return None
-    own = axis_of(new.op.axis, node.types[0].ndim) == axis and new.domain.dims == node.domain.dims
-    (row,) = new.inputs
-    dims = new.domain.dims
-    entries = compose(edge.entries, dims, row.entries, v.graph.universe) if own else None
+def _unpadded_rows(v: Match, node: Node, places: Sequence[int], edge: Edge) -> Edge | None:
+    """The rows before padding, without their own axes, at the steps that ``edge`` reads."""
+    (row,) = node.inputs
+    axes = [*range(node.types[0].ndim)]
+    for _ in places:
+        new = v.nodes[row.source]
+        if not isinstance(new.op, ExpandDims) or row.entries != identity(new.domain):
+            return None
+        if axes.pop(axis_of(new.op.axis, len(axes))) not in places:
+            return None
+        if new.domain.dims != node.domain.dims:
+            return None
+        (row,) = new.inputs
+    dims = node.domain.dims
+    entries = compose(edge.entries, dims, row.entries, v.graph.universe)
     shape = v.type_of(row).shape
     if entries is None or any(d in symbols(e) for e in shape for d in dims):
         return None

@@ -1,0 +1,241 @@
+"""Factors of matrices and triangular systems that a program writes as equations, as operators.
+
+    %L.sqrt = sqrt %L.sub                            : [i]
+    %L.0    = copy %L.sqrt                           : [i, j | i == j]
+    %L.1    = div %L.sub2, %L[j, j]                  : [i, j | i > j]
+    %L      = merge %L.0 when i == j, %L.1 when ..   : [i, j]
+    ->
+    %L.factor = cholesky_rows %L.matrix[0:N, 0:M]    : [] f32[N, M]
+    %L        = getitem{entries=(i, j)} %L.factor    : [i, j]
+
+This runs before differentiation as well: what a derivative goes back through is then one operator
+with a rule, and not a recurrence, step by step. Systems whose matrix varies with other dimensions
+are left to ``solves``, which knows what of them is done at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import strongly_connected_components
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.control.gradient import Gradient
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.linear.cholesky_rows import CholeskyRows
+from tempoc.ops.tensor.arithmetic import Add, Subtract
+from tempoc.ops.tensor.elementwise import Negative
+from tempoc.ops.tensor.movement import Transpose
+from tempoc.ops.tensor.source import Literal
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.dispatch.cholesky import CholeskyEquations, MatrixElement, NoFactor, recognize
+from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
+from tempoc.passes.dispatch.triangular import SystemBuilder
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixFactors(GraphPass):
+    """Calls operators for Cholesky's factors and triangular systems that are written out."""
+
+    name: ClassVar[str] = "factors"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with operators; one with lengths that the data decide stays as it is."""
+        return with_factors(graph, context)
+
+
+def with_factors(graph: Graph, context: PassContext) -> Graph:
+    """The graph with operators in place of such equations; the same if there are none."""
+    if graph.universe.lengths:
+        return graph
+    before = graph
+    for part in _cycles(graph):
+        try:
+            graph, message = _factored(graph, context.space, part)
+        except (NoFactor, NoSubstitution, OperandError):
+            continue
+        context.remarks.add(MatrixFactors.name, message, graph.nodes[part[0]].span)
+    return graph if graph is before else drop_dead(graph)
+
+
+def _cycles(graph: Graph) -> list[tuple[str, ...]]:
+    """The cycles through ranges of points, whatever earlier and later points make."""
+
+    def sources(name: str) -> list[str]:
+        return [e.source for e in graph.nodes[name].inputs if not _is_moved(graph, e)]
+
+    parts = strongly_connected_components([*graph.nodes], sources)
+    return [part for part in parts if len(part) > 1]
+
+
+def _is_moved(graph: Graph, edge: Edge) -> bool:
+    """Whether a read is of another point, at a constant distance along a dimension."""
+    for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
+        if isinstance(entry, ix.Expr):
+            shift = ix.sub(entry, ix.Sym(dim))
+            if isinstance(shift, ix.Const) and shift.value:
+                return True
+    return False
+
+
+def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph, str]:
+    """The graph with an operator in place of a cycle, and what is said about it.
+
+    Raises ``NoFactor``, ``NoSubstitution`` or ``OperandError``.
+    """
+    merges = [n for n in part if isinstance(graph.nodes[n].op, Merge)]
+    for name in merges:
+        try:
+            equations = recognize(graph, space, part, graph.nodes[name])
+            replaced = _FactorBuilder.of(graph, space, part, equations).nodes()
+        except (NoFactor, OperandError):
+            continue
+        message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
+        return replace_nodes(graph, replaced), message
+    recognition = Recognition.of(graph, space, part)
+    columns = [d.name for d in graph.universe.dims]
+    builder = SystemBuilder.of(recognition, graph, columns)
+    if builder.batch:
+        raise NoSubstitution
+    builder.builder.node = replace(builder.builder.node, vector=())
+    state = builder.recurrence.state.name
+    nodes = builder.nodes(MODEL.solved_rows)
+    message = f"`{state}` solves a triangular system along {builder.recurrence.dim}"
+    return replace_nodes(graph, {state: nodes}), message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FactorBuilder:
+    """Builds the nodes of a factor, ``builder``'s node being the tensor that has it."""
+
+    graph: Graph
+    space: Space
+    equations: CholeskyEquations
+    builder: NodeBuilder
+
+    @classmethod
+    def of(
+        cls, graph: Graph, space: Space, part: tuple[str, ...], equations: CholeskyEquations
+    ) -> _FactorBuilder:
+        """Raises ``NoFactor`` if a loop, or the equations' own derivatives, are to be preferred."""
+        bound = ix.Sym(graph.universe.dim(equations.row).bound)
+        settled = graph.universe.settled(bound)
+        few = isinstance(settled, ix.Const) and settled.value < MODEL.solved_rows
+        if few and equations.batch:
+            raise NoFactor
+        gradients = any(isinstance(n.op, Gradient) for n in graph.nodes.values())
+        if gradients and not _reads_diagonal(graph, space, part, equations):
+            raise NoFactor
+        builder = NodeBuilder(graph=graph, space=space, node=replace(equations.state, vector=()))
+        return cls(graph=graph, space=space, equations=equations, builder=builder)
+
+    def nodes(self) -> Mapping[str, tuple[Node, ...]]:
+        """What replaces the tensor, and those of its diagonal. Raises ``NoFactor``."""
+        about, state = self.equations, self.equations.state
+        matrix = self.matrix()
+        rows = tuple(
+            ix.Slice(ix.ZERO, ix.Sym(self.graph.universe.dim(d).bound))
+            if d in (about.row, about.column)
+            else ix.Sym(d)
+            for d in state.domain.dims
+        )
+        domain = self.space.project(state.domain, about.batch)
+        whole: Edge | Node = replace(read_of(matrix), entries=rows)
+        if state.domain.dims.index(about.column) < state.domain.dims.index(about.row):
+            whole = self.builder.put("rows", Transpose(), (whole,), domain)
+        factor = self.builder.put("factor", CholeskyRows(), (whole,), domain)
+        point = (ix.Sym(about.row), ix.Sym(about.column))
+        read = Edge(source=factor.name, entries=tuple(map(ix.Sym, domain.dims)))
+        element = self.builder.put("element", SpatialIndex(entries=point), (read,))
+        nodes = self.builder.finish(element)
+        if nodes is None:
+            raise NoFactor
+        return {state.name: nodes, **self.roots(factor)}
+
+    def roots(self, factor: Node) -> Mapping[str, tuple[Node, ...]]:
+        """What replaces tensors that have the roots of all rows: the diagonal of the factor."""
+        about = self.equations
+        replaced: dict[str, tuple[Node, ...]] = {}
+        for edge in about.roots:
+            root = self.graph.nodes[edge.source]
+            at = dict(zip(root.domain.dims, edge.entries, strict=True))
+            rows = [d for d, e in at.items() if e in (ix.Sym(about.row), ix.Sym(about.column))]
+            own = all(e == ix.Sym(d) for d, e in at.items() if d not in rows)
+            if len(rows) != 1 or not own or len(at) != len(about.batch) + 1:
+                continue
+            point = (ix.Sym(rows[0]), ix.Sym(rows[0]))
+            read = Edge(source=factor.name, entries=tuple(map(ix.Sym, factor.domain.dims)))
+            builder = NodeBuilder(
+                graph=self.graph, space=self.space, node=replace(root, vector=()),
+                nodes={factor.name: factor},
+            )  # fmt: skip
+            nodes = builder.finish(builder.put("element", SpatialIndex(entries=point), (read,)))
+            if nodes is not None:
+                replaced[root.name] = nodes[1:]
+        return replaced
+
+    def matrix(self) -> Node:
+        """The elements that the equations read, with zeros above the diagonal."""
+        about, builder = self.equations, self.builder
+        dims = about.state.domain.dims
+        batch = self.space.project(about.state.domain, about.batch)
+        row, column = ix.Sym(about.row), ix.Sym(about.column)
+        branches = [read_of(self.part(e)) for e in about.elements]
+        guards = [e.domain.where for e in about.elements]
+        above = Domain(dims, ix.conjunction(batch.where, ix.compare(">", column, row)))
+        number = Literal(value=0.0, dtype=about.state.types[0].dtype)
+        zero = builder.put("zero", number, (), Domain(()))
+        branches.append(read_of(builder.put("above", Copy(), (zero,), above)))
+        guards.append(ix.compare(">", column, row))
+        edges = [replace(b, guard=g) for b, g in zip(branches, guards, strict=True)]
+        op = Merge(targets=tuple(tuple(map(ix.Sym, dims)) for _ in edges))
+        return builder.put("matrix", op, edges, Domain(dims, batch.where), about.state.types)
+
+    def part(self, element: MatrixElement) -> Node:
+        """The elements of one equation. Raises ``NoFactor`` if they have another dtype."""
+        (sign, total), *others = element.terms
+        node = self.builder.put("part", Copy(), (total,), element.domain)
+        if sign < 0:
+            node = self.builder.put("part", Negative(), (node,), element.domain)
+        for sign, term in others:
+            op = Add() if sign > 0 else Subtract()
+            node = self.builder.put("part", op, (node, term), element.domain)
+        if replace(node.types[0], weak=False) != replace(self.equations.state.types[0], weak=False):
+            raise NoFactor
+        return node
+
+
+def _reads_diagonal(
+    graph: Graph, space: Space, part: tuple[str, ...], equations: CholeskyEquations
+) -> bool:
+    """Whether something else reads all of the diagonal.
+
+    Where a matrix has no factor, derivatives of the operator are no numbers; so are those by
+    equations, if something depends on all rows.
+    """
+    state = equations.state
+    inside = {*part}
+    bounds = (ix.Sym(graph.universe.dim(d).bound) for d in (equations.row, equations.column))
+    whole = [ix.Slice(ix.ZERO, bound) for bound in bounds]
+    for reader in (n for n in graph.nodes.values() if n.name not in inside):
+        for edge in reader.inputs:
+            if edge.source != state.name:
+                continue
+            at = dict(zip(state.domain.dims, edge.entries, strict=True))
+            row, column = at[equations.row], at[equations.column]
+            if [row, column] == whole:
+                return True
+            if isinstance(row, ix.Sym) and row == column and row.name in reader.domain.dims:
+                points = space.project(reader.domain, (row.name,))
+                if space.contains(points, Domain((row.name,))):
+                    return True
+    return False

@@ -1,0 +1,120 @@
+"""Cholesky's factors as equations: which become an operator, and that both mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.linear.cholesky_rows import CholeskyRows
+from tempoc.ops.linear.solve import TriangularSolve
+from tempoc.passes.context import PassContext
+from tempoc.passes.dispatch.factors import MatrixFactors
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
+from tests.support.generators.graphs import Story, assert_close, graph
+from tests.support.golden import Golden
+
+HEAD = """
+bound N
+bound M = N
+dim i < N
+dim j < M
+%a = input{dtype=f32} : [i, j] f32
+"""
+ROOT = """%L.p = matmul %L[i, 0:i], %L[i, 0:i] : [i] f32
+%L.s = sub %a[i, i], %L.p : [i] f32
+%L.r = sqrt %L.s : [i] f32
+%L.0 = copy %L.r : [i, j | i == j] f32
+"""
+QUOTIENT = """%L.m = mul %L[i, 0:j], %L[j, 0:j] : [i, j | i > j] f32[j]
+%L.q = sum %L.m : [i, j | i > j] f32
+%L.t = sub %a, %L.q : [i, j | i > j] f32
+%L.1 = div %L.t, %L[j, j] : [i, j | i > j] f32
+"""
+LOWER = """%L = merge{targets=((i, j), (i, j))} %L.0 when i == j, %L.1 when i > j \
+: [i, j | i >= j] f32
+%d = copy %L[i, i] : [i] f32
+output d = %d[0:N]
+"""
+SYSTEM = """%z.p = matmul %L[i, 0:i], %z[0:i] : [i] f32
+%z.s = sub %a[i, 0], %z.p : [i] f32
+%z = div %z.s, %L[i, i] : [i] f32
+output z = %z[0:N]
+"""
+FACTORS = {
+    "the lower triangle": ROOT + QUOTIENT + LOWER,
+    "roots in a tensor, and a system": ROOT
+    + QUOTIENT.replace("%L[j, j] :", "%L.r[j] :")
+    + LOWER
+    + SYSTEM,
+    "a sum of terms, and an equation of the first column": ROOT
+    + QUOTIENT.replace("sub %a, %L.q", "sub %L.e, %L.q").replace("i > j", "i > j and j >= 1")
+    + """%L.n = neg %a[j, i] : [i, j | i > j] f32
+%L.e = sub %L.n, %a : [i, j | i > j] f32
+%L.2 = div %a, %L[0, 0] : [i, j | i > j and j == 0] f32
+%L = merge{targets=((i, j), (i, j), (i, j))} %L.0 when i == j, %L.1 when i > j and j >= 1, \
+%L.2 when i > j and j == 0 : [i, j | i >= j] f32
+%d = copy %L[i, i] : [i] f32
+output d = %d[0:N]
+""",
+}
+LOOPS = {
+    "the other sign": (ROOT.replace("sub %a[i, i], %L.p", "add %a[i, i], %L.p"), QUOTIENT),
+    "no root": (ROOT.replace("sqrt", "abs"), QUOTIENT),
+    "another divisor": (ROOT, QUOTIENT.replace("%L[j, j] :", "%L[j, 0] :")),
+    "a shorter sum": (ROOT, QUOTIENT.replace("0:j]", "1:j]").replace("f32[j]", "f32[max(0, j-1)]")),
+    "the product of other rows": (ROOT, QUOTIENT.replace("%L[i, 0:j]", "%L[j, 0:j]")),
+    "a matrix of the factor": (ROOT, QUOTIENT.replace("sub %a, %L.q", "sub %L[j, j], %L.q")),
+}
+PROGRAM = """
+dim s < S
+dim i < N
+dim j < M = N
+input x[i]: f32
+input a[i, j]: f32
+p[0] = 1.0
+L[s, i, j] = sqrt(1.0 + p[s] - sum(L[s, i, 0:i] ** 2)) when i == j
+L[s, i, j] = (MATRIX - L[s, i, 0:j] @ L[s, j, 0:j]) / L[s, j, j] when i > j
+L[s, i, j] = 0.0
+loss = sum(log(L[s, i, i])[i = 0:N]) + sum(L[s, i, 0:N] ** 2)[i = N-1]
+p[s+1] = p[s] - 0.1 * grad(loss, p)
+output p, L[S-1, 0:N, 0:N] as F
+"""
+
+
+def calls(of: Graph, kind: type[object]) -> int:
+    return sum(isinstance(n.op, kind) for n in of.nodes.values())
+
+
+def test_factors(golden: Golden) -> None:
+    story = Story()
+    for name, text in FACTORS.items():
+        outcome = story.tell(name, HEAD + text, MatrixFactors(), rounded=True)
+        assert calls(outcome.graph, CholeskyRows) == 1, name
+        assert calls(outcome.graph, TriangularSolve) == text.count("%z ="), name
+    golden("passes/factors.txt", story.text)
+
+
+@pytest.mark.parametrize("equations", LOOPS.values(), ids=LOOPS)
+def test_what_is_no_factor_stays(equations: tuple[str, str]) -> None:
+    before = graph(HEAD + "".join(equations) + LOWER)
+    assert MatrixFactors().run(before, PassContext(Space(before.universe))) == before
+
+
+@pytest.mark.parametrize("matrix", ["0.9 * exp(-((x[i] - x[j]) ** 2))", "a[i, j]"])
+def test_gradients_go_through_the_operator(matrix: str) -> None:
+    source = load_source(Source("t.rt", PROGRAM.replace("MATRIX", matrix)))
+    compilation = Compilation(source, Options())
+    assert calls(compilation.prepared, CholeskyRows) == 1
+    assert_close(compilation.graph, compilation.prepared)
+
+
+def test_gradients_of_some_rows_are_those_of_the_equations() -> None:
+    some = "(log(L[s, i, i]))[i = 0]"
+    text = PROGRAM.replace("MATRIX", "a[i, j]").replace("sum(log(L[s, i, i])[i = 0:N])", some)
+    text = text.replace(" + sum(L[s, i, 0:N] ** 2)[i = N-1]", "")
+    compilation = Compilation(load_source(Source("t.rt", text)), Options())
+    assert not calls(compilation.prepared, CholeskyRows)
