@@ -22,7 +22,7 @@ bits       BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift, BitwiseNot     
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
            Greater GreaterEqual Equal NotEqual And Or              no fields; Clip() of x, low, high
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
-search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
+search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis, count or None)
            TopK(k), two results  SearchSorted(side) of a sorted vector, values
 scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
            Window(reduce, size: E, before: E, after: E, axis), for passes

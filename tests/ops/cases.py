@@ -252,6 +252,11 @@ SEARCH = [
     *(Case(c(), (Arg(d, ("t",), values=v),)) for c in (Sort, ArgSort)
       for d, v in ((F, float("inf")), (Z, 2147483647))),
     *(Case(c(), (Arg(F, (0,)),)) for c in (Sort, ArgSort)),
+    *(Case(ArgSort(count=n), (Arg(d, (3, "t + 2"), special=s),)) for n in (1, 2)
+      for d, s in ((F, False), (F, True), (Z, False), (H, False), *((b, False) for b in BYTES))),
+    *(Case(ArgSort(count=4), (Arg(F, (5,), values=[v, float("inf"), -0.0, 0.0, -v]),))
+      for v in (float("nan"), float("-inf"))),
+    *(Case(ArgSort(count=2), (Arg(Z, (3,), values=[v, -v - 1, v]),)) for v in (5, 2147483647)),
     *(Case(TopK(k=2), (Arg(d, (3, "t + 2"), special=s),))
       for d, s in ((F, False), (Z, False), (H, False), *((b, False) for b in BYTES))),
     Case(TopK(k=2), (Arg(F, (5,), values=[1.0, 3.0, 3.0, 2.0, 3.0]),)),

@@ -197,19 +197,21 @@ def _explain(
     message = access_errors.message(wire.span.text, _name(source), where, assignment)
     help = _help(round, draft, wire, sink, violation, failing, above)
     notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
-    if failing is not None and _may_be_of_axes(wire):
+    if failing is not None and _may_be_of_axes(round, wire):
         notes = (access_errors.own_axes(wire.span.text, dims),)
     return access_errors.outside(wire.span, message, help, notes)
 
 
-def _may_be_of_axes(wire: Wire) -> bool:
-    """Whether entries are numbers that, in a second bracket, would be right for the axes."""
+def _may_be_of_axes(round: Round, wire: Wire) -> bool:
+    """Whether entries would be right for the axes, in a second bracket."""
     shape = wire.source.types[wire.out].shape if wire.source.types else ()
     if not re.fullmatch(r"\w+\[[^=\]]*\]", wire.span.text) or len(wire.entries) > len(shape):
         return False
     for entry, extent in zip(wire.entries, shape, strict=False):
         last = entry.hi - 1 if isinstance(entry, ix.Slice) else entry
-        if not isinstance(last, ix.Const) or ix.compare("<", last, extent) != ix.TRUE:
+        if isinstance(last, ix.Sym) and round.universe.is_dim(last.name):
+            last = ix.sub(ix.Sym(round.universe.dim(last.name).bound), ix.ONE)
+        if ix.compare("<", last, extent) != ix.TRUE:
             return False
     return True
 

@@ -10,7 +10,7 @@ from tempoc.ops.indexing.indexing import FIRST_LANE, FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
-from tempoc.ops.indexing.search import GREATEST_FIRST
+from tempoc.ops.indexing.search import GREATEST_FIRST, LEAST_FIRST
 from tempoc.ops.linear import attention, fourier, long_convolution
 from tempoc.ops.linear.cholesky_rows import CHOLESKY_ROWS
 from tempoc.ops.random.kernel_text import DRAWING
@@ -44,6 +44,7 @@ HELPERS = {
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,
+    "least_first": LEAST_FIRST,
     "put_into_sum": PUT_INTO_SUM,
     "picked_product": PICKED_PRODUCT,
     "scatter_products": SCATTER_PRODUCTS,

@@ -159,6 +159,12 @@ EXACT = {
 %a = getitem{entries=((0, 2, 1), (1, 4, 1))} %n : [t] f32[2, 4]
 %b = getitem{entries=((1, 1, 1), (4, 5, 1))} %n : [t] f32[1, 5]
 %d = getitem{entries=((0, 2, 1), (3, 6, 1))} %n : [t] f32[2, 6]""",
+    "the first places of an order": """%n = argsort %big : [t] i32[130]
+%a = getitem{entries=((0, 3, 1),)} %n : [t] i32[3]
+%n2 = argsort %big : [t] i32[130]
+%b = getitem{entries=((1, 2, 2),)} %n2 : [t] i32[2]
+%n3 = argsort %big : [t] i32[130]
+%d = getitem{entries=(4,)} %n3 : [t] i32""",
     "a part of a function": """%n = abs %x : [t] f32[2, 3]
 %a = getitem{entries=(1, (0, 2, 1))} %n : [t] f32[2]
 %n2 = neg %r : [t] f32[3]

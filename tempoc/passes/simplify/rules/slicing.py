@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller, same, same_shape
+from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.search import ArgSort
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
@@ -160,6 +163,24 @@ def _at_most(v: Match, a: ix.Expr, b: ix.Expr) -> bool:
 def _greater(v: Match, a: ix.Expr, b: ix.Expr) -> ix.Expr | None:
     """The greater one of two numbers, ``b`` if they are equal; ``None`` if it is not known."""
     return b if _at_most(v, a, b) else a if _at_most(v, b, a) else None
+
+
+@rule("the first places of an order", SpatialIndex, of=(ArgSort,), own=True)
+def _first_places(v: Match, op: SpatialIndex, inner: Producer[ArgSort]) -> Rewrite | None:
+    """Of an order only the beginning is read: the rest of the elements need not be in order."""
+    shape, last = v.operand(0).shape, op.entries[-1]
+    if op.gathers or axis_of(inner.op.axis, len(shape)) != len(shape) - 1:
+        return None
+    assert isinstance(last, ix.Expr | tuple)
+    first, count, step = (last, ix.ONE, 1) if isinstance(last, ix.Expr) else last
+    end = ix.add(ix.add(first, ix.mul(ix.Const(step), ix.sub(count, ix.ONE))), ix.ONE)
+    is_ordered = v.type_of(inner.edges[0]).dtype is not DType.BOOL
+    if not isinstance(end, ix.Const) or step < 1 or not is_ordered:
+        return None
+    if end.value < 1 or end == shape[-1] or not _at_most(v, end, shape[-1]):
+        return None
+    beginning = v.make(replace(inner.op, count=end.value), *inner.edges)
+    return Rewrite((beginning,), op)
 
 
 @rule("a part of a function", SpatialIndex, Take, TakeAlong, of=(unary.Unary,), own=True)
@@ -387,9 +408,9 @@ def _nested_flip(v: Match, op: Flip, inner: Producer[Flip]) -> Rewrite | None:
 
 
 PARTS: tuple[RewriteRule, ...] = (
-    _full_index, _index_twice, _index_axis, _index_joined, _range_of_joined, _index_earlier,
-    _join_of_one, _nested_concat, _adjacent_parts, _stacked_points, _no_padding, _nested_padding,
-    _nested_flip,
+    _full_index, _index_twice, _index_axis, _index_joined, _range_of_joined, _first_places,
+    _index_earlier, _join_of_one, _nested_concat, _adjacent_parts, _stacked_points, _no_padding,
+    _nested_padding, _nested_flip,
 )  # fmt: skip
 
 PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (
