@@ -9,7 +9,7 @@ PREAMBLE = (
     *("cholesky_rows", "clamped", "complex_numbers", "convolved_by_band", "convolved_by_fourier"),
     *("convolved_by_lags", "first_fault", "first_lane", "first_wrong", "fourier_sums"),
     *("greatest_first", "has_cudnn", "in_batches", "in_blocks", "in_branch", "in_rows"),
-    *("in_windows", "integer_power", "jax", "jnp", "joined", "lax", "linear_rows"),
+    *("in_windows", "integer_power", "jax", "jnp", "joined", "lax", "least_first", "linear_rows"),
     *("linear_scanned_rows", "long_convolution", "looped", "looped_while", "masked_alone"),
     *("matvec", "minus_log", "paired", "picked_product", "put_into_sum", "random_bits"),
     *("random_fold", "random_gumbel", "random_integers", "random_key", "random_normal"),
