@@ -9,25 +9,36 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def u_1(at, u, *, N):
-    """03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1"""
-    def point(u_i, u_prev_i, u_next_i):
-        u_1 = u_i + 0.2 * (u_prev_i - 2.0 * u_i + u_next_i)
-        return u_1
-    u2 = lax.dynamic_update_slice(u, jax.vmap(point)(u[1:N-1], u[:N-2], u[2:N]), (1,))
-    return (u2,)
+def clamped(array, steps, axis):
+    """What stands some steps further along an axis: past its ends, what stands there."""
+    size = array.shape[axis]
+    count = min(max(steps, -steps), size)
+    if steps > 0:
+        end = lax.slice_in_dim(array, size - 1, size, axis=axis)
+        inside = lax.slice_in_dim(array, count, size, axis=axis)
+        return jnp.concatenate([inside, jnp.repeat(end, count, axis)], axis)
+    end = lax.slice_in_dim(array, 0, 1, axis=axis)
+    inside = lax.slice_in_dim(array, 0, size - count, axis=axis)
+    return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
+
+
+def u_select(at, u, *, N):
+    """03_heat_equation.rt:13: u[0, i] = start[i]
+    03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1
+    03_heat_equation.rt:15: u[t+1, i] = u[t, i]
+    """
+    def point(i, u_i, u_at_i, u_at_i_):
+        u_1 = u_i + 0.2 * (u_at_i - 2.0 * u_i + u_at_i_)
+        return jnp.where(jnp.bool_((i < N-1) & (i >= 1)), u_1, u_i)
+    u_select_rows = jax.vmap(point)(
+        jnp.arange(N, dtype=jnp.int32), u, clamped(u, -1, 0), clamped(u, 1, 0),
+    )
+    return (u_select_rows,)
 
 
 def u_0(at, start):
     """03_heat_equation.rt:13: u[0, i] = start[i]"""
     return (start,)
-
-
-def u_2(at, u_next):
-    """03_heat_equation.rt:15: u[t+1, i] = u[t, i]"""
-    i = at[1]
-    u_next = lax.dynamic_update_index_in_dim(u_next, u_next[i], i, 0)
-    return (u_next,)
 
 
 def heat(at, u, heat, *, N):
@@ -54,60 +65,27 @@ def strip_mined_loop(lower, upper, step, carry):
 
 
 def loop_t(at, heat2, u, *, steps=None, N):
-    """t from at[0] on, at[1] steps; the loop of heat, u_1, u_2."""
+    """t from at[0] on, at[1] steps; the loop of heat, u_select."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
         (heat2, u) = carry
         t = at[0] + i
         (heat2,) = heat((t,), u, heat2, N=N)
-        (u,) = u_1((t,), u, N=N)
-        (u,) = u_2((t, jnp.int32(0)), u)
-        (u,) = u_2((t, jnp.int32(N - 1)), u)
-        return (heat2, u)
-    (heat2, u) = lax.fori_loop(0, count, step_t, (heat2, u))
-    return (heat2, u)
-
-
-def loop_t2(at, heat2, u, *, steps=None, N):
-    """t from at[0] on, at[1] steps; the loop of heat, u_2."""
-    count = at[1] if steps is None else steps
-    def step_t(i2, carry):
-        (heat2, u) = carry
-        t = at[0] + i2
-        (heat2,) = heat((t,), u, heat2, N=N)
-        def step_i(i, carry):
-            (u,) = carry
-            (u,) = u_2((t, i), u)
-            return (u,)
-        (u,) = lax.fori_loop(0, N, step_i, (u,))
+        (u,) = u_select((t,), u, N=N)
         return (heat2, u)
     (heat2, u) = lax.fori_loop(0, count, step_t, (heat2, u))
     return (heat2, u)
 
 
 def block(at, heat2, start, *, N):
-    """What stands between two tasks of the host: u_0, heat, u_1, ..."""
+    """What stands between two tasks of the host: u_0, heat, u_select."""
     t_end = at[0]
     (u,) = u_0((), start)
-    if N >= 3:
-        def step_t(t, carry):
-            (heat2, u) = carry
-            (heat2,) = heat((t,), u, heat2, N=N)
-            (u,) = u_1((t,), u, N=N)
-            (u,) = u_2((t, jnp.int32(0)), u)
-            (u,) = u_2((t, jnp.int32(N - 1)), u)
-            return (heat2, u)
-        (heat2, u) = strip_mined_loop(0, t_end, step_t, (heat2, u))
-    if N <= 2:
-        def step_t2(t, carry):
-            (heat2, u) = carry
-            (heat2,) = heat((t,), u, heat2, N=N)
-            def step_i(i, carry):
-                (u,) = carry
-                (u,) = u_2((t, i), u)
-                return (u,)
-            (u,) = lax.fori_loop(0, N, step_i, (u,))
-            return (heat2, u)
-        (heat2, u) = lax.fori_loop(0, t_end, step_t2, (heat2, u))
+    def step_t(t, carry):
+        (heat2, u) = carry
+        (heat2,) = heat((t,), u, heat2, N=N)
+        (u,) = u_select((t,), u, N=N)
+        return (heat2, u)
+    (heat2, u) = strip_mined_loop(0, t_end, step_t, (heat2, u))
     (heat2,) = heat((t_end,), u, heat2, N=N)
     return (heat2, u)
