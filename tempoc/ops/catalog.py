@@ -47,7 +47,7 @@ contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_gro
 linear     Cholesky Det LogDet     no fields; Solve(), TriangularSolve(lower, unit) of a, b
            Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
-           LongConvolution(spec, start: E, count: E, step) of a, b, for passes
+           LongConvolution(spec, start: E, count: E, step, flipped) of a, b, for passes
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
            DispatchedCall(.., given), for passes
 =========  ========================================================================================
