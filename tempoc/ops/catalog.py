@@ -48,7 +48,7 @@ linear     Cholesky Det LogDet     no fields; Solve(), TriangularSolve(lower, un
            CholeskyRows()   for passes
            Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
-           LongConvolution(spec, start: E, count: E, step) of a, b, for passes
+           LongConvolution(spec, start: E, count: E, step, flipped) of a, b, for passes
 extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
            DispatchedCall(.., given), for passes
 =========  ========================================================================================

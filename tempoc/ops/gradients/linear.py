@@ -128,14 +128,16 @@ def long_convolution(
         shape = (ix.mul(ix.Const(op.step), g.shape[0]), *g.shape[1:])
         g = c.op(Reshape(shape=shape), c.op(Pad(widths=widths), apart))
 
-    def correlation(x: Term, y: Term, spec: str) -> Term | None:
+    def correlation(x: Term, y: Term, spec: str, flipped: bool) -> Term:
         start = ix.sub(ix.sub(x.shape[0], ix.ONE), op.start)
-        opposite = LongConvolution(spec=spec, start=start, count=y.shape[0])
-        return c.fit(c.op(opposite, g, c.op(Flip(axes=(0,)), x)), y)
+        return c.op(
+            LongConvolution(spec=spec, start=start, count=y.shape[0], flipped=flipped), x, g
+        )
 
+    slope = correlation(b, a, f"{second},{result}->{first}", flipped=True)
     return (
-        correlation(b, a, f"{result},{second}->{first}"),
-        correlation(a, b, f"{result},{first}->{second}"),
+        c.fit(c.op(Flip(axes=(0,)), slope) if op.flipped else slope, a),
+        c.fit(correlation(a, b, f"{first},{result}->{second}", flipped=not op.flipped), b),
     )
 
 

@@ -49,13 +49,15 @@ class LongConvolution(Op):
 
     Number ``k`` is the sum of ``a[i] * b[k - i]`` over all ``i`` for which both are there, none for
     a ``k`` outside of ``0`` to ``n + m - 2``. ``spec`` has letters for all axes but the first ones,
-    as ``einsum``: ``"bc,c->bc"``.
+    as ``einsum``: ``"bc,c->bc"``. Of an ``a`` that is ``flipped`` the last place comes first; it
+    shares its transform, conjugate, with the one that is not.
     """
 
     spec: str
     start: ix.Expr
     count: ix.Expr
     step: int = 1
+    flipped: bool = False
 
     name = "long_convolution"
     library = "cuFFT"
@@ -98,6 +100,7 @@ class LongConvolution(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One lag after the other, as it is defined."""
         a, b = (widened(x) for x in args)
+        a = a[::-1] if self.flipped else a
         first, second, result = self.terms
         start, count = evaluate(self.start, at), evaluate(self.count, at)
         sizes = dict(zip(first + second, (*a.shape[1:], *b.shape[1:]), strict=True))
@@ -126,13 +129,14 @@ class LongConvolution(Op):
         count = out.static(out.pad(self.count))
         how = f"{literal(self.spec)}, {out.static(self.start)}, {count}"
         how += f", {self.step}" if self.step > 1 else ""
+        how += ", flipped=0" if self.flipped else ""
         return (f"long_convolution({a}, {b}, {how})",)
 
 
 LONG_CONVOLUTION = '''\
-def long_convolution(a, b, spec, start, count, step=1):
+def long_convolution(a, b, spec, start, count, step=1, flipped=None):
     """The sums of a[i] * b[k - i] for `count` numbers k from `start` on, `step` apart; other axes
-    as in einsum.
+    as in einsum. Of operand `flipped` (0 or 1) the last place comes first.
 
     Transforms round relative to the largest result and spread what is not finite, products of
     matrices multiply that by 0: then sums are formed one lag after the other.
@@ -140,23 +144,25 @@ def long_convolution(a, b, spec, start, count, step=1):
     first, second, last = spec.replace("->", ",").split(",")
     if a.size < b.size:
         a, b, first, second = b, a, second, first
+        flipped = None if flipped is None else 1 - flipped
 
     @jax.custom_batching.custom_vmap
     def convolved(a, b):
         about = first, second, last, start, count * step
+        turned = lambda: [jnp.flip(x, 0) if k == flipped else x for k, x in enumerate((a, b))]
         if 0 in (len(a), len(b), count):
             sizes = dict(zip(first + second, a.shape[1:] + b.shape[1:]))
             return jnp.zeros((count, *(sizes[letter] for letter in last)), a.dtype)
         if min(len(a), len(b), count) < PLACES:
-            y = convolved_by_band(a, b, first, second, last, start, count, step)
+            y = convolved_by_band(*turned(), first, second, last, start, count, step)
             right = all_finite(y)
         else:
-            y = convolved_by_fourier(a, b, *about)[::step]
+            y = convolved_by_fourier(a, b, *about, flipped)[::step]
             small = jnp.any(jnp.min(y, axis=0) < 1e-7 * jnp.max(y, axis=0))
             signed = jnp.minimum(jnp.min(a), jnp.min(b)) < 0  # NaN is found in y.
             right = all_finite(y) & (signed | ~small)
         y = y.astype(a.dtype)
-        return lax.cond(right, lambda: y, lambda: convolved_by_lags(a, b, *about)[::step])
+        return lax.cond(right, lambda: y, lambda: convolved_by_lags(*turned(), *about)[::step])
 
     @convolved.def_vmap
     def batched(size, among, a, b):
@@ -164,15 +170,18 @@ def long_convolution(a, b, spec, start, count, step=1):
         letter = next(c for c in "abcdefghijklmnopqrstuvwxy" if c not in spec)
         a, b = (jnp.moveaxis(x, 0, 1) if each else x for x, each in zip((a, b), among))
         left, right = (letter + t if each else t for t, each in zip((first, second), among))
-        y = long_convolution(a, b, f"{left},{right}->{letter}{last}", start, count, step)
+        y = long_convolution(a, b, f"{left},{right}->{letter}{last}", start, count, step, flipped)
         return jnp.moveaxis(y, 1, 0), True
 
     return convolved(a, b)
 '''.replace("PLACES", str(MODEL.fourier_places))
 
 CONVOLVED_BY_FOURIER = '''\
-def convolved_by_fourier(a, b, first, second, last, start, count):
-    """`long_convolution` as a product of transforms, in double precision."""
+def convolved_by_fourier(a, b, first, second, last, start, count, flipped):
+    """`long_convolution` as a product of transforms, in double precision.
+
+    The conjugate of a transform is that of the operand around place 0: results are further back.
+    """
     length = len(a) + len(b) - 1
     lo, hi = (min(max(0, k), length) for k in (start, start + count))
     before = min(max(0, -start), count)
@@ -181,8 +190,15 @@ def convolved_by_fourier(a, b, first, second, last, start, count):
              for k in range(1, least.bit_length() + 1))
     size = min(n for n in sizes if n >= least)
     x, y = (jnp.fft.rfft(v.astype(jnp.float64), size, axis=0) for v in (a, b))
+    x, y = (jnp.conj(z) if k == flipped else z for k, z in enumerate((x, y)))
     z = jnp.einsum(f"z{first},z{second}->z{last}", x, y)
-    y = jnp.fft.irfft(z, size, axis=0)[lo:hi]
+    y = jnp.fft.irfft(z, size, axis=0)
+    back = 0 if flipped is None else len((a, b)[flipped]) - 1
+    lo, hi = lo - back, hi - back
+    if lo < 0 < hi:
+        y = jnp.concatenate([y[lo:], y[:hi]])
+    else:
+        y = y[lo % size : lo % size + hi - lo]
     return jnp.pad(y, [(before, count - before - len(y))] + [(0, 0)] * (y.ndim - 1))
 '''
 

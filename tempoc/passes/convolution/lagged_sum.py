@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.tensor.monoids import SUM
-from tempoc.ops.tensor.movement import Flip, Transpose
+from tempoc.ops.tensor.movement import Transpose
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
 from tempoc.passes.convolution.elements import Factors, TensorElement, within
 from tempoc.passes.convolution.lags import Lag, lag_of
@@ -173,7 +173,6 @@ def _convolved(
     a, b = (x.edge for x in operands)
     begin = ix.add(lag.offset, ix.mul(ix.Const(-1), lag.second.lo))
     if lag.turn > 0:
-        a = read_of(builder.put("flipped", Flip(axes=(0,)), (a,), domain))
         begin = ix.add(begin, ix.sub(lag.first.hi, ix.ONE))
     else:
         begin = ix.sub(begin, lag.first.lo)
@@ -184,7 +183,9 @@ def _convolved(
         return None
     count = ix.maximum(ix.ZERO, ix.add(ix.sub(last, place), ix.ONE))
     spec = f"{terms[0]},{terms[1]}->{terms[2]}"
-    op = LongConvolution(spec=spec, start=start, count=count, step=abs(lag.stride))
+    op = LongConvolution(
+        spec=spec, start=start, count=count, step=abs(lag.stride), flipped=lag.turn > 0
+    )
     result = builder.put("all", op, (a, b), domain)
     entries: list[IndexPart] = [(ix.ZERO, e, 1) for e in result.types[0].shape]
     entries[0] = ix.sub(turned, place)
