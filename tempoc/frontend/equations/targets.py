@@ -127,7 +127,9 @@ def _dimensions(
     if problems or (not complete and places):
         return problems, None
     if places:
-        return [domain_errors.constant_position(places[0][0], places[0][1], name)], None
+        span, text = places[0]
+        dim = round.universe.dims[0].name if round.universe.dims else "t"
+        return [domain_errors.constant_position(span, text, name, dim)], None
     expected = round.universe.sorted(dims)
     if dims != expected:
         shown = next((t for t in targets if None not in t.dims), targets[0])

@@ -211,7 +211,7 @@ constant_position = ErrorRow(
     "RT134",
     "the position `{text}` is constant in all equations of `{name}`, so it has no dimension",
     "a position that is constant in all equations of a tensor belongs to no dimension: leave "
-    "it out, or write an equation for the other points (`{name}[t] = ...`)",
+    "it out, or write an equation for the other points (`{name}[{dim}] = ...`)",
 )
 
 

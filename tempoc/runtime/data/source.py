@@ -38,6 +38,8 @@ class TensorSource(NamedTuple):
 def in_memory(name: str, value: object, what: str = "tensor") -> TensorSource:
     """An array (or anything NumPy makes one of) as a source. Raises ``RunError``."""
     try:
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError("masked elements have no value")
         array = np.asarray(value)
     except Exception as error:
         reason = (str(error) or type(error).__name__).split("\n")[0].rstrip(".")

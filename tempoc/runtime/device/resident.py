@@ -45,7 +45,12 @@ def resident(value: object) -> DeviceArray | None:
 
 
 def taken(value: object) -> Any:
-    """An argument as the array of the device that it is, or else as one of NumPy."""
+    """An argument as the array of the device that it is, or else as one of NumPy.
+
+    A masked array is one of objects, which no program takes.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        return value.astype(object)
     array = resident(value)
     return np.asarray(value) if array is None else array
 

@@ -95,6 +95,7 @@ MISUSES = {
     "float64": ({"x": data().astype(float)}, "RT522"),
     "numbers": ({"x": data().tolist()}, "RT522"),
     "ragged": ({"x": [[1.0], [1.0, 2.0]]}, "RT528: the input x is no array"),
+    "masked": ({"x": np.ma.array(data(), mask=True)}, "RT528: the input x is no array: masked"),
     "raises": ({"x": Raising()}, "RT528: the input x is no array: no array here"),
     "objects": ({"x": np.array([[None, 1]])}, "RT522"),
     "another shape": ({"x": data()[:, :1]}, "RT524"),
