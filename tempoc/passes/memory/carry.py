@@ -14,8 +14,9 @@ stay as they are: a forecast of their memory would count the copy for more steps
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -30,6 +31,34 @@ from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True)
+class _LoopReads:
+    """What is known of a graph and the loops over a dimension, for all recurrences in these."""
+
+    graph: Graph
+    dim: str
+
+    @cached_property
+    def uses(self) -> Mapping[str, Sequence[OperandUse]]:
+        """Who reads each node."""
+        return users(self.graph)
+
+    @cached_property
+    def lazy(self) -> Container[str]:
+        """The nodes that are computed in branches."""
+        return enclosing_conds(self.graph)
+
+    @cached_property
+    def full(self) -> set[str]:
+        """The nodes that are stored at all steps."""
+        return full_extent_nodes(self.graph, self.dim)
+
+    @cached_property
+    def rounds(self) -> Mapping[str, int]:
+        """The loop in which each node runs."""
+        return loop_rounds(self.graph, self.dim)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,24 +76,24 @@ class CarryLast(GraphPass):
         loops = looping_dims(graph, context.space)
         fixed = [d for d in graph.universe.dims if d.bound not in graph.universe.lengths]
         for dim in (d.name for d in fixed if d.name in loops):
+            reads: _LoopReads | None = None
             for cycle in recurrences(graph, dim, context.space):
-                graph = self.carried(graph, dim, cycle, context)
+                if reads is None or reads.graph is not graph:
+                    reads = _LoopReads(graph, dim)
+                graph = self.carried(reads, cycle, context)
         return graph
 
-    def carried(
-        self, graph: Graph, dim: str, cycle: tuple[str, ...], context: PassContext
-    ) -> Graph:
+    def carried(self, reads: _LoopReads, cycle: tuple[str, ...], context: PassContext) -> Graph:
         """The graph with copies of those states of a recurrence that are stored at all steps."""
+        graph, dim, uses = reads.graph, reads.dim, reads.uses
         states = [name for name in cycle if _is_state(graph, name, dim, cycle)]
-        uses = users(graph) if states else {}
         # Only states that are read near by need to know in which round anything runs.
         reach = {
             name: [u for u in uses[name] if self.is_near(graph, u, name, dim)] for name in states
         }
         if not any(reach.values()):
             return graph
-        lazy, full = enclosing_conds(graph), full_extent_nodes(graph, dim)
-        rounds = loop_rounds(graph, dim)
+        lazy, full, rounds = reads.lazy, reads.full, reads.rounds
         near: dict[str, list[OperandUse]] = {}
         for name in states:
             if name in full and name not in lazy:
