@@ -1,4 +1,4 @@
-"""Puts the first step of a device loop, which stands before it, into the loop.
+"""Puts the first step of a loop, which stands before it, into the loop.
 
 ::
 
@@ -12,7 +12,8 @@
 
 The schedule keeps first steps apart so that steps have no conditions. XLA then compiles nearly all
 of a step twice. Where most calls of both are the same, those that differ are made in all steps, and
-results of the wrong ones are dropped, if they are computed element by element.
+results of the wrong ones are dropped, if they are computed element by element. In a loop of the
+host, as over layers of which each has arrays of its own, they are made in their steps only.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from tempoc.codegen.steps.at_steps import (
     items_of,
     may_be_empty,
     stays,
+    step_count,
 )
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def rolled_steps(
@@ -81,15 +83,23 @@ class _Both:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StepRoller:
-    """Converts trees; the fields are the arguments of `rolled_steps`."""
+    """Converts trees; the fields are arguments of `rolled_steps`.
+
+    ``branches``: for loops of the host, where no array is there before it is made, and a branch
+    costs a call in each step.
+    """
 
     context: ProgramContext
     kinds: KernelKinds
+    branches: bool = False
 
-    @property
-    def select(self) -> ResultSelection:
-        """What makes results conditional."""
-        return ResultSelection(context=self.context, kinds=self.kinds)
+    def conditional(
+        self, s: prog.ProgramStatement, condition: ix.Expr
+    ) -> prog.ProgramStatement | None:
+        """A statement under a condition on the step; ``None`` if it costs much where it fails."""
+        if self.branches:
+            return prog.Guard(condition=condition, body=s)
+        return ResultSelection(context=self.context, kinds=self.kinds).conditional(s, condition)
 
     def convert(
         self,
@@ -112,6 +122,8 @@ class _StepRoller:
                     ):
                         longer = self.rolled(rolled, new, known)
                         longer = longer or self.unguarded(rolled, new, known)
+                    elif isinstance(new, prog.Loop) and self.is_fixed(new):
+                        longer = replace(self, branches=True).rolled(rolled, new, known)
                     elif outer is None and rolled and isinstance(new, prog.Guard):
                         longer = self.unbranched(rolled, new)
                     rolled = (*rolled, new) if longer is None else longer
@@ -127,15 +139,22 @@ class _StepRoller:
             case _:
                 return s
 
+    def is_fixed(self, loop: prog.Loop) -> bool:
+        """Whether a loop of the host has a known number of steps, as those over layers have."""
+        fixed = {n: ix.Const(v) for n, v in self.context.fixed.items()}
+        return loop.place == "host" and isinstance(substitute(step_count(loop), fixed), ix.Const)
+
     def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The statements before a loop that are not its first step, and the longer loop.
 
         ``None`` where the loop has no such step in front of it, or it stays apart.
         """
-        if loop.place != "device" or abs(loop.step) != 1 or loop.limit is not None:
+        place = "host" if self.branches else "device"
+        if loop.place != place or abs(loop.step) != 1 or loop.limit is not None:
             return None
         first = ix.sub(loop.lower, ix.Const(loop.step))
-        if ix.compare(">=", first, ix.ZERO) != ix.TRUE or not is_plain(loop):
+        exists = is_known(ix.compare(">=", first, ix.ZERO), known)
+        if not exists or not is_plain(loop.body):
             return None
         start = len(before)
         while start and isinstance(before[start - 1], MOVED) and is_plain(before[start - 1]):
@@ -211,11 +230,12 @@ class _StepRoller:
         for m_next, n_next in [*pairs, (len(early), len(late))]:
             own = [k for k in range(n, n_next) if both.there[k] is not None]
             replaced = len(own) == 1 and _replaces(early[m:m_next], late[own[0]])
+            replaced = replaced and not self.branches
             for k in range(n, n_next):
-                new = self.select.conditional(late[k], both.later) if k in own else late[k]
+                new = self.conditional(late[k], both.later) if k in own else late[k]
                 merged.append(late[k] if replaced and new is not None else new)
             no = ix.negation(both.later)
-            merged += [self.select.conditional(s, no) for s in early[m:m_next]]
+            merged += [self.conditional(s, no) for s in early[m:m_next]]
             merged += late[n_next : n_next + 1]
             m, n = m_next + 1, n_next + 1
         steps = tuple(s for s in merged if s is not None)

@@ -14,8 +14,9 @@ stay as they are: a forecast of their memory would count the copy for more steps
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -34,6 +35,34 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 
+@dataclass(frozen=True)
+class _LoopReads:
+    """What is known of a graph and the loops over a dimension, for all recurrences in these."""
+
+    graph: Graph
+    dim: str
+
+    @cached_property
+    def uses(self) -> Mapping[str, Sequence[OperandUse]]:
+        """The consumers of each node."""
+        return users(self.graph)
+
+    @cached_property
+    def lazy(self) -> Container[str]:
+        """The nodes that are computed in branches."""
+        return enclosing_conds(self.graph)
+
+    @cached_property
+    def full(self) -> set[str]:
+        """The nodes that are stored at all steps."""
+        return full_extent_nodes(self.graph, self.dim)
+
+    @cached_property
+    def rounds(self) -> Mapping[str, int]:
+        """The loop in which each node runs."""
+        return loop_rounds(self.graph, self.dim)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarryLast(GraphPass):
     """Lets a loop carry the last values of states of which all are stored."""
@@ -49,24 +78,24 @@ class CarryLast(GraphPass):
         loops = looping_dims(graph, context.space)
         fixed = [d for d in graph.universe.dims if d.bound not in graph.universe.lengths]
         for dim in (d.name for d in fixed if d.name in loops):
+            reads: _LoopReads | None = None
             for cycle in recurrences(graph, dim, context.space):
-                graph = self.carried(graph, dim, cycle, context)
+                if reads is None or reads.graph is not graph:
+                    reads = _LoopReads(graph, dim)
+                graph = self.carried(reads, cycle, context)
         return graph
 
-    def carried(
-        self, graph: Graph, dim: str, cycle: tuple[str, ...], context: PassContext
-    ) -> Graph:
+    def carried(self, reads: _LoopReads, cycle: tuple[str, ...], context: PassContext) -> Graph:
         """The graph with copies of those states of a recurrence that are stored at all steps."""
+        graph, dim, uses = reads.graph, reads.dim, reads.uses
         states = [name for name in cycle if _is_state(graph, name, dim, cycle, context.space)]
-        uses = users(graph) if states else {}
         # Only states that are read near by need to know in which round anything runs.
         reach = {
             name: [u for u in uses[name] if self.is_near(graph, u, name, dim)] for name in states
         }
         if not any(reach.values()):
             return graph
-        lazy, full = enclosing_conds(graph), full_extent_nodes(graph, dim)
-        rounds = loop_rounds(graph, dim)
+        lazy, full, rounds = reads.lazy, reads.full, reads.rounds
         near: dict[str, list[OperandUse]] = {}
         for name in states:
             if name in full and name not in lazy:
@@ -78,7 +107,7 @@ class CarryLast(GraphPass):
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
             outside = any(u.reader not in cycle for u in nearby)
-            several = len(near) > 1 or outside or _has_results(graph, nearby, full, rounds)
+            several = len(near) > 1 or outside or _has_results(reads, nearby)
             if nearby and several:
                 graph = _with_last(graph, graph.nodes[name], nearby)
                 message = f"the last step of `{name}` along {dim} is kept apart for the next one"
@@ -128,20 +157,18 @@ def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) 
     return any(isinstance(e, ix.Slice) or dim in symbols(e) for e in entries)
 
 
-def _has_results(
-    graph: Graph, nearby: Sequence[OperandUse], full: Collection[str], rounds: Mapping[str, int]
-) -> bool:
+def _has_results(reads: _LoopReads, nearby: Sequence[OperandUse]) -> bool:
     """Whether a step stores what it computes of the state element by element, beside the next one.
 
     XLA computes that in a loop of its own, for which it reads the state once more.
     """
-    uses = users(graph)
+    graph, uses, rounds = reads.graph, reads.uses, reads.rounds
     names = dict.fromkeys(u.reader for u in nearby)
     for name in (waiting := [*names]):  # grows meanwhile
         op = graph.nodes[name].op
         if isinstance(op, Merge) or not (op.elementwise or op.moves):
             continue
-        if name in full and not any(
+        if name in reads.full and not any(
             isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name]
         ):
             return True

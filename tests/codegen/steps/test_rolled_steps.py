@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.at_steps import items_of
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.program.nodes import nodes as prog
@@ -86,8 +87,22 @@ def test_what_costs_more_stays_apart() -> None:
     assert rolled(few) is None, "little is the same"
     *before, loop = tree.items
     assert isinstance(loop, prog.Loop)
-    assert rolled(prog.Sequence(items=(*before, replace(loop, place="host")))) is None
+    on_host = prog.Sequence(items=(*before, replace(loop, place="host")))
+    assert rolled(on_host) is None, "a call more in each of many steps"
     assert rolled(prog.Sequence(items=(*before, replace(loop, limit=ix.Sym("N"))))) is None
+
+
+def test_a_loop_of_the_host_branches() -> None:
+    """No array is there before it is made, so what others replace is not made either."""
+    tree = program("1", "4", 1, "0")
+    *before, loop = tree.items
+    assert isinstance(loop, prog.Loop)
+    longer = rolled(prog.Sequence(items=(*before, replace(loop, place="host"))), light=())
+    assert longer is not None and (longer.lower, longer.place) == (ix.ZERO, "host")
+    f, c, average, start, u = items_of(longer.body)
+    assert average == prog.Guard(condition=parse("i >= 1"), body=call("a", "i", "mg", "m"))
+    assert start == prog.Guard(condition=parse("i < 1"), body=call("s", "0", "g", "m"))
+    assert (f, c, u) == tuple(s for s in items_of(loop.body) if s != average.body)
 
 
 def test_kernels_that_only_pass_arrays_on_are_the_same() -> None:
