@@ -295,6 +295,11 @@ class CostModel:
     XLA's code for arrays is worse there. 2026-11-27, time of a step, marked and unmarked: means of
     8 numbers of 16 groups 0.15 and 3.4 us, an ARMA model 0.3 and 0.7, rows of 256 numbers half to
     nine tenths, a row of a knapsack with 2001 numbers twice as long."""
+    drawn_keys: int = 16
+    """For so many keys, a loop over positions draws faster on a CPU than JAX's of all positions.
+    2026-11-27, CPU time, JAX's and by positions: 16 keys, 1 and 128 words each, 1.0 and 0.4, 29 and
+    4.4 us; 512 keys, 1, 4 and 128 words, 6.4 and 3.2, 50 and 5.2, 280 and 92; 32768 keys, 4 words,
+    1460 and 271."""
     loaded_bytes: int = 65536
     """Larger arrays ``jax.device_put`` brings to a CPU as fast as a kernel that copies them, and
     several faster. 2026-11-27, CPU time for each array of 4, 64 and 256 KiB: one 46, 78 and 81 us,

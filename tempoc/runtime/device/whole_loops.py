@@ -20,6 +20,8 @@ from jax import jit
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
 
+from tempoc.runtime.device.draws import drawn, is_draw
+
 _MARKS = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _REFUSALS = "UNIMPLEMENTED", "Failed to materialize symbols"
 _LOOPS = frozenset(("while", "scan"))
@@ -51,12 +53,14 @@ def compiled_whole(
     function: Callable[..., Any],
     most: int,
     each: int,
+    keys: int,
 ) -> Callable[..., Any]:
     """A kernel with loops marked, on a CPU, of which a step touches up to ``most`` bytes.
 
-    No operator touches more than ``each``. If XLA refuses that, it is compiled without marks.
+    No operator touches more than ``each``. Draws for ``keys`` keys or more are written out. If XLA
+    refuses that, it is compiled as it is.
     """
-    marked = with_whole_loops(function, most, each)
+    marked = with_whole_loops(function, most, each, keys)
     kernel = compile_kernel(marked)
     if marked is function:
         return kernel
@@ -74,8 +78,10 @@ def compiled_whole(
     return call
 
 
-def with_whole_loops(function: Callable[..., Any], most: int, each: int) -> Callable[..., Any]:
-    """The function with such loops marked; of one that names no loop nothing is known."""
+def with_whole_loops(
+    function: Callable[..., Any], most: int, each: int, keys: int
+) -> Callable[..., Any]:
+    """The function with such loops and draws; of one that names no loop nothing is known."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     names = () if code is None or most <= 1 else code.co_names
     if not any("loop" in name or name == "scan" for name in names):
@@ -87,18 +93,19 @@ def with_whole_loops(function: Callable[..., Any], most: int, each: int) -> Call
             return function(*arrays, **named)
         bound = functools.partial(function, **named)
         closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
-        values = _Marking(most, each).results(closed, jax.tree.leaves(arrays))
+        values = _Marking(most, each, keys).results(closed, jax.tree.leaves(arrays))
         return jax.tree.unflatten(jax.tree.structure(results), values)
 
     return marked
 
 
 class _Marking:
-    """Computes what functions of JAX compute, with loops marked."""
+    """Computes what functions of JAX compute, with loops marked and draws written out."""
 
-    def __init__(self, most: int, each: int) -> None:
+    def __init__(self, most: int, each: int, keys: int) -> None:
         self.most = most
         self.each = each
+        self.keys = keys
 
     def results(self, closed: ClosedJaxpr, given: Sequence[Any]) -> list[Any]:
         """The results of a function for these arguments."""
@@ -107,7 +114,7 @@ class _Marking:
         known |= zip(jaxpr.invars, given, strict=True)
         plain: list[JaxprEqn] = []
         for eqn in jaxpr.eqns:
-            if not self._has_loop(eqn):
+            if not self._is_changed(eqn):
                 plain.append(eqn)
                 continue
             _compute(jaxpr, plain, known)
@@ -117,14 +124,16 @@ class _Marking:
         _compute(jaxpr, plain, known)
         return [_value(v, known) for v in jaxpr.outvars]
 
-    def _has_loop(self, eqn: JaxprEqn) -> bool:
-        """Whether an operator is a loop that is marked, or has one in it."""
+    def _is_changed(self, eqn: JaxprEqn) -> bool:
+        """Whether an operator is a loop that is marked or such a draw, or has one in it."""
         name = eqn.primitive.name
+        if is_draw(eqn, self.keys):
+            return True
         if name not in _NESTED or eqn.effects:
             return False
         if name in _LOOPS and self._is_small(eqn):
             return True
-        return any(self._has_loop(e) for inner in _functions(eqn) for e in inner.jaxpr.eqns)
+        return any(self._is_changed(e) for inner in _functions(eqn) for e in inner.jaxpr.eqns)
 
     def _is_small(self, loop: JaxprEqn) -> bool:
         """Whether a loop may be one function, and a step touches few bytes.
@@ -144,8 +153,10 @@ class _Marking:
         )
 
     def _nested(self, eqn: JaxprEqn, given: list[Any]) -> Sequence[Any]:
-        """The results of an operator with loops."""
+        """The results of an operator with loops or draws."""
         name, how = eqn.primitive.name, eqn.params
+        if is_draw(eqn, self.keys):
+            return (drawn(eqn, *given),)
         if name in _LOOPS and self._is_small(eqn):
             return _marked(eqn, given, self.most)
         if name in _CALLS:

@@ -47,7 +47,8 @@ def compiled_kernels(
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
             how = static, kernel.donated, precision, commands
-            most = program.tuning.whole_loop_bytes, program.tuning.whole_operator_bytes
+            tuning = program.tuning
+            most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
             known[key] = compiled_whole(_compiler(compiled, how), checked, *most)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
