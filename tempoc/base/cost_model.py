@@ -294,6 +294,11 @@ class CostModel:
     nine tenths, a row of a knapsack with 2001 numbers twice as long. A product of matrices counts
     as all products that it is a sum of: two of 4 x 4 0.05 and 0.11, of 8 x 8 0.10 and 0.75, of
     10 x 10 0.29 and 0.92 us."""
+    drawn_keys: int = 16
+    """For so many keys, a loop over positions draws faster on a CPU than JAX's of all positions.
+    2026-11-27, CPU time, JAX's and by positions: 16 keys, 1 and 128 words each, 1.0 and 0.4, 29 and
+    4.4 us; 512 keys, 1, 4 and 128 words, 6.4 and 3.2, 50 and 5.2, 280 and 92; 32768 keys, 4 words,
+    1460 and 271."""
     loaded_bytes: int = 65536
     """Larger arrays ``jax.device_put`` brings to a CPU as fast as a kernel that copies them, and
     several faster. 2026-11-27, CPU time for each array of 4, 64 and 256 KiB: one 46, 78 and 81 us,
@@ -351,6 +356,9 @@ class CostModel:
     256 elements 0.15 and 0.04 us, 4096 0.65 and 0.04; 16 tables of 1024 5.1 and 1.6."""
     inspected_places: int = 4
     """So many places are looked at one after the other."""
+    drawn_points: int = 2048
+    """The most points of which one thread draws the noise of a choice on a CPU, for 512 in 9 us.
+    2026-11-27, CPU time of a step of 512 carts: 128 us, with noise by two threads 178."""
     combined_states: int = 3
     """The most states of a linear recurrence: of ``n`` tensors two steps take ``n**3`` products."""
     column_rows: int = 16

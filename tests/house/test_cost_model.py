@@ -27,10 +27,11 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/gradients/linear.py": {0.5},
         "ops/random/kernel_text.py": ...,
         "ops/random/threefry.py": ...,
+        "runtime/device/draws.py": ...,
         "ops/tensor/arithmetic.py": {64},
         "ops/tensor/elementwise.py": {-(2.0**62), 0.5, 2.0**62},
         "passes/simplify/rules/arithmetic.py": {0.5},
-        "runtime/device/faults.py": {2**30},
+        "runtime/messages/faults.py": {2**30},
         "runtime/walk/region_calls.py": {4},
     },
     "arities, ranks, and how many there are of what is listed in place": {

@@ -15,7 +15,7 @@ DOORS = {
     "islpy": ("tempoc/poly/",),
     "jax": tuple(
         f"tempoc/runtime/device/{name}.py"
-        for name in ("backend", "inspection", "resident", "whole_loops")
+        for name in ("backend", "draws", "inspection", "resident", "whole_loops")
     ),
     "numpy": ("tempoc/base/arrays.py", "tempoc/runtime/"),
     "ml_dtypes": ("tempoc/base/arrays.py", "tempoc/runtime/"),

@@ -18,7 +18,7 @@ from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.reduction import Sum
-from tempoc.runtime.device.faults import message
+from tempoc.runtime.messages.faults import message
 from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
 from tests.ops.harness import Arg, Case, emitted, shape, upper

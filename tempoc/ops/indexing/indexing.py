@@ -89,7 +89,7 @@ def first_wrong(*wrong):
         fault = jnp.where(code == 0, fault, count * code - number)
     return fault
 '''
-"""Stands in front of kernels with several checks; ``runtime/device/faults.py`` reads them."""
+"""Stands in front of kernels with several checks; ``runtime/messages/faults.py`` reads them."""
 
 
 def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:

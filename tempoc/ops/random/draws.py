@@ -251,7 +251,8 @@ class Categorical(Draw):
         last = v.type.shape[-1]
         if isinstance(last, ix.Const) and last.value <= MODEL.inspected_places:
             logits = cast(v.text, v.type.dtype, dtype)
-            return (f"random_of_few({args[0].text}, {logits}, {places})",)
+            points = out.static(out.points)
+            return (f"random_of_few({args[0].text}, {logits}, {places}, {points})",)
         noise = cast(f"random_gumbel({args[0].text}, {places})", DType.F32, dtype)
         sums = f"{cast(v.text, v.type.dtype, dtype)} + {noise} + unknown_zero()"
         scores = EmittedValue(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)

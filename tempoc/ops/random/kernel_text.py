@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.random.threefry import CENTRE, LOG2, LOGS, TAIL, UNIT
 
 
@@ -145,23 +146,28 @@ def unknown_zero():
     return lax.fori_loop(0, 2, lambda i, zero: -zero, zero)
 '''
 
-_FEW = '''\
-def random_of_few(key, logits, positions):
+_FEW = f'''\
+def random_of_few(key, logits, positions, points):
     """The first place along the last axis where a logit with its noise is greatest, or NaN.
 
     Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
     There the noise comes from a loop of its own, or XLA draws it again for all that reads what is
-    chosen. A GPU would launch each turn of that loop.
+    chosen; it splits the noise among threads unless it updates an array in place, and for few
+    points that takes longer. A GPU would launch each turn of that loop.
     """
     words, count = (key[0], key[1]), logits.shape[-1]
 
     def draw(k, noise):
-        place = lax.dynamic_index_in_dim(positions, k, -1, keepdims=False)
-        return (*noise[1:], random_gumbel(words, place))
+        drawn = random_gumbel(words, lax.dynamic_index_in_dim(positions, k, -1, keepdims=False))
+        if isinstance(noise, tuple):
+            return (*noise[1:], drawn)
+        return lax.dynamic_update_index_in_dim(noise, drawn, k, 0)
 
     none = jnp.zeros(logits.shape[:-1], jnp.float32)
     if jax.default_backend() == "cpu":
-        noise = lax.fori_loop(0, count, draw, (none,) * count)
+        few = points * none.size <= {MODEL.drawn_points}
+        start = jnp.zeros((count, *none.shape), jnp.float32) if few else (none,) * count
+        noise = lax.fori_loop(0, count, draw, start)
     else:
         noise = [random_gumbel(words, positions[..., k]) for k in range(count)]
     best, place = logits[..., 0] + noise[0].astype(logits.dtype), none.astype(jnp.int32)

@@ -80,8 +80,8 @@ class Kernel:
     arguments whose buffers it takes over (0 is the first array). ``dims`` name the coordinates of
     its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
     it returns a bool for each ending of the call. A kernel with ``checks`` returns one more result:
-    an i32 that is 0, or encodes the failed check and its value (``runtime/device/faults.py``); the
-    texts say what is wrong (``index {value} is out of range ...``). A kernel with ``vector``
+    an i32 that is 0, or encodes the failed check and its value (``runtime/messages/faults.py``);
+    the texts say what is wrong (``index {value} is out of range ...``). A kernel with ``vector``
     computes all points of these ranges in each call; instead of one i32 it returns two, the second
     of which is the index of the first failing point. ``derives`` are the aliases of externs that it
     differentiates.

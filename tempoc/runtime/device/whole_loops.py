@@ -22,6 +22,8 @@ from jax import jit, lax
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
 
+from tempoc.runtime.device.draws import drawn, is_draw
+
 _MARKS = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _REFUSALS = "UNIMPLEMENTED", "Failed to materialize symbols"
 _LOOPS = frozenset(("while", "scan"))
@@ -55,12 +57,14 @@ def compiled_whole(
     function: Callable[..., Any],
     most: int,
     each: int,
+    keys: int,
 ) -> Callable[..., Any]:
     """A kernel with loops marked, on a CPU, of which a step touches up to ``most`` bytes.
 
-    No operator touches more than ``each``. If XLA refuses that, it is compiled without marks.
+    No operator touches more than ``each``. Draws for ``keys`` keys or more are written out. If XLA
+    refuses that, it is compiled as it is.
     """
-    marked = with_whole_loops(function, most, each)
+    marked = with_whole_loops(function, most, each, keys)
     kernel = compile_kernel(marked)
     if marked is function:
         return kernel
@@ -78,8 +82,10 @@ def compiled_whole(
     return call
 
 
-def with_whole_loops(function: Callable[..., Any], most: int, each: int) -> Callable[..., Any]:
-    """The function with such loops marked; of one that names no loop nothing is known."""
+def with_whole_loops(
+    function: Callable[..., Any], most: int, each: int, keys: int
+) -> Callable[..., Any]:
+    """The function with such loops and draws; of one that names no loop nothing is known."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     names = () if code is None or most <= 1 else code.co_names
     if not any("loop" in name or name == "scan" for name in names):
@@ -91,18 +97,19 @@ def with_whole_loops(function: Callable[..., Any], most: int, each: int) -> Call
             return function(*arrays, **named)
         bound = functools.partial(function, **named)
         closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
-        values = _Marking(most, each).results(closed, jax.tree.leaves(arrays))
+        values = _Marking(most, each, keys).results(closed, jax.tree.leaves(arrays))
         return jax.tree.unflatten(jax.tree.structure(results), values)
 
     return marked
 
 
 class _Marking:
-    """Computes what functions of JAX compute, with loops marked."""
+    """Computes what functions of JAX compute, with loops marked and draws written out."""
 
-    def __init__(self, most: int, each: int) -> None:
+    def __init__(self, most: int, each: int, keys: int) -> None:
         self.most = most
         self.each = each
+        self.keys = keys
 
     def results(self, closed: ClosedJaxpr, given: Sequence[Any]) -> list[Any]:
         """The results of a function for these arguments."""
@@ -129,8 +136,10 @@ class _Marking:
         return results
 
     def _differs(self, eqn: JaxprEqn) -> bool:
-        """Whether an operator is a loop that is marked, or has one in it."""
+        """Whether an operator is a loop that is marked or such a draw, or has one in it."""
         name = eqn.primitive.name
+        if is_draw(eqn, self.keys):
+            return True
         if name not in _NESTED or eqn.effects:
             return False
         if name in _LOOPS and self._is_small(eqn):
@@ -155,8 +164,10 @@ class _Marking:
         )
 
     def _nested(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
-        """The results of an operator with loops."""
+        """The results of an operator with loops or draws."""
         name, how = eqn.primitive.name, eqn.params
+        if is_draw(eqn, self.keys):
+            return (drawn(eqn, *given),)
         if name in _LOOPS and self._is_small(eqn):
             return _marked(eqn, given, self.most)
         if name in _CALLS:
@@ -239,7 +250,7 @@ def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     back = [k for k, v in enumerate(loop.invars) if k in read or _size(v) <= most]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
-        results = _InSmallSteps(0, 0).results_of(loop, arrays)
+        results = _InSmallSteps(0, 0, 0).results_of(loop, arrays)
         return *results, *lax.optimization_barrier(tuple(arrays[k] for k in back))
 
     results = [*jit(run)(*lax.optimization_barrier(tuple(given)))]

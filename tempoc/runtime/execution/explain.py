@@ -9,12 +9,12 @@ import numpy as np
 from tempoc.diagnostics.diagnostic import Diagnostic, RunError
 from tempoc.program.analysis.traversal import kernel_numbers
 from tempoc.program.nodes.nodes import Call, Host, Kernel
-from tempoc.runtime.device import backend, faults
+from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.host.externs import underivable, untraceable
 from tempoc.runtime.host.failure import ExternFailure, failure, place
 from tempoc.runtime.host.user_code import exception_text
-from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages import faults, run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.symbolic.walk import evaluate

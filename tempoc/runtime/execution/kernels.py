@@ -52,7 +52,8 @@ def compiled_kernels(
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
             how = static, kernel.donated, precision, commands
-            most = program.tuning.whole_loop_bytes, program.tuning.whole_operator_bytes
+            tuning = program.tuning
+            most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
             about = f"{made_of}{(key, stores, more, kernel.donated, len(kernel.checks), most)}"
             make = _compiler(compiled, how, checked, folder, about)
             known[key] = compiled_whole(make, checked, *most)

@@ -131,7 +131,7 @@ def each_its_steps(x, table):
     ],
 )
 def test_small_loops_are_marked(function, whole):
-    marked = jax.jit(with_whole_loops(looped(function), 32768, 4096))
+    marked = jax.jit(with_whole_loops(looped(function), 32768, 4096, 16))
     lowered = marked.lower(*GIVEN)
     assert (lowered.as_text().count("call @run") > 0) == bool(whole)
     assert lowered.as_text().count(f'{MARK} = "true"') >= whole
@@ -162,7 +162,7 @@ def test_what_is_refused_is_compiled_without_marks():
 
         return kernel
 
-    kernel = compiled_whole(compile_kernel, looped(counted), 32768, 4096)
+    kernel = compiled_whole(compile_kernel, looped(counted), 32768, 4096, 16)
     np.testing.assert_allclose(kernel(*GIVEN), counted(*GIVEN), rtol=1e-5)
     np.testing.assert_allclose(kernel(*GIVEN), counted(*GIVEN), rtol=1e-5)
     assert len(compiled) == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.runtime.device.faults import message
+from tempoc.runtime.messages.faults import message
 from tests.cli.session import Session
 
 CHECKS = ("a", "index {value} is not in 0:T", "c is {value}")
