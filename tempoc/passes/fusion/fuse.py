@@ -67,7 +67,6 @@ class Fuse(GraphPass):
         graph, homes = computed_where_read(graph, homes)
         graph, homes = sink(graph, homes)
         graph, homes, unread = without_padding(graph, homes, context.space)
-        graph, homes = handed_over(graph, homes)
         for node in unread:
             message = f"`{node.name}` is read by columns, without what it pads"
             context.remarks.add(self.name, message, node.span)
@@ -77,7 +76,7 @@ class Fuse(GraphPass):
             members = sum(len(g.members) for g in groups)
             kernels = "1 kernel" if len(groups) == 1 else f"{len(groups)} kernels"
             context.remarks.add(self.name, f"{members} nodes are {kernels}")
-        return replace(graph, groups=groups)
+        return handed_over(replace(graph, groups=groups))
 
     def candidates(
         self, partition: Partition, branches: Mapping[str, str]

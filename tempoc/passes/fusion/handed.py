@@ -10,7 +10,7 @@ where it is for each of them. A copy that nothing else reads is a value of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tempoc.base.cost_model import MODEL
@@ -28,11 +28,12 @@ from tempoc.symbolic.walk import symbols
 Uses = Mapping[str, tuple[OperandUse, ...]]
 
 
-def handed_over(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
-    """The graph with such copies, and the groups of its nodes.
+def handed_over(graph: Graph) -> Graph:
+    """The graph with such copies, each in the group of what it copies.
 
     Loops whose lengths the data decide stay as they are (see ``memory/carry.py``).
     """
+    homes = {member: group.name for group in graph.groups for member in group.members}
     uses, lazy = users(graph), enclosing_conds(graph)
     kept = [
         node
@@ -47,6 +48,7 @@ def handed_over(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph, dict[str
     }
     moved: dict[tuple[str, int], str] = {}
     copies: dict[str, Node] = {}
+    taken = dict.fromkeys(graph.nodes)
     for node in kept:
         together = [
             use
@@ -54,12 +56,13 @@ def handed_over(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph, dict[str
             if all(rounds[d].get(use.reader) == rounds[d].get(node.name) for d in node.domain.dims)
         ]
         if together:
-            name = fresh_name(f"{node.name}.made", {**graph.nodes, **copies})
+            name = fresh_name(f"{node.name}.made", taken)
+            taken[name] = None
             edge = Edge(source=node.name, entries=identity(node.domain))
             copies[node.name] = replace(node, name=name, op=Copy(), inputs=(edge,))
             moved |= {(use.reader, use.slot): name for use in together}
     if not moved:
-        return graph, dict(homes)
+        return graph
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
         inputs = tuple(
@@ -69,8 +72,14 @@ def handed_over(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph, dict[str
         nodes[name] = replace(node, inputs=inputs)
         if name in copies:
             nodes[copies[name].name] = copies[name]
-    groups = {**homes, **{copy.name: homes[name] for name, copy in copies.items()}}
-    return replace(graph, nodes=nodes), groups
+    groups = tuple(replace(g, members=_with_copies(g.members, copies)) for g in graph.groups)
+    return replace(graph, nodes=nodes, groups=groups)
+
+
+def _with_copies(members: Iterable[str], copies: Mapping[str, Node]) -> tuple[str, ...]:
+    """The members of a group, each copy behind what it copies."""
+    both = ((m, copies[m].name) if m in copies else (m,) for m in members)
+    return tuple(name for names in both for name in names)
 
 
 def _is_row(graph: Graph, node: Node) -> bool:
@@ -96,16 +105,24 @@ def _near(graph: Graph, node: Node, uses: Uses, homes: Mapping[str, str]) -> Ite
 
 
 def _is_kept(graph: Graph, node: Node, uses: Uses) -> bool:
-    """Whether there is an array of many steps: a result, or what other steps read."""
+    """Whether there is an array of several steps: a result, or what later steps read.
+
+    The next step alone reads a value that the loop carries.
+    """
     reads = [o.entries for o in graph.outputs if o.source == node.name]
     for use in uses[node.name]:
         reader = graph.nodes[use.reader]
         if not isinstance(reader.op, Merge):
             reads.append(reader.inputs[use.slot].entries)
-    moving = {*node.domain.dims}
-    return any(
-        isinstance(e, ix.Slice) or not moving.isdisjoint(symbols(e))
-        for entries in reads
-        if entries != identity(node.domain)
-        for e in entries
-    )
+    dims = node.domain.dims
+    return any(_is_far(d, e, dims) for at in reads for d, e in zip(dims, at, strict=True))
+
+
+def _is_far(dim: str, entry: ix.Entry, dims: tuple[str, ...]) -> bool:
+    """Whether an entry takes several steps, or one that is not near."""
+    if isinstance(entry, ix.Slice):
+        return True
+    distance = ix.sub(entry, ix.Sym(dim))
+    if isinstance(distance, ix.Const):
+        return abs(distance.value) > 1
+    return not {*dims}.isdisjoint(symbols(entry))
