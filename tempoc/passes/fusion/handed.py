@@ -18,14 +18,13 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import loop_rounds
 from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.passes.fusion.delay import OperandUses
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
-
-Uses = Mapping[str, tuple[OperandUse, ...]]
 
 
 def handed_over(graph: Graph) -> Graph:
@@ -35,21 +34,21 @@ def handed_over(graph: Graph) -> Graph:
     """
     homes = {member: group.name for group in graph.groups for member in group.members}
     uses, lazy = users(graph), enclosing_conds(graph)
-    kept = [
+    stored = [
         node
         for name, node in graph.nodes.items()
         if name in homes and name not in lazy and _is_row(graph, node)
     ]
-    near = {node.name: [*_near(graph, node, uses, homes)] for node in kept}
-    kept = [node for node in kept if near[node.name] and _is_kept(graph, node, uses)]
+    near = {node.name: [*_near(graph, node, uses, homes)] for node in stored}
+    stored = [node for node in stored if near[node.name] and _is_kept(graph, node, uses)]
     rounds = {
         dim: loop_rounds(graph, dim)
-        for dim in dict.fromkeys(d for n in kept for d in n.domain.dims)
+        for dim in dict.fromkeys(d for n in stored for d in n.domain.dims)
     }
     moved: dict[tuple[str, int], str] = {}
     copies: dict[str, Node] = {}
     taken = dict.fromkeys(graph.nodes)
-    for node in kept:
+    for node in stored:
         together = [
             use
             for use in near[node.name]
@@ -93,7 +92,9 @@ def _is_row(graph: Graph, node: Node) -> bool:
     return fixed and known and bool(type_.shape) and bytes_of(type_, {}) <= MODEL.point_bytes
 
 
-def _near(graph: Graph, node: Node, uses: Uses, homes: Mapping[str, str]) -> Iterator[OperandUse]:
+def _near(
+    graph: Graph, node: Node, uses: OperandUses, homes: Mapping[str, str]
+) -> Iterator[OperandUse]:
     """The reads by other groups at the same point."""
     for use in uses[node.name]:
         reader = graph.nodes[use.reader]
@@ -104,7 +105,7 @@ def _near(graph: Graph, node: Node, uses: Uses, homes: Mapping[str, str]) -> Ite
             yield use
 
 
-def _is_kept(graph: Graph, node: Node, uses: Uses) -> bool:
+def _is_kept(graph: Graph, node: Node, uses: OperandUses) -> bool:
     """Whether there is an array of several steps: a result, or what later steps read.
 
     The next step alone reads a value that the loop carries.

@@ -12,7 +12,7 @@ from tests.bench.compiled import Arrays
 from tests.bench.gallery.compare import Pair, Sizes, Tensors
 
 H = 0.05
-State = tuple[jax.Array, jax.Array]
+Oscillator = tuple[jax.Array, jax.Array]
 
 
 def data(sizes: Sizes) -> tuple[Arrays, Arrays]:
@@ -24,10 +24,10 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     """One oscillator, mapped."""
 
     def one(mu: jax.Array) -> jax.Array:
-        def step(start: State, _: None) -> tuple[State, jax.Array]:
+        def step(start: Oscillator, _: None) -> tuple[Oscillator, jax.Array]:
             y, z = start
 
-            def newton(_: int, state: State) -> State:
+            def newton(_: int, state: Oscillator) -> Oscillator:
                 u, v = state
                 r1 = u - y - H * v
                 r2 = v - z - H * (mu * (1 - u**2) * v - u)

@@ -12,7 +12,7 @@ from tests.bench.compiled import Arrays
 from tests.bench.gallery.compare import Pair, Sizes, Tensors
 
 N, D = 50, 5
-State = tuple[jax.Array, ...]
+Neurons = tuple[jax.Array, ...]
 
 
 def data(sizes: Sizes) -> tuple[Arrays, Arrays]:
@@ -26,7 +26,7 @@ def data(sizes: Sizes) -> tuple[Arrays, Arrays]:
 def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     """All steps but the last, which only fires."""
 
-    def step(state: State, given: State) -> tuple[State, jax.Array]:
+    def step(state: Neurons, given: Neurons) -> tuple[Neurons, jax.Array]:
         v, u, w, trace, ring = state
         drive, t = given
         s = v >= 30
