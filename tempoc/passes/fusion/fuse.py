@@ -9,8 +9,8 @@ a cycle within an instance, and must not reverse a loop that could run forward. 
 loops read states, not copies of their last steps (``later_loops.py``), light functions of what is
 stored anyway move to their consumers (``delay.py``), as do functions of positions (masks,
 ``positions.py``), and cheap nodes (constants) are copied into each group that uses them
-(``sink.py``). Padding that nobody sees is left out at the end
-(``columns.py``).
+(``sink.py``). Padding that nobody sees is left out (``columns.py``), and rows that a step stores
+are handed to the groups that read them in the same step (``handed.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.fusion.columns import without_padding
 from tempoc.passes.fusion.delay import delay
+from tempoc.passes.fusion.handed import handed_over
 from tempoc.passes.fusion.later_loops import reads_of_later_loops
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.positions import computed_where_read
@@ -75,7 +76,7 @@ class Fuse(GraphPass):
             members = sum(len(g.members) for g in groups)
             kernels = "1 kernel" if len(groups) == 1 else f"{len(groups)} kernels"
             context.remarks.add(self.name, f"{members} nodes are {kernels}")
-        return replace(graph, groups=groups)
+        return handed_over(replace(graph, groups=groups))
 
     def candidates(
         self, partition: Partition, branches: Mapping[str, str]
