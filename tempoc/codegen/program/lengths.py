@@ -97,7 +97,8 @@ def at_point(e: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix
 def uncertain(condition: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix.Expr:
     """A condition at a point without what holds as lengths are at least 1: that there is a first
     step."""
-    lengths = (at_point(ix.Sym(b.name), universe, point) for b in universe.ended)
+    known = (b.name for b in universe.ended if all(d in point for d in universe.outer(b.name)))
+    lengths = (at_point(ix.Sym(name), universe, point) for name in known)
     certain = {ix.compare("<", ix.ZERO, e) for e in lengths}
     return ix.conjunction(*(p for p in conjuncts(condition) if p not in certain))
 
