@@ -441,8 +441,8 @@ class _Tree:
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(prog.Free(cells=tuple(prog.Cell(store=t.name) for t in h.stores)))
         universe = self.stages.graph.universe
-        present = substitute(lengths.presence_condition(statement, universe), env)
-        present = self._at_point(lengths.uncertain(present, universe), env)
+        present = self._at_point(lengths.presence_condition(statement, universe), env)
+        present = lengths.uncertain(present, universe, env)
         return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
     def _at_point(self, e: ix.Expr, env: Mapping[str, ix.Expr]) -> ix.Expr:

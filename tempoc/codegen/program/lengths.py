@@ -82,12 +82,6 @@ def presence_condition(statement: Statement, universe: Universe) -> ix.Expr:
     return ix.conjunction(*tests)
 
 
-def uncertain(condition: ix.Expr, universe: Universe) -> ix.Expr:
-    """A condition without what holds as lengths that are found are at least 1: of first points."""
-    certain = {ix.compare("<", ix.ZERO, ix.Sym(b.name)) for b in universe.ended}
-    return ix.conjunction(*(p for p in conjuncts(condition) if p not in certain))
-
-
 def at_point(e: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix.Expr:
     """An expression whose lengths are those at a point: ``T`` becomes ``T[i]``."""
     values = {b.name: None if b.until else b.value for b in universe.bounds}
@@ -98,6 +92,15 @@ def at_point(e: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix
             outer = () if value is not None else tuple(point[d] for d in universe.outer(name))
             at[name] = length(name, outer) if value is None else at_point(value, universe, point)
     return substitute(e, at) if at else e
+
+
+def uncertain(condition: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix.Expr:
+    """A condition at a point without what holds as lengths are at least 1: that there is a first
+    step."""
+    known = (b.name for b in universe.ended if all(d in point for d in universe.outer(b.name)))
+    lengths = (at_point(ix.Sym(name), universe, point) for name in known)
+    certain = {ix.compare("<", ix.ZERO, e) for e in lengths}
+    return ix.conjunction(*(p for p in conjuncts(condition) if p not in certain))
 
 
 def with_points(effect: prog.Effect, universe: Universe, dims: tuple[str, ...]) -> prog.Effect:

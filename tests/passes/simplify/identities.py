@@ -372,7 +372,17 @@ ROUNDED = {
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[T, 3]
 %n3 = expand_dims{axis=1} %r : [t] f32[3, 1]
 %n4 = pad{widths=((0, 1), (t, T-t))} %n3 : [t] f32[4, T+1]
-%b = sum{axes=(0,)} %n4[t:T] : [t] f32[4, T+1]""",
+%b = sum{axes=(0,)} %n4[t:T] : [t] f32[4, T+1]
+%n5 = mul %s, %u[j] : [t, j] f32
+%n6 = expand_dims{axis=0} %n5 : [t, j] f32[1]
+%n7 = expand_dims{axis=1} %n6 : [t, j] f32[1, 1]
+%n8 = pad{widths=((j, T-j), (t, T-t-1))} %n7 : [t, j] f32[T+1, T]
+%d = sum{axes=(0, 1)} %n8[0:T, 0:T] : [] f32[T+1, T]""",
+    "a sum of elements on a diagonal": """%n = expand_dims{axis=0} %s : [t] f32[1]
+%n2 = expand_dims{axis=1} %n : [t] f32[1, 1]
+%n3 = pad{widths=((t, T-t-1), (t, T-t))} %n2 : [t] f32[T, T+1]
+%a = sum{axes=(0,)} %n3[0:T] : [] f32[T, T+1]
+%b = sum{axes=(0,)} %n3[t:T] : [t] f32[T, T+1]""",
     "a sum of sums by position": """%n = mod %k, %bins : [t] i32
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[8, 3]

@@ -59,6 +59,24 @@ def code_of(loaded: LoadedProgram, **bounds: int) -> HostCode:
     return host_code(loaded, resolve(loaded.program, bounds, [], {}).values)
 
 
+PROLOGUE = """
+dim t < T until small
+input x: f32[3]
+r[0] = x
+z = 0.5 * r
+rz = sum(r * z)
+small = rz < 0.1
+r[t+1] = r - z
+output rz
+"""
+
+
+def test_what_comes_before_a_loop_is_in_its_block(tmp_path: Path) -> None:
+    """That a first step exists is no condition, whatever the length will be."""
+    program = load(quickly(PROLOGUE, tmp_path)).program
+    assert isinstance(program.tree, Block)
+
+
 @pytest.mark.parametrize(("text", "ends"), [(COLLATZ, ["T"]), (TWO, ["T", "S"])])
 def test_a_run_that_finds_its_lengths_is_one_call(
     text: str, ends: list[str], tmp_path: Path

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, has_fewer_elements
 from tempoc.ops.indexing.indexing import SpatialIndex
@@ -17,7 +18,7 @@ from tempoc.ops.tensor.joining import Concat
 from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.reshape import Reshape, groups
-from tempoc.ops.tensor.source import IndexValue
+from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.passes.simplify.rules.contractions import SCALINGS, read_at, scale_result
 from tempoc.passes.simplify.rules.layout import reduced_singletons, without_broadcast
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
@@ -133,6 +134,34 @@ def _sum_of_padded_rows(v: Match, op: Sum) -> Rewrite | None:
     for axis, steps in zip(places, ranging.values(), strict=True):
         widths[axis] = (steps.lo, ix.sub(v.result.shape[axis], steps.hi))
     return Rewrite((ordered,), Pad(widths=tuple(widths)))
+
+
+@rule("a sum of elements on a diagonal", Sum, exact=False)
+def _sum_on_diagonal(v: Match, op: Sum) -> Rewrite | None:
+    """A sum over steps of padded elements, each at the position of its step along two axes."""
+    (edge,) = v.node.inputs
+    node = v.nodes[edge.source]
+    if op.keepdims or not isinstance(node.op, Pad) or node.op.value or node.types[0].ndim != 2:
+        return None
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    ranging = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)]
+    if len(ranging) != 1 or axes_of(op.axes, v.operand(0).ndim) != (0,):
+        return None
+    ((dim, steps),) = ranging
+    if steps.step != 1 or any(e != ix.Sym(d) for d, e in at.items() if d != dim):
+        return None
+    if any(before != ix.Sym(dim) for before, _ in node.op.widths):
+        return None
+    elements = _unpadded_rows(v, node, [0, 1], edge)
+    if elements is None:
+        return None
+    rows, columns = v.result.shape
+    column = v.make(ExpandDims(axis=1), elements)
+    around = (steps.lo, ix.sub(rows, steps.hi))
+    column = v.make(Pad(widths=(around, (ix.ZERO, ix.ZERO))), column)
+    row = v.make(ExpandDims(axis=1), v.make(Arange(stop=rows)))
+    here = v.make(binary.Equal(), row, v.make(Arange(stop=columns)))
+    return Rewrite((here, column, v.literal(0)), Select())
 
 
 def _step_axes(node: Node, dims: Iterable[str]) -> list[int] | None:
@@ -257,8 +286,8 @@ def _added_paddings(v: Match, edges: Sequence[Edge]) -> list[Producer[Pad]] | No
 
 
 SUMS: tuple[RewriteRule, ...] = (
-    _exactly_twice, _sum_of_padded_rows, _sum_of_scattered, _sum_at_position, _summed_twice,
-    _sum_of_reshape, _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
+    _exactly_twice, _sum_of_padded_rows, _sum_on_diagonal, _sum_of_scattered, _sum_at_position,
+    _summed_twice, _sum_of_reshape, _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
 )  # fmt: skip
 
 ADDED_PARTS: tuple[RewriteRule, ...] = (_filled_axis,)
