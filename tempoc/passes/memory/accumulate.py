@@ -122,6 +122,10 @@ class _RunningSumBuilder(NodeBuilder):
         """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
         (each, points), (type_,) = self.summand(nest), self.node.types
         zero = 0 if type_.dtype.is_int else 0.0
+        nothing = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
+        if self.space.is_empty(each.domain):  # a loop without points has no ends either
+            self.add(replace(self.node, op=nothing, inputs=()))
+            return
         ends = [LoopEnds.along(x.dim, points[x.dim], forward=x.forward) for x in nest]
 
         def added(past: Node) -> tuple[Op, tuple[Node, ...]]:
@@ -136,7 +140,7 @@ class _RunningSumBuilder(NodeBuilder):
             return
         branches = (
             (Copy(), (Edge(source=now.name, entries=last),), some),
-            (Full(shape=type_.shape, value=zero, dtype=type_.dtype), (), ix.negation(some)),
+            (nothing, (), ix.negation(some)),
         )
         reads: list[Edge] = []
         for op, inputs, where in branches:

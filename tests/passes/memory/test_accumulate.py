@@ -61,6 +61,12 @@ output r = %r[0:I]
 %s = sum{axes=(0, 1)} %e[0:B, i, 0:T] : [i] f32[3]
 output s = %s[0:I]
 """,
+    "a sum of no points": """
+%s.0 = sum{axes=(0,)} %y[b, i, 1:T] : [b, i | T >= 2] f32[3]
+%s.1 = sum{axes=(0,)} %y[b, i, 1:T] : [b, i | T == 1] f32[3]
+%s = merge{targets=((b, i), (b, i))} %s.0 when T >= 2, %s.1 when T == 1 : [b, i] f32[3]
+output s = %s[0:B, 0:I]
+""",
 }
 LEFT = {
     "what is summed is given": "%s = sum{axes=(0,)} %x[b, i, 0:T] : [b, i] f32[3]",
