@@ -27,7 +27,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/gradients/linear.py": {0.5},
         "ops/random/kernel_text.py": ...,
         "ops/random/threefry.py": ...,
-        "runtime/device/draws.py": ...,
+        "runtime/rewriting/draws.py": ...,
         "ops/tensor/arithmetic.py": {64},
         "ops/tensor/elementwise.py": {-(2.0**62), 0.5, 2.0**62},
         "passes/simplify/rules/arithmetic.py": {0.5},

@@ -13,9 +13,9 @@ DOORS = {
     "lark": ("tempoc/base/grammar.py",),
     "sympy": ("tempoc/symbolic/simplify.py",),
     "islpy": ("tempoc/poly/",),
-    "jax": tuple(
-        f"tempoc/runtime/device/{name}.py"
-        for name in ("backend", "draws", "inspection", "resident", "whole_loops")
+    "jax": (
+        *(f"tempoc/runtime/device/{name}.py" for name in ("backend", "inspection", "resident")),
+        "tempoc/runtime/rewriting/",
     ),
     "numpy": ("tempoc/base/arrays.py", "tempoc/runtime/"),
     "ml_dtypes": ("tempoc/base/arrays.py", "tempoc/runtime/"),

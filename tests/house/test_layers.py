@@ -61,7 +61,7 @@ FLOORS = {
     "poly": ("relations", "scheduling"),
     "program": ("nodes", "", "analysis"),
     "runtime": (
-        "messages", "data", "device", "report", "host", "walk", "load", "forecast", "checkpoint",
+        "messages", "data", "rewriting", "device", "report", "host", "walk", "load", "forecast", "checkpoint",
         "execution", "",
     ),
     "sdg": ("graph", "evaluation", "statements", "text", "verification", ""),

@@ -15,10 +15,10 @@ from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
-from tempoc.runtime.device.whole_loops import compiled_whole
 from tempoc.runtime.execution.kept_kernels import runner_digest, with_executables
 from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.rewriting.whole_loops import compiled_whole
 from tempoc.symbolic.walk import evaluate, symbols
 
 

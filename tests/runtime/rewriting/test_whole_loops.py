@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tempoc.runtime.device.whole_loops import compiled_whole, with_whole_loops
+from tempoc.runtime.rewriting.whole_loops import compiled_whole, with_whole_loops
 
 X = jnp.linspace(-1, 1, 64, dtype=jnp.float32)
 GIVEN = X, jnp.array([0.1, 0.2, 0.3], jnp.float32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tempoc.runtime.device.whole_loops import with_whole_loops
+from tempoc.runtime.rewriting.whole_loops import with_whole_loops
 
 
 def played(key):
