@@ -9,12 +9,13 @@
     %y.on = index{expr=s % 2 == 1} : [s] bool
     %y   = where %y.on, %y.0, %y.1 : [s] f32
 
-The points of a branch with holes are no interval, so that it cannot be vectorized: it would be a
-loop, and so would be all that it is fused with. As control dependences become data dependences
-(Allen, Kennedy, Porterfield and Warren, Conversion of control dependence to data dependence, POPL
-1983), all points are computed at once. That costs as many operations as there are branches, each
-elementwise, and is done only where all that is converted can then be vectorized. What a branch
-reads at points that are not its own is not used; entries are kept inside what they read.
+The points of a branch with holes, or on both sides of another one (``s < 1 or s >= S-1``), are no
+interval, so that it cannot be vectorized: it would be a loop, and so would be all that it is fused
+with. As control dependences become data dependences (Allen, Kennedy, Porterfield and Warren,
+Conversion of control dependence to data dependence, POPL 1983), all points are computed at once.
+That costs as many operations as there are branches, each elementwise, and is done only where all
+that is converted can then be vectorized. What a branch reads at points that are not its own is not
+used; entries are kept inside what they read.
 """
 
 from __future__ import annotations

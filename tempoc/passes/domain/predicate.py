@@ -17,7 +17,9 @@ points is never used.
 Where points lie within a constant distance of a line, a box has many times as many of them: it is
 then made only of what is cheap at a point. Where a recurrence goes through the merge, a union of
 boxes is taken apart (``box_union.py``). A condition on one dimension alone is left to those who cut
-dimensions (``split.py``).
+dimensions (``split.py``), but for one that holds on both sides of others: both ends of a line are
+computed with all of it. A merge whose branches are parts of the box stays one. The pass runs again
+behind ``rows``: what hangs on whole rows of a recurrence, as derivatives do, gets boxes then.
 """
 
 from __future__ import annotations

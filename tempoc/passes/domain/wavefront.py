@@ -17,8 +17,10 @@ are zeros. What cells read of other tensors is computed with them, if that is li
 is laid out beforehand in the order in which rows take it: ``x[j-1]`` as a reversed line of which
 each row takes a part, and tables in rows.
 
-The price is up to I*(I+J) cells in place of I*J. It runs late: what a scan can compute is one by
-then, and what is laid out beforehand is not forwarded to where it would be gathered.
+Equations written ahead, as ``d[i+1, j+1] = ...``, are taken at the cells that they write if they
+are no lattice as they stand. The price is up to I*(I+J) cells in place of I*J. It runs late: what a
+scan can compute is one by then, and what is laid out beforehand is not forwarded to where it would
+be gathered.
 """
 
 from __future__ import annotations

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.if_conversion import IfConversion
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.statements.build import is_computed
+from tests.support.agreement import data
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.golden import Golden
 
@@ -97,3 +104,34 @@ def test_all_points_are_computed_at_once_then(name: str) -> None:
 def test_what_stays_a_loop(name: str) -> None:
     before = graph(HEAD + LEFT[name])
     assert IfConversion().run(before, PassContext(Space(before.universe))) is before
+
+
+RATES = """
+dim t < T
+dim j < J = 2 * T + 1
+input curve[t]: f32
+rate[t, j] = curve[t] + 0.01 * (j - T)
+v[T-1, j] = 1.0
+v[t, j] = exp(-rate) * (0.4 * v[t+1, j-1] + 0.6 * v[t+1, j+1]) when j >= 1 and j < J - 1
+v[t, j] = v[t+1, j] * exp(-rate)
+price = v[0, T]
+slope = grad(price, curve)
+output price, slope
+"""
+
+
+def test_a_lattice_with_other_equations_at_both_ends_and_its_gradient() -> None:
+    """Both ends of a row are computed with all of it, and are the rest of it in its derivatives."""
+    compiled = Compilation(load_source(Source("m.rt", RATES)), Options())
+    optimized = compiled.passes.graph
+    nodes = [n for n in optimized.nodes.values() if is_computed(n) and "j" in n.domain.dims]
+    space = Space(optimized.universe)
+    loops = [n for n in nodes if "j" not in n.vector]
+    assert all(space.is_fixed_by(n.domain, "j") for n in loops)
+    for size in (1, 2, 3):
+        bounds = {"T": size, "J": 2 * size + 1}
+        given = data(compiled.graph, bounds, special=False)
+        wanted = evaluate(compiled.graph, bounds, given, {})
+        computed = evaluate(optimized, bounds, given, {})
+        for name, value in wanted.items():
+            np.testing.assert_allclose(computed[name], value, rtol=1e-4, atol=1e-5, err_msg=name)

@@ -7,8 +7,9 @@ from hypothesis import given, settings, strategies as st
 
 from tempoc.poly.relations.inverse import covering, readers
 from tempoc.poly.relations.space import Space
-from tempoc.symbolic.domain import Bound, Dim, Universe
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import Const
+from tempoc.symbolic.parse import parse
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.poly.relations.worlds import at, bounds, dom, points, reads, space
@@ -77,7 +78,17 @@ def test_a_circle_of_fixed_size_has_one_reader_of_each_point() -> None:
     assert (show_entries(found.entries), show(found.where)) == ("[(l+1)%3]", "true")
 
 
-def test_where_bounds_leave_no_reader_there_is_none() -> None:
+def test_where_sizesleave_no_reader_there_is_none() -> None:
     bound, dim = Bound(name="L", value=Const(1)), Dim(name="l", bound="L")
     one = Universe(bounds=(bound,), dims=(dim,))
     assert readers(Space(one), dom("l"), at("0:l"), dom("l")) == ()
+
+
+def test_points_in_several_intervals_read_themselves() -> None:
+    """Also where the size of one is known: isl would tell of each interval where it is instead."""
+    sizes = (Bound(name="T"), Bound(name="J", value=parse("2*T+1")))
+    dims = (Dim(name="t", bound="T"), Dim(name="j", bound="J"))
+    ends = Domain(("t", "j"), parse("t != T-1 and (j < 1 or j >= J-1)"))
+    of_all = Space(Universe(bounds=sizes, dims=dims))
+    (found,) = readers(of_all, ends, at("t", "j"), Domain(("t", "j"))) or ()
+    assert found.exact and show_entries(found.entries) == "[t, j]"

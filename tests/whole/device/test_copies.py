@@ -90,7 +90,7 @@ COPIED = {
     "03_heat_equation": {"f32[500]": ("u",)},
     "09_edit_distance": {"s32[2,401]": ("d.rows",)},
 }
-"""Copies that are known. One step writes a row in three parts, each made of the row before; one
+"""Copies that are known. One step makes each element of its neighbours in the row before; one
 makes a diagonal of the two before it; one takes the element before as an index and checks it: XLA
 does not see in which order that works.
 """
