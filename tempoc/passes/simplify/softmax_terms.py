@@ -91,6 +91,8 @@ def _terms(graph: Graph, node: Node, uses: Uses) -> _Terms | None:
     result = _subtracted(graph, exponents)
     if result is None or len(uses[exponents.name]) != 1:
         return None
+    if _also_subtracted(graph, result.name, exponents, uses):
+        return None
     assert isinstance(result.op, LogSumExp)
     axes = axes_of(result.op.axes, operand_type(graph, result.inputs[0]).ndim)
     readers = _readers(graph, node, uses)
@@ -137,6 +139,23 @@ def _subtracted(graph: Graph, exponents: Node) -> Node | None:
     shape = tuple(ix.ONE if k in axes else n for k, n in enumerate(type_.shape))
     aligned = (ix.ONE,) * (type_.ndim - len(rows)) + rows == shape
     return result if axes and aligned and not _moves(graph, operand, axes) else None
+
+
+def _also_subtracted(graph: Graph, name: str, exponents: Node, uses: Uses) -> bool:
+    """Whether the program itself subtracts the result from the operand: a softmax, its logarithm.
+
+    Then the derivative takes that difference once equal nodes are one.
+    """
+    for use in uses[name]:
+        reader = graph.nodes[use.reader]
+        if isinstance(reader.op, ExpandDims) and _also_subtracted(
+            graph, reader.name, exponents, uses
+        ):
+            return True
+        same = isinstance(reader.op, Subtract) and reader.inputs[0] == exponents.inputs[0]
+        if same and reader is not exponents:
+            return True
+    return False
 
 
 def _moves(graph: Graph, operand: Edge, axes: tuple[int, ...]) -> bool:

@@ -60,6 +60,9 @@ KEPT = {
         "sum{axes=(1,), keepdims=true} %e : [t] f32[3, 1]",
         "sum{axes=(0,), keepdims=true} %e : [t] f32[1, 3]",
     ).replace("%c, %s : [t] f32[3, 1]", "%c, %s : [t] f32[3, 3]"),
+    "a logarithm of softmax beside": ROWS
+    + "%k = expand_dims{axis=1} %y : [t] f32[3, 1]\n"
+    + "%l = sub %x, %k : [t] f32[3, 3]\noutput l = %l[0:N]\n",
     "half precision": ROWS,
     "another point": ROWS.replace("[t]", "[t | t >= 1]")
     .replace("expand_dims{axis=1} %y ", "expand_dims{axis=1} %y[1] ")
