@@ -66,7 +66,7 @@ class SoftmaxTerms(GraphPass):
         return graph if graph is before else drop_dead(graph)
 
 
-class _Terms(NamedTuple):
+class _Exponentials(NamedTuple):
     """``exponents`` are the operand minus ``result``; ``total``: the sum of the exponentials.
 
     ``shares`` are the nodes that divide by the sum, ``axes`` what is summed.
@@ -79,7 +79,7 @@ class _Terms(NamedTuple):
     axes: tuple[int, ...]
 
 
-def _terms(graph: Graph, node: Node, uses: Uses) -> _Terms | None:
+def _terms(graph: Graph, node: Node, uses: Uses) -> _Exponentials | None:
     """What surrounds exponentials, if it is a ``logsumexp`` and its derivative, and nothing else.
 
     All products of the exponentials have a factor that is divided by their sum, and the other way
@@ -111,7 +111,7 @@ def _terms(graph: Graph, node: Node, uses: Uses) -> _Terms | None:
         and sorted(n.name for n, _ in factors) == sorted(n.name for n, _ in products)
         and all(is_identity(n.inputs[slot], graph) for n, slot in (*readers, *shares, *factors))
     )
-    return _Terms(result, exponents, total, names, axes) if closed else None
+    return _Exponentials(result, exponents, total, names, axes) if closed else None
 
 
 def _readers(graph: Graph, node: Node, uses: Uses) -> list[tuple[Node, int]]:
@@ -167,7 +167,7 @@ def _moves(graph: Graph, operand: Edge, axes: tuple[int, ...]) -> bool:
     return any(graph.universe.is_dim(n) for n in named)
 
 
-def _measured_from_greatest(graph: Graph, terms: _Terms, space: Space) -> Graph | None:
+def _measured_from_greatest(graph: Graph, terms: _Exponentials, space: Space) -> Graph | None:
     """The graph with exponents that are at most 0; ``None`` where there may be none of them."""
     result, exponents, total, _, axes = terms
     try:
