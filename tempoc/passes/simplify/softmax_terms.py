@@ -41,7 +41,7 @@ from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
-Uses = Mapping[str, tuple[OperandUse, ...]]
+UsesByNode = Mapping[str, tuple[OperandUse, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class _Exponentials(NamedTuple):
     axes: tuple[int, ...]
 
 
-def _terms(graph: Graph, node: Node, uses: Uses) -> _Exponentials | None:
+def _terms(graph: Graph, node: Node, uses: UsesByNode) -> _Exponentials | None:
     """What surrounds exponentials, if it is a ``logsumexp`` and its derivative, and nothing else.
 
     All products of the exponentials have a factor that is divided by their sum, and the other way
@@ -114,7 +114,7 @@ def _terms(graph: Graph, node: Node, uses: Uses) -> _Exponentials | None:
     return _Exponentials(result, exponents, total, names, axes) if closed else None
 
 
-def _readers(graph: Graph, node: Node, uses: Uses) -> list[tuple[Node, int]]:
+def _readers(graph: Graph, node: Node, uses: UsesByNode) -> list[tuple[Node, int]]:
     """The consumers of a node and the operands by which they read it."""
     return [(graph.nodes[use.reader], use.slot) for use in uses[node.name]]
 
@@ -141,7 +141,7 @@ def _subtracted(graph: Graph, exponents: Node) -> Node | None:
     return result if axes and aligned and not _moves(graph, operand, axes) else None
 
 
-def _also_subtracted(graph: Graph, name: str, exponents: Node, uses: Uses) -> bool:
+def _also_subtracted(graph: Graph, name: str, exponents: Node, uses: UsesByNode) -> bool:
     """Whether the program itself subtracts the result from the operand: a softmax, its logarithm.
 
     Then the derivative takes that difference once equal nodes are one.
