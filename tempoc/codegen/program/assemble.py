@@ -269,6 +269,7 @@ def _steps(
     )
     outputs = {o.store for o in interface.outputs(stages)}
     longer = last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
+    longer = rolled_steps(longer, context, kinds, "host")
     return selected_results(longer, context, kinds)
 
 
