@@ -57,7 +57,7 @@ class StepPair:
         pairs: dict[tuple[int, int], StepPair] = {}
         for m, one in enumerate(self.compared[0]):
             for n, other in enumerate(self.compared[1]):
-                if one == other or not _same_ends(one, other):
+                if not _same_ends(one, other) or one == other:
                     continue
                 bodies = (s.body for s in (self.early[m], self.late[n]) if isinstance(s, prog.Loop))
                 early, late = map(items_of, bodies)
