@@ -136,6 +136,8 @@ def operations_as_users(monkeypatch: pytest.MonkeyPatch, each_its_own: None) -> 
 def _compile_with(monkeypatch: pytest.MonkeyPatch, options: Mapping[str, Any]) -> None:
     import jax
 
+    from tempoc.runtime.rewriting import whole_loops  # before, with JAX's own
+
     made = jax.jit
 
     def jit(
@@ -147,6 +149,8 @@ def _compile_with(monkeypatch: pytest.MonkeyPatch, options: Mapping[str, Any]) -
         return made(function, compiler_options={**options, **(compiler_options or {})}, **named)
 
     monkeypatch.setattr(jax, "jit", jit)
+    # Functions within others have no options of their own.
+    monkeypatch.setattr(whole_loops, "jit", made)
 
 
 class Shared:
