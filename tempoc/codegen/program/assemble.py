@@ -35,6 +35,7 @@ from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.codegen.steps.selected_results import selected_results
+from tempoc.codegen.steps.unread import without_unread
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.stores.touched_bytes import touched_bytes
@@ -269,6 +270,9 @@ def _steps(
     )
     outputs = {o.store for o in interface.outputs(stages)}
     longer = last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
+    if (shorter := without_unread(longer, context, outputs)) != longer:
+        longer = last_steps(shorter, context, outputs, kinds.light)
+    longer = rolled_steps(longer, context, kinds, "host")
     return selected_results(longer, context, kinds)
 
 

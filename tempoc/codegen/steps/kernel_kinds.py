@@ -11,7 +11,7 @@ from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +84,7 @@ class ResultSelection:
         kernel = self.context.kernels[s.kernel]
         if s.kernel in self.kinds.moves and self.is_large(s):
             return None
-        if kernel.checks or any(
-            c.store not in self.context.registers for c in (*s.args, *s.results)
-        ):
+        if kernel.checks or any(self.moves_with(c, condition) for c in (*s.args, *s.results)):
             return None
         axes = (axis.dim for c in s.results for axis in self.context.stores[c.store].axes)
         if not {*kernel.dims}.isdisjoint(axes):
@@ -96,6 +94,13 @@ class ResultSelection:
             for c in s.results
         )
         return replace(s, results=tuple(results))
+
+    def moves_with(self, cell: prog.Cell, condition: ix.Expr) -> bool:
+        """Whether which array of a store a cell is depends on the step, or is not known."""
+        store = self.context.stores[cell.store]
+        steps = {*symbols(condition)} - {*self.context.bounds}
+        keys = (e for k, e in zip(store.keys, cell.key, strict=True) if k.modulo != ix.ONE)
+        return bool(store.growing) or any(not steps.isdisjoint(symbols(e)) for e in keys)
 
     def is_large(self, call: prog.Call) -> bool:
         """Whether results of a call are known to take longer to copy than a call does."""

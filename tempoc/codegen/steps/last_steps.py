@@ -163,12 +163,18 @@ class _EndRoller:
             case prog.Sequence(items=items):
                 parts = (self.apart(item, is_extra, preserved, inside, several) for item in items)
                 return replace(s, items=tuple(parts))
+            case prog.Loop(body=body) if is_extra(s):
+                return replace(s, body=self.apart(body, _always, preserved, inside, several))
             case prog.Guard(body=body) | prog.Loop(body=body):
                 return replace(s, body=self.apart(body, is_extra, preserved, inside, several))
             case prog.Call() if is_extra(s):
                 return self.spares.conditional(s, preserved, inside, several)
             case _:
                 return s
+
+
+def _always(_s: prog.ProgramStatement) -> bool:
+    return True
 
 
 def _within(guard: prog.Guard | None, items: Items) -> Items:

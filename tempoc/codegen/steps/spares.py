@@ -37,7 +37,8 @@ class Spares:
 
         Those compute each element by itself, so that XLA selects them while it computes them.
         """
-        makers = [s for s in extra if isinstance(s, prog.Call) and preserved & {*written_stores(s)}]
+        every = (call for s in extra for call in calls(s))
+        makers = [call for call in every if preserved & {*written_stores(call)}]
         written = {store for s in makers for store in written_stores(s)}
         return preserved <= written and all(s.kernel in self.light for s in makers)
 
@@ -90,18 +91,22 @@ class Spares:
                 return None
             if isinstance(own, prog.Call) and not leaf.when:
                 args = {c.store for c in own.args}
-                wrong -= {c.store for c in own.results if c.when is None} - args
+                made = {c.store for c in own.results if c.when is None}
+                wrong -= (made - args) & self.context.registers
         return wrong
 
     def is_harmless(self, s: prog.ProgramStatement) -> bool:
-        """Whether a statement may run although its results do not exist: they are whole arrays."""
+        """Whether a statement may run although its results do not exist: their arrays do.
+
+        In a loop that stays on the device no key depends on its step.
+        """
         if isinstance(s, prog.Free):
             return True
         if isinstance(s, prog.Loop):
             return is_plain(s) and all(map(self.is_harmless, calls(s)))
         if not isinstance(s, prog.Call) or s.endings or s.needs:
             return False
-        return all(c.store in self.context.registers for c in (*s.args, *s.results))
+        return not any(self.context.stores[c.store].growing for c in (*s.args, *s.results))
 
     def needed(self, before: Items, loop: prog.Loop, rest: Items, around: Around) -> set[str]:
         """The stores that may be read after a loop, or are freed in it and after it."""
@@ -113,5 +118,6 @@ class Spares:
         if around.looped:
             own = {store for store, _ in reads(loop.body)}
             fresh = overwritten_stores(prog.Sequence(items=before), own)
-            again = own - fresh - overwritten_stores(loop.body, own)
+            whole = fresh | overwritten_stores(loop.body, own)
+            again = own - (whole & self.context.registers)
         return {*read, *twice, *again, *self.outputs}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.buffers import Buffer, Key
 from tempoc.symbolic.parse import parse
 
 STORES = ("x", "h", "g", "loss", "w")
@@ -85,3 +85,25 @@ def test_what_an_inner_loop_checks_too_much_does_not_count() -> None:
     inner = loop("t", "T", forward("i"), checked)
     steps = loop("i", "N", inner, mean("i"), call("u", "i 0", "gw", "w"))
     assert new == prog.Sequence(items=(steps,))
+
+
+def test_what_is_only_done_in_other_steps_may_have_keys() -> None:
+    """Layers with arrays of their own, in a loop that the last step has not at all."""
+    stores = {**CONTEXT.stores, "w": replace(CONTEXT.stores["w"], keys=(Key(dim="t"),))}
+    keyed = (prog.Cell(store="w", key=(parse("t"),)),)
+    update = replace(call("u", "i t", "g", "w"), results=keyed)
+    forward, mean = (
+        replace(s, args=()) for s in (call("f", "i 0", "", "h"), call("m", "i 0", "h", "l"))
+    )
+    steps = loop("i", "N-1", forward, mean, replace(loop("t", "T", update), place="unrolled"))
+    behind = [replace(s, point=tuple(parse(e) for e in ("N-1", "0"))) for s in (forward, mean)]
+    tree = prog.Sequence(items=(steps, *behind))
+    context = replace(CONTEXT, stores=stores, bounds={"N": None, "T": 3})
+    unread = last_steps(tree, context, ("loss",))
+    assert unread == prog.Sequence(items=(replace(steps, upper=parse("N")),))
+    assert last_steps(tree, context, ("loss", "w")) == tree, "not computed element by element"
+    kept = (prog.Cell(store="w", key=(parse("t"),), when=parse("i < N-1")),)
+    inner = replace(loop("t", "T", replace(update, results=kept)), place="unrolled")
+    body = prog.Sequence(items=(forward, mean, inner))
+    new = last_steps(tree, context, ("loss", "w"), light=("u",))
+    assert new == prog.Sequence(items=(replace(steps, upper=parse("N"), body=body),))

@@ -43,9 +43,11 @@ def program(lower: str, upper: str, by: int, first: str) -> prog.Sequence:
     return prog.Sequence(items=(*step(first, call("s", first, "g", "m")).items, loop))
 
 
-def rolled(tree: prog.ProgramStatement, light: tuple[str, ...] = ("a", "s")) -> prog.Loop | None:
+def rolled(
+    tree: prog.ProgramStatement, light: tuple[str, ...] = ("a", "s"), place: str = "device"
+) -> prog.Loop | None:
     """The loop, if nothing stands before it any more."""
-    found = rolled_steps(tree, CONTEXT, KernelKinds(light=light))
+    found = rolled_steps(tree, CONTEXT, KernelKinds(light=light), place)
     assert isinstance(found, prog.Sequence)
     assert len(found.items) == 1 or found == tree
     return found.items[0] if len(found.items) == 1 else None  # type: ignore[return-value]
@@ -88,7 +90,8 @@ def test_what_costs_more_stays_apart() -> None:
     *before, loop = tree.items
     assert isinstance(loop, prog.Loop)
     on_host = prog.Sequence(items=(*before, replace(loop, place="host")))
-    assert rolled(on_host) is None, "a call more in each of many steps"
+    assert rolled(on_host) is None, "another place"
+    assert rolled(on_host, place="host") is None, "a call more in each of many steps"
     assert rolled(prog.Sequence(items=(*before, replace(loop, limit=ix.Sym("N"))))) is None
 
 
@@ -97,7 +100,8 @@ def test_a_loop_of_the_host_branches() -> None:
     tree = program("1", "4", 1, "0")
     *before, loop = tree.items
     assert isinstance(loop, prog.Loop)
-    longer = rolled(prog.Sequence(items=(*before, replace(loop, place="host"))), light=())
+    on_host = prog.Sequence(items=(*before, replace(loop, place="host")))
+    longer = rolled(on_host, light=(), place="host")
     assert longer is not None and (longer.lower, longer.place) == (ix.ZERO, "host")
     f, c, average, start, u = items_of(longer.body)
     assert average == prog.Guard(condition=parse("i >= 1"), body=call("a", "i", "mg", "m"))

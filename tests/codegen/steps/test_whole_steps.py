@@ -35,6 +35,21 @@ loss = sum((h[s = S-1] - 1.0) ** 2)
 w[i+1] = optim.adam(w, grad(loss, w), i, lr = 0.1)
 output loss
 """
+LAYERS = """\
+import optim
+dim i < I
+dim n < N
+dim l < L = 2
+input x[n]: f32[4]
+input start[l]: f32[4, 4]
+w[0, l] = start
+h[i, n, 0] = x
+h[i, n, l+1] = out
+out = tanh(w @ h) + h
+loss = mean(sum((out[l = L-1] - 1.0) ** 2)[n = 0:N])
+w[i+1, l] = optim.adam(w, grad(loss, w), i, lr = 0.1)
+output loss, w[I-1, 0:L] as last
+"""
 
 
 def call(kernel: str, args: tuple[str, ...], result: str) -> prog.Call:
@@ -120,3 +135,12 @@ def test_programs_learn_for_any_number_of_steps(output: str) -> None:
     guards = [s for s in parts if isinstance(s, prog.Guard) and "i" in symbols(s.condition)]
     assert not guards
     agree(text, {"I": 1, "S": 1}, {"I": 2, "S": 2}, {"I": 3, "S": 1}, {"I": 5, "S": 3})
+
+
+def test_programs_with_layers_are_one_loop() -> None:
+    """The gradients of the last step are left out, or what it updates is not stored."""
+    _, loaded = compile_text(LAYERS, 2)
+    regions = [s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Region)]
+    loops = [s.place for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop)]
+    assert len(regions) == 1 and "host" not in loops
+    agree(LAYERS, {"I": 1, "N": 1}, {"I": 2, "N": 2}, {"I": 3, "N": 5})

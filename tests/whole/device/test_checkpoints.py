@@ -119,7 +119,7 @@ dim l < L
 input x[t, l]: f32[2]
 s[t, 0] = x[t, 0]
 s[t, l+1] = y[t, l]
-y[t, l] = tanh(s[t, l] + x[t, l])
+y[t, l] = sort(tanh(s[t, l] + x[t, l]))
 z[t, 0] = y[t, L-1]
 z[t, l] = z[t, l-1] + s[T-1-t, L-1-l]
 output z
