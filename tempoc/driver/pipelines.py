@@ -33,6 +33,7 @@ from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
 from tempoc.passes.simplify.range_functions import RangeFunctions
+from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed
@@ -49,6 +50,7 @@ O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
     Canonicalize(),
+    SoftmaxTerms(),
     ElementReads(),
     Algebra(),
     Distribute(),
@@ -98,6 +100,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reduce_domain": ReduceDomain,
     "totals": RangeTotals,
     "unpack": Unpack,
+    "softmax": SoftmaxTerms,
     "elements": ElementReads,
     "ranges": RangeFunctions,
     "rows": WholeRows,

@@ -74,15 +74,17 @@ def loss_d_head_now(at, h, head, word, loss_past, d_loss_div, d_head_past, d_ein
     said_tile = (
         word_slice[..., None] == jnp.arange(2048, dtype=jnp.int32)
     ).astype(jnp.int32).astype(jnp.float32)
-    logsumexp_tile = jax.nn.logsumexp(scores_tile, axis=1)
-    sub_tile = logsumexp_tile - jnp.sum(scores_tile * said_tile, axis=1)
+    d_greatest_tile = jnp.max(scores_tile, axis=1, keepdims=True)
+    d_exp_tile = jnp.exp(scores_tile - d_greatest_tile)
+    d_sum_tile = jnp.sum(d_exp_tile, axis=1, keepdims=True)
+    isinf_tile = jnp.isinf(d_greatest_tile)
+    where_tile = jnp.where(isinf_tile, d_greatest_tile, jnp.log(d_sum_tile) + d_greatest_tile)
+    sub_tile = jnp.squeeze(where_tile, (1,)) - jnp.sum(scores_tile * said_tile, axis=1)
     valid = jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(
         0, jnp.minimum(1024, T-1024*tile),
     )
     loss_now = loss_past + jnp.sum(jnp.where(valid, sub_tile, 0.0), axis=0)
-    d_exp_tile = jnp.exp(scores_tile - jnp.expand_dims(logsumexp_tile, 1))
-    d_logsumexp_mul_tile = d_loss_div / jnp.sum(d_exp_tile, axis=1, keepdims=True) * d_exp_tile
-    d_scores_tile = d_logsumexp_mul_tile - d_loss_div * said_tile
+    d_scores_tile = d_loss_div / d_sum_tile * d_exp_tile - d_loss_div * said_tile
     d_einsum_tile = jnp.einsum("ij,kj->ik", d_scores_tile, head)
     d_einsum_full_tile = jnp.where(
         (jnp.arange(1024, dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[

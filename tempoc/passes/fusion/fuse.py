@@ -62,7 +62,10 @@ class Fuse(GraphPass):
         partition = Partition.alone(graph, units, dependences(graph, context.space))
         for a, b in self.candidates(partition, enclosing_conds(graph)):
             partition.join(a, b, self.limit)
-        graph = reads_of_later_loops(graph, partition.homes)
+        graph, alone = reads_of_later_loops(graph, partition.homes)
+        for node in alone:
+            message = f"no later loop reads `{node.name}`: its last step is not kept apart"
+            context.remarks.add(self.name, message, node.span)
         graph, homes = delay(graph, partition.homes, context.space)
         graph, homes = computed_where_read(graph, homes)
         graph, homes = sink(graph, homes)

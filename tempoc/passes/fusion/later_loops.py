@@ -7,6 +7,9 @@
 What could run in the loop of a state, beside it, is given the copy that this loop carries
 (``memory/carry.py``). Joined with a group of a later loop, as parts of derivatives are, it would
 make the copy one of all steps, too.
+
+Where no group of a later loop reads the state, only the last steps of it are stored: then nothing
+needs the copy.
 """
 
 from __future__ import annotations
@@ -15,33 +18,46 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tempoc.ops.control.control import Merge
-from tempoc.passes.analysis.full_extent import loop_rounds
+from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.query import OperandUse, users
 
 
-def reads_of_later_loops(graph: Graph, homes: Mapping[str, str]) -> Graph:
-    """The graph in which these groups (by node) of later loops read no copies of last steps."""
+def reads_of_later_loops(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph, tuple[Node, ...]]:
+    """The graph in which these groups (by node) of later loops read no copies of last steps.
+
+    And the states of which no copy is left, as nothing needs it.
+    """
     copies = [*_copies(graph)]
     uses = users(graph) if copies else {}
     rounds = {dim: loop_rounds(graph, dim) for _, copy in copies for dim in copy.domain.dims}
-    moved: dict[tuple[str, int], str] = {}
+    moved: dict[OperandUse, str] = {}
+    alone: dict[str, Node] = {}
     for state, copy in copies:
+        late: list[OperandUse] = []
         for dim in copy.domain.dims:
             latest: dict[str, int] = {}
             for name, number in rounds[dim].items():
                 home = homes.get(name, name)
                 latest[home] = max(latest.get(home, 0), number)
             own = max(rounds[dim].get(e.source, 0) for e in copy.inputs)
-            for use in uses[copy.name]:
-                if latest.get(homes.get(use.reader, use.reader), 0) > own:
-                    moved[use.reader, use.slot] = state.name
-    nodes = dict(graph.nodes)
-    for (reader, slot), source in moved.items():
-        edges = [*nodes[reader].inputs]
-        edges[slot] = replace(edges[slot], source=source)
-        nodes[reader] = replace(nodes[reader], inputs=tuple(edges))
-    return replace(graph, nodes=nodes) if moved else graph
+            reads = ((use, homes.get(use.reader, use.reader)) for use in uses[copy.name])
+            late += [use for use, home in reads if latest.get(home, 0) > own]
+        if not late and not _is_stored(graph, state):
+            alone[copy.name] = state
+            late = [*uses[copy.name]]
+        moved |= dict.fromkeys(late, state.name)
+    nodes = {name: node for name, node in graph.nodes.items() if name not in alone}
+    for use, source in moved.items():
+        edges = [*nodes[use.reader].inputs]
+        edges[use.slot] = replace(edges[use.slot], source=source)
+        nodes[use.reader] = replace(nodes[use.reader], inputs=tuple(edges))
+    return replace(graph, nodes=nodes) if moved or alone else graph, tuple(alone.values())
+
+
+def _is_stored(graph: Graph, state: Node) -> bool:
+    """Whether all steps of a state are stored for what nodes read of it, wherever they run."""
+    return any(state.name in full_extent_nodes(graph, dim) for dim in state.domain.dims)
 
 
 def _copies(graph: Graph) -> Iterator[tuple[Node, Node]]:

@@ -8,7 +8,9 @@
 A step that reads its state from an array of all steps, and writes the next one there, takes as long
 as a copy of the array if several computations read it: XLA lets each of them take the state from
 the array itself, so that none may update it in place. A copy that only the next step reads is no
-array but a value that the loop carries, as in ``lax.scan``. Loops whose lengths the data decide
+array but a value that the loop carries, as in ``lax.scan``. What only later loops need, as
+derivatives of maxima, may be computed there, from the array of all steps (``fusion/fuse.py``); else
+the copy is left out again (``fusion/later_loops.py``). Loops whose lengths the data decide
 stay as they are: a forecast of their memory would count the copy for more steps than there are.
 """
 
@@ -62,6 +64,17 @@ class _LoopReads:
         """The loop in which each node runs."""
         return loop_rounds(self.graph, self.dim)
 
+    def is_late(self, name: str) -> bool:
+        """Whether only later loops need a node, so that it may be computed there."""
+        names = [name]
+        for reader in names:  # grows meanwhile
+            if not self.uses[reader] or isinstance(self.graph.nodes[reader].op, Merge):
+                return False
+            same = (u.reader for u in self.uses[reader])
+            same = (n for n in same if self.rounds.get(n, 0) <= self.rounds.get(name, 0))
+            names += [n for n in dict.fromkeys(same) if n not in names]
+        return True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarryLast(GraphPass):
@@ -79,7 +92,7 @@ class CarryLast(GraphPass):
         fixed = [d for d in graph.universe.dims if d.bound not in graph.universe.lengths]
         for dim in (d.name for d in fixed if d.name in loops):
             reads: _LoopReads | None = None
-            for cycle in recurrences(graph, dim, context.space):
+            for cycle in _joined(graph, dim, recurrences(graph, dim, context.space)):
                 if reads is None or reads.graph is not graph:
                     reads = _LoopReads(graph, dim)
                 graph = self.carried(reads, cycle, context)
@@ -98,11 +111,13 @@ class CarryLast(GraphPass):
         lazy, full, rounds = reads.lazy, reads.full, reads.rounds
         near: dict[str, list[OperandUse]] = {}
         for name in states:
-            if name in full and name not in lazy:
+            if name not in lazy:
                 state = graph.nodes[name]
                 own = rounds[next(_writers(graph, state, dim))]
                 nearby = [u for u in reach[name] if rounds.get(u.reader) == own]
-                if _keeps_steps(graph, state, dim, [u for u in uses[name] if u not in nearby]):
+                late = [u for u in nearby if u.reader not in cycle and reads.is_late(u.reader)]
+                others = [u for u in uses[name] if u not in nearby or u in late]
+                if (late or name in full) and _keeps_steps(graph, state, dim, others):
                     near[name] = nearby
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
@@ -147,6 +162,30 @@ def _is_state(graph: Graph, name: str, dim: str, cycle: tuple[str, ...], space: 
         if several or dim in graph.nodes[edge.source].vector:
             return False
     return not any(n in node.domain.dims for t in node.types for e in t.shape for n in symbols(e))
+
+
+def _joined(graph: Graph, dim: str, cycles: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The recurrences along a dimension, those as one that write parts of the same rows.
+
+    Where the parts of a vectorized row have equations of their own, each may be a cycle.
+    """
+    joined: dict[int, tuple[str, ...]] = {}
+    of: dict[str, int] = {}
+    for number, cycle in enumerate(cycles):
+        rows = [n for n in cycle if isinstance(graph.nodes[n].op, Merge)]
+        shared = [n for n in rows if n in of and _is_row(graph, n, dim, (*joined[of[n]], *cycle))]
+        parts = [*(joined.pop(k) for k in sorted({of[n] for n in shared})), cycle]
+        joined[number] = (*dict.fromkeys(name for part in parts for name in part),)
+        of |= dict.fromkeys((n for n in joined[number] if n in of or n in rows), number)
+    return [*joined.values()]
+
+
+def _is_row(graph: Graph, name: str, dim: str, cycle: Sequence[str]) -> bool:
+    """Whether a step of a cycle writes all its points of a state at once, by whatever equation."""
+    state = graph.nodes[name]
+    edges = [e for e in state.inputs if e.source in cycle]
+    cut = {d for e in edges for d in symbols(e.guard) if d in state.domain.dims and d != dim}
+    return all(cut <= {*graph.nodes[e.source].vector} for e in edges)
 
 
 def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) -> bool:

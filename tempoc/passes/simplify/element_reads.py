@@ -10,7 +10,8 @@ point, and what an element of ``x`` gets is the sum of its place in all of these
 for a number each. An element of a product is a product of elements, that of a padded array is one
 of the array, and that of a sum of what positions send, ``scatter_add``, is what is sent if the
 position is its own. Where nobody else reads the arrays, they are not made. An array of which
-points read elements in its own step takes no such storage, and stays.
+points read elements in its own step takes no such storage, and stays. So do exponentials and what
+else costs more than a read, where something else reads them: their elements are taken.
 
 An element of a contraction of which nothing else is read is one of the operand that has its axis:
 so the derivative of a named range, or of a function of one that keeps its places apart, is a
@@ -246,6 +247,8 @@ class _Elements:
             return self._of_contraction(node, at, axis, place)
         if not op.elementwise or op.heavy or any(True for _ in expressions(op)):
             return None
+        if self.stays and not op.cheap and not self._varies(node):
+            return None  # it is stored
         values: list[_ReadElement] = []
         for edge in node.inputs:
             type_ = operand_type(self.graph, edge)
@@ -260,6 +263,10 @@ class _Elements:
             values.append(value)
         self.arrays += 1
         return self._put("element", op, values)
+
+    def _varies(self, node: Node) -> bool:
+        """Whether extents of a node's result differ among its points."""
+        return any(self.graph.universe.is_dim(s) for n in node.types[0].shape for s in symbols(n))
 
     def _made(self, part: str, op: Op, reads: Sequence[Edge | Node] = ()) -> Node:
         """A node whose extents are written as simply as its points allow."""

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
+from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.memory.carry import CarryLast
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.text.text import show
@@ -48,6 +53,28 @@ dim t < T
 output u = %u[0:T]
 output e = %u.e[0:T-1]
 """
+MADE["parts of a row with equations of their own, more is stored of a step"] = """
+bound Y
+bound T
+dim t < T
+dim y < Y
+%a = input{dtype=f32} : [y] f32
+%u.0 = copy %a : [t, y* | t == 0] f32
+%u.1 = sin %u[t-1, 0] : [t, y* | t >= 1 and y == 0] f32
+%u.d = sub %u[t-1, y], %u[t-1, y-1] : [t, y* | t >= 1 and y >= 1] f32
+%u.2 = sin %u.d : [t, y* | t >= 1 and y >= 1] f32
+%u = merge{targets=((t, y), (t, y), (t, y))} %u.0 when t == 0, \
+    %u.1 when t >= 1 and y == 0, %u.2 when t >= 1 and y >= 1 : [t, y] f32
+output u = %u[0:T, 0:Y]
+output d = %u.d[1:T, 1:Y]
+""".replace("\\\n    ", "")
+LATE = f"""{ONE}%c = CONDITION : [t] bool
+%w.0 = copy %u[T-1] : [] f32
+%w.1 = where %c[max(t-1, 0)], %w[t+1], %a : [t | t < T-1] f32
+%w = merge{{targets=((T-1,), (t,))}} %w.0 when t == T-1, %w.1 when t < T-1 : [t] f32
+output w = %w[0]
+"""
+MADE["a later loop may compute what reads it"] = LATE.replace("CONDITION", "lt %u, %a")
 LEFT = {
     "only the last is a result": f"{STATES}output u = %u[T-1, 0:Y]\noutput v = %v[T-1, 0:Y]\n",
     "one state": f"{ONE}output u = %u[0:T]\n",
@@ -62,6 +89,9 @@ output s = %s[0:T]
 output w = %w[0]
 """,
 }
+LEFT["not all of a row in one step"] = MADE[
+    "parts of a row with equations of their own, more is stored of a step"
+].replace("y*", "y")
 STENCIL = """
 dim i < I
 dim t < T
@@ -76,6 +106,17 @@ e = sum((u[t = T-1] * v[t = T-1])[y = 0:Y])
 p[0] = k
 p[i+1] = p - 0.1 * grad(e, p)
 output e
+"""
+ROW = """
+dim t < T
+dim s < S
+input x[t, s]: f32
+a[t, s] = x when t == 0
+a[t, s] = x + sin(a[t-1, s]) when s == 0
+a[t, s] = x + maximum(sin(a[t-1, s]), a[t-1, s-1])
+e = sum(a[t = T-1][s = 0:S])
+g = grad(e, x)
+output e, g
 """
 
 
@@ -97,5 +138,23 @@ def test_left_as_it_is(name: str) -> None:
     assert CarryLast().run(before, PassContext(Space(before.universe))) == before
 
 
+def test_later_loops_read_the_state() -> None:
+    """What is computed there, as derivatives of maxima, reads the array of all steps."""
+    compilation = Compilation(load_source(Source("m.rt", ROW)), Options())
+    nodes = compilation.optimized.nodes
+    assert {e.source for e in nodes["e.d.a.sin2.cos"].inputs} == {"a"}
+    assert {e.source for e in nodes["a.sin2"].inputs} == {"a.last"}
+
+
+def test_no_copy_of_what_is_not_stored() -> None:
+    """The loop of the state computes what reads it: a copy would be as large as the state."""
+    before = graph(LATE.replace("CONDITION", "lt %u, %a"))
+    context = PassContext(Space(before.universe))
+    carried = CarryLast().run(before, context)
+    assert "u.last" in carried.nodes
+    assert "u.last" not in Fuse().run(carried, context).nodes
+
+
 def test_whole_programs_agree() -> None:
+    agree(ROW, {"T": 1, "S": 1}, {"T": 2, "S": 1}, {"T": 4, "S": 3})
     agree(STENCIL, {"I": 2, "T": 1, "Y": 1}, {"I": 1, "T": 2, "Y": 3}, {"I": 3, "T": 4, "Y": 2})

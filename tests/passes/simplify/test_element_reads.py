@@ -57,6 +57,14 @@ output s = %s[0:N-1]
 output h = %h[1:N]
 """
 MADE["what positions send that are promised"] = SENT
+MADE["exponentials that something else reads"] = """%m = mul %x, %x[0:N] : [t] f32[N]
+%a = exp %m : [t] f32[N]
+%q = sum{axes=(0,)} %a : [t] f32
+%p = div %a, %q : [t] f32[N]
+%e = getitem{entries=((0, N, 1), t)} %p[0:N] : [t] f32[N]
+%s = sum{axes=(0,)} %e : [t] f32
+output s = %s[0:N]
+"""
 KEPT = {
     "positions that the run has to check": SENT.replace("%h, %z", "%h, %j"),
     "a range whose step is not that of the places": MADE[
@@ -80,6 +88,13 @@ def test_the_values_are_the_same(text: str) -> None:
     after = ElementReads().run(before, PassContext(Space(before.universe)))
     assert_same(before, after)
     assert "p" not in after.nodes
+
+
+def test_exponentials_are_computed_once() -> None:
+    before = graph(HEAD + MADE["exponentials that something else reads"])
+    after = ElementReads().run(before, PassContext(Space(before.universe)))
+    (node,) = (n for n in after.nodes.values() if n.op.name == "exp")
+    assert node.name == "a"
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
