@@ -262,7 +262,7 @@ dim l < L = 3
 param w[l]: f32[3, 32, 32]
 input x[b]: f32[32]
 h[b, 0, 0] = x
-h[b, t, 0] = y[b, t-1, L-1] when t >= 1
+h[b, t, 0] = nn.softmax(y[b, t-1, L-1]) when t >= 1
 h[b, t, l] = y[b, t, l-1]
 k = w[l][0] @ h
 v = w[l][1] @ h
