@@ -86,8 +86,7 @@ class _Explainer:
     """Turns parts into text with findings."""
 
     def __init__(self, compilation: Compilation, estimator: Estimator, words: Words) -> None:
-        self.graph = compilation.optimized
-        self.graphs = compilation.graph, compilation.optimized
+        self.written, self.graph = compilation.graph, compilation.optimized
         self.estimator = estimator
         self.words = words
         self.loops = LoopFindings(compilation, estimator, words)
@@ -97,7 +96,7 @@ class _Explainer:
         """A part with its findings."""
         telling = [k for k in part.kernels if part.share(k) >= MODEL.telling_share]
         members = [m for k in telling for m in k.statement.members]
-        findings = [*triangular_findings(self.graphs, self.words, members)]
+        findings = [*triangular_findings(self.written, self.graph, self.words, members)]
         findings = findings or [*self.loops.of(part), *self.kernels.of(part)]
         if any(f.help and not f.minor for f in findings):
             findings = [f for f in findings if not f.minor]

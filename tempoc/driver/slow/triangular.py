@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.words import Words, quoted
 from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.linear.cholesky_rows import CholeskyRows
+from tempoc.ops.linear.solve import TriangularSolve
 from tempoc.ops.tensor.arithmetic import Divide, Subtract
 from tempoc.ops.tensor.contraction import MatMul
 from tempoc.ops.tensor.elementwise import Sqrt
@@ -26,14 +28,18 @@ _HELP = {
 
 
 def triangular_findings(
-    graphs: Iterable[Graph], words: Words, names: Iterable[str]
+    written: Graph, optimized: Graph, words: Words, names: Iterable[str]
 ) -> Iterator[Finding]:
     """What to write in place of such recurrences, or of what gradients have of them.
 
-    ``graphs``: the program as it is written, and optimized: products may be recognized in one only.
-    ``names`` are the nodes that take the time.
+    Products may be recognized in the program as it is written only, or optimized. What a pass has
+    made an operator of is no recurrence any more. ``names`` are the nodes that take the time.
     """
+    made = (n for n in optimized.nodes.values() if isinstance(n.op, CholeskyRows | TriangularSolve))
+    called = {words.name(n.name) for n in made}
+    graphs = written, optimized
     solved = [(n, m) for g in graphs for n in g.nodes.values() if (m := _matrix(g, n)) is not None]
+    solved = [(n, m) for n, m in solved if words.name(n.name) not in called]
     factors = {words.name(n.name): words.name(n.name) == words.name(m) for n, m in solved}
     places = {words.name(n.name): words.line(n) for n, _ in solved}
     telling = {words.name(name): None for name in names}
