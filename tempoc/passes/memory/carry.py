@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
@@ -66,14 +67,15 @@ class _LoopReads:
 
     def is_late(self, name: str) -> bool:
         """Whether only later loops need a node, so that it may be computed there."""
-        names = [name]
-        for reader in names:  # grows meanwhile
-            if not self.uses[reader] or isinstance(self.graph.nodes[reader].op, Merge):
-                return False
-            same = (u.reader for u in self.uses[reader])
-            same = (n for n in same if self.rounds.get(n, 0) <= self.rounds.get(name, 0))
-            names += [n for n in dict.fromkeys(same) if n not in names]
-        return True
+        own = self.rounds.get(name, 0)
+
+        def readers(node: str) -> list[str]:
+            if isinstance(self.graph.nodes[node].op, Merge):
+                return []
+            return [u.reader for u in self.uses[node] if self.rounds.get(u.reader, 0) <= own]
+
+        names = reachable((name,), readers)
+        return all(self.uses[n] and not isinstance(self.graph.nodes[n].op, Merge) for n in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,19 +204,22 @@ def _has_results(reads: _LoopReads, nearby: Sequence[OperandUse]) -> bool:
     XLA computes that in a loop of its own, for which it reads the state once more.
     """
     graph, uses, rounds = reads.graph, reads.uses, reads.rounds
-    names = dict.fromkeys(u.reader for u in nearby)
-    for name in (waiting := [*names]):  # grows meanwhile
+
+    def is_plain(name: str) -> bool:
         op = graph.nodes[name].op
-        if isinstance(op, Merge) or not (op.elementwise or op.moves):
-            continue
-        if name in reads.full and not any(
-            isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name]
-        ):
-            return True
-        later = [u.reader for u in uses[name] if u.reader not in names]
-        waiting += [n for n in later if rounds.get(n) == rounds.get(name)]
-        names |= dict.fromkeys(waiting)
-    return False
+        return not isinstance(op, Merge) and (op.elementwise or op.moves)
+
+    def readers(name: str) -> list[str]:
+        if not is_plain(name):
+            return []
+        return [u.reader for u in uses[name] if rounds.get(u.reader) == rounds.get(name)]
+
+    made = (n for n in reachable((u.reader for u in nearby), readers) if is_plain(n))
+    return any(
+        name in reads.full
+        and not any(isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name])
+        for name in made
+    )
 
 
 def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:
