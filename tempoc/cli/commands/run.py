@@ -102,7 +102,7 @@ def _run(
 
         compilation = Compilation.from_directory(request.directory)
     given, result = execute(request)
-    if request.stats and compilation is not None:
+    if request.stats and compilation is not None and not result.variant:
         from tempoc.cli.reports.slow import echo_dearest
 
         echo_dearest(result, compilation)
