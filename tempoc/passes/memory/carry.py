@@ -67,15 +67,18 @@ class _LoopReads:
 
     def is_late(self, name: str) -> bool:
         """Whether only later loops need a node, so that it may be computed there."""
-        own = self.rounds.get(name, 0)
-
-        def readers(node: str) -> list[str]:
-            if isinstance(self.graph.nodes[node].op, Merge):
-                return []
-            return [u.reader for u in self.uses[node] if self.rounds.get(u.reader, 0) <= own]
-
-        names = reachable((name,), readers)
-        return all(self.uses[n] and not isinstance(self.graph.nodes[n].op, Merge) for n in names)
+        names = {name: None}
+        worklist = [name]
+        for reader in worklist:  # grows meanwhile
+            # Nearly always the first ones say no, so that not all of them are looked for.
+            if not self.uses[reader] or isinstance(self.graph.nodes[reader].op, Merge):
+                return False
+            same = (u.reader for u in self.uses[reader])
+            same = (n for n in same if self.rounds.get(n, 0) <= self.rounds.get(name, 0))
+            new = [n for n in dict.fromkeys(same) if n not in names]
+            names |= dict.fromkeys(new)
+            worklist += new
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
