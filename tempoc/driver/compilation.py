@@ -163,6 +163,8 @@ class Compilation:
             steps = parse_pipeline(self.options.passes, pipelines.REGISTRY)
         if self.kernels:
             steps = pipelines.with_dispatch(steps, self.kernels)
+        if self.options.device != CPU:
+            steps = pipelines.with_launched_steps(steps)
         if self.options.recompute is not None:
             steps = pipelines.with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:

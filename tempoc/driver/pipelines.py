@@ -140,6 +140,11 @@ def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> 
     return steps
 
 
+def with_launched_steps(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """The pipeline for a device on which each step of a scan is launched."""
+    return tuple(replace(s, launched=True) if isinstance(s, RecurrenceToScan) else s for s in steps)
+
+
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
     """The pipeline, with tensors of more than ``limit`` bytes, alone or together, tiled."""
     return tuple(replace(s, limit=limit) if isinstance(s, Tile | Microbatch) else s for s in steps)

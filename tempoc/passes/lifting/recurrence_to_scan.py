@@ -79,6 +79,9 @@ class RecurrenceToScan(GraphPass):
     limit: int = field(
         default=MODEL.carried_elements, metadata={"help": "most elements of the states at a point"}
     )
+    launched: bool = field(
+        default=False, metadata={"help": "whether a step costs a launch, as it does on GPUs"}
+    )
 
     name: ClassVar[str] = "scans"
 
@@ -149,7 +152,9 @@ class RecurrenceToScan(GraphPass):
             ):
                 _remark_missed(graph, dim, cycle, "what it reads needs it in turn", context)
                 del recurrences[cycle]
-            elif _is_row_of_lattice(graph, cycle, recurrence, numbers, context):
+            elif (self.launched or _is_costly(graph, cycle)) and _is_row_of_lattice(
+                graph, cycle, recurrence, numbers, context
+            ):
                 _remark_missed(graph, dim, cycle, "its diagonals are computed at once", context)
                 del recurrences[cycle]
             elif from_loops:
@@ -316,6 +321,17 @@ def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) 
     return any(numbers[e.source] in states for e in recurrence.operands)
 
 
+def _is_costly(graph: Graph, cycle: NodeNames) -> bool:
+    """Whether steps take more than a few operations, so that a CPU is faster by diagonals as well.
+
+    CPU time to the JAX of a person, 2026-11-27, by rows and by diagonals: soft-DTW of 60 and 70
+    points with its gradient 1.9 and 0.8; Smith and Waterman's maxima 0.9 and 2.1. On an H200 the
+    latter took 29 by rows, 96 launches in each of 128 steps.
+    """
+    ops = (graph.nodes[n].op for n in cycle)
+    return any(op.heavy and not (op.monoid is not None and op.monoid.exact) for op in ops)
+
+
 def _is_row_of_lattice(
     graph: Graph,
     cycle: NodeNames,
@@ -323,15 +339,9 @@ def _is_row_of_lattice(
     numbers: Mapping[str, int],
     context: PassContext,
 ) -> bool:
-    """Whether steps that cost more than a few operations are the cells of a table that needs its
-    neighbours along another dimension as well, so that many of them can be computed at once.
-
-    CPU time to the JAX of a person, 2026-11-27, by rows and by diagonals: soft-DTW of 60 and 70
-    points with its gradient 1.9 and 0.8; Smith and Waterman's maxima 0.9 and 2.1.
-    """
-    ops = [graph.nodes[n].op for n in cycle]
-    costly = any(op.heavy and not (op.monoid is not None and op.monoid.exact) for op in ops)
-    if not costly or not _depends_on_states(recurrence, numbers):
+    """Whether steps are the cells of a table that needs its neighbours along another dimension as
+    well, so that many of them can be computed at once."""
+    if not _depends_on_states(recurrence, numbers):
         return False
     if is_linear(*_step_types(graph, recurrence)):
         return False

@@ -7,11 +7,12 @@ import pytest
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
+from tempoc.driver.options import CPU, DEVICES, Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.pipeline.spec import show_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agreement import agree, data
@@ -234,3 +235,29 @@ def test_a_row_whose_cells_take_long_is_no_scan() -> None:
     compiled = Compilation(load_source(Source("m.rt", SCALED)), Options())
     assert any(r.step == "wavefront" and "at once" in r.message for r in compiled.remarks)
     agree(SCALED, *({"I": m, "J": n} for m, n in ((1, 1), (2, 3), (7, 4))))
+
+
+
+GAPS = """dim i < I
+dim j < J
+input d[i, j]: f32
+h[0, j] = 0.0
+h[i, 0] = 0.0
+e[i, 0] = -inf
+f[0, j] = -inf
+e[i, j] = maximum(h[i, j-1] - 3.0, e[i, j-1] - 1.0)
+f[i, j] = maximum(h[i-1, j] - 3.0, f[i-1, j] - 1.0)
+h[i, j] = maximum(maximum(0.0, h[i-1, j-1] + d), maximum(e[i, j], f[i, j]))
+y = max(h[0:I, 0:J])
+output y
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_row_is_no_scan_where_its_steps_are_launched(device: str) -> None:
+    """A CPU takes longer for rows of padding than for steps of little work; a GPU does not."""
+    compiled = Compilation(load_source(Source("m.rt", GAPS)), Options(device=device))
+    by_diagonals = any(r.step == "wavefront" and "at once" in r.message for r in compiled.remarks)
+    assert by_diagonals == (device != CPU)
+    sizes = [{"I": m, "J": n} for m, n in ((1, 1), (2, 3), (7, 4))]
+    agree(GAPS, *sizes, passes=show_pipeline(compiled.steps))

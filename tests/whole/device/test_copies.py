@@ -119,7 +119,7 @@ def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert bool(loops) == (name != "two rows")
     for function in loops:
         assert function.updated == function.given > 0
-    assert _copies(found) == known_copies(name)
+    _check_copies(found, name)
 
 
 @pytest.mark.usefixtures("operations_as_users")
@@ -139,7 +139,13 @@ def test_examples(name: str, tmp_path: Path) -> None:
     for function in found:
         if function.loop:
             assert function.updated == function.given
-    assert _copies(found) == known_copies(name)
+    _check_copies(found, name)
+
+
+def _check_copies(functions: tuple[Compiled, ...], name: str) -> None:
+    """XLA copies what is known; for other devices than CPUs it may leave out some of it."""
+    found, known = _copies(functions), known_copies(name)
+    assert found == known or (jax.default_backend() != "cpu" and found.items() <= known.items())
 
 
 def _copies(functions: tuple[Compiled, ...]) -> dict[str, tuple[str, ...]]:
