@@ -122,8 +122,8 @@ class CarryLast(GraphPass):
                 nearby = [u for u in reach[name] if rounds.get(u.reader) == own]
                 late = [u for u in nearby if u.reader not in cycle and reads.is_late(u.reader)]
                 others = [u for u in uses[name] if u not in nearby or u in late]
-                kept = _keeps_steps(graph, state, dim, others)
-                if kept and (late or name in reads.full):
+                stored = _keeps_steps(graph, state, dim, others)
+                if stored and (late or name in reads.full):
                     near[name] = nearby
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
