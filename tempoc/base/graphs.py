@@ -42,33 +42,39 @@ def strongly_connected_components(
     for root in place:
         if root in low:
             continue
-        low[root] = len(low)
-        path = [(root, len(low) - 1, iter(successors(root)))]
+        low[root] = number = len(low)
+        path = [(root, number, iter(successors(root)))]
         stack.append(root)
         while path:
             node, number, pending = path[-1]
+            least = low[node]
             for other in pending:
-                if other not in place:
-                    continue
-                least = low.get(other)
-                if least is None:
+                if (known := low.get(other)) is not None:
+                    if known < least:
+                        least = known
+                elif other in place:
+                    low[node] = least
                     low[other] = number = len(low)
                     stack.append(other)
                     path.append((other, number, iter(successors(other))))
                     break
-                if least < low[node]:
-                    low[node] = least
             else:
                 path.pop()
-                least = low[node]
-                if path and least < low[path[-1][0]]:
-                    low[path[-1][0]] = least
-                if least == number:
-                    component = [stack.pop()]
-                    while component[-1] != node:
-                        component.append(stack.pop())
-                    low.update(dict.fromkeys(component, last))
-                    components.append(tuple(sorted(component, key=place.__getitem__)))
+                if least != number:
+                    low[node] = least
+                    if least < low[path[-1][0]]:
+                        low[path[-1][0]] = least
+                    continue
+                component = stack.pop()
+                low[component] = last
+                if component == node:
+                    components.append((node,))
+                    continue
+                members = [component]
+                while members[-1] != node:
+                    members.append(stack.pop())
+                    low[members[-1]] = last
+                components.append(tuple(sorted(members, key=place.__getitem__)))
     return components
 
 
@@ -93,14 +99,19 @@ def edges_in_cycles(
         if first in successors:
             successors[first][second] = None
     components = strongly_connected_components(successors, successors.__getitem__)
-    number = {node: k for k, component in enumerate(components) for node in component}
-    inside: list[list[E]] = [[] for _ in components]
+    cycle = {node: part for part in components if len(part) > 1 for node in part}
+    inside: dict[tuple[N, ...], list[E]] = {}
     for edge in edges:
         first, second = ends(edge)
-        k = number.get(first)
-        if k is not None and k == number.get(second):
-            inside[k].append(edge)
-    return [(c, own) for c, own in zip(components, inside, strict=True) if own]
+        part = cycle.get(first)
+        if part is None:
+            if first != second or first not in successors:
+                continue
+            part = (first,)
+        elif cycle.get(second) is not part:
+            continue
+        inside.setdefault(part, []).append(edge)
+    return [(part, inside[part]) for part in components if part in inside] if inside else []
 
 
 def connected_components(

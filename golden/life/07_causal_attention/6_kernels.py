@@ -14,27 +14,24 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
-def masked_alone(product):
-    """The product under jax.vmap: points with one first array in common one after the other.
+def term_by_term(product, axes, *arrays):
+    """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
-    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    Under jax.vmap each point may mask a part of an array that all of them have in common.
     """
-    call = jax.custom_batching.custom_vmap(product)
+    if min(x.shape[a] for x, a in zip(arrays, axes) if a is not None) == 0:
+        return product(*arrays)
+    count = max(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+    result = jax.eval_shape(product, *arrays)
+    dtype = jnp.promote_types(result.dtype, jnp.float32)
+    wide = lambda x: x.astype(dtype) if x.dtype == result.dtype else x
 
-    def batched(size, mapped, *arrays):
-        if mapped[0]:
-            together = jax.vmap(product, [0 if m else None for m in mapped])
-            return masked_alone(together)(*arrays), True
-        rows = [x for x, m in zip(arrays, mapped) if m]
+    def step(k, total):
+        cut = lambda x, a: x if a is None else lax.dynamic_slice_in_dim(x, k, 1, a)
+        return total + product(*(wide(cut(x, a)) for x, a in zip(arrays, axes)))
 
-        def point(given):
-            own = list(given)
-            return call(*(own.pop(0) if m else x for x, m in zip(arrays, mapped)))
-
-        return lax.map(point, rows), True
-
-    call.def_vmap(batched)
-    return call
+    total = lax.fori_loop(0, count, step, jnp.zeros(result.shape, dtype))
+    return total.astype(result.dtype)
 
 
 def matvec(matrix, vector, points):
@@ -70,11 +67,11 @@ def surprise(at, Wq, x, k, v, *, T):
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
         a = lax.cond(
             v_finite, lambda: jnp.matmul(weight_masked, v),
-            lambda: masked_alone(
+            lambda: term_by_term(
                 lambda v, weight_masked, valid2: jnp.matmul(
                     weight_masked, jnp.where(valid2, v, 0.0),
-                )
-            )(v, weight_masked, valid2),
+                ), (0, 0, 0), v, weight_masked, valid2,
+            ),
         )
         surprise = -jnp.log(jnp.max(jnp.where(valid, weight, -jnp.inf), axis=0))
         return (a, surprise)

@@ -2,8 +2,8 @@
 
 If a contracted axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
 operand whose padding is known to be finite need not be masked if the other one is. An array that
-many points share is tested once: only if it is not all finite, each point masks its own copy, one
-point after the other, so that there is never more than one copy (`masked_alone`).
+many points share is tested once: only if it is not all finite, all points mask it, one position of
+the summed axis after the other, so that there is no copy for each of them (`term_by_term`).
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ def clean(
     return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
 
 
+SummedAxes = Mapping[int, Sequence[tuple[str, int | None]]]
+"""For axes of an operand the axes of arrays that are summed with it, ``None`` for those without."""
+
+
 def contracted(
     v: EmittedValue,
     axes: tuple[int, ...],
@@ -69,10 +73,10 @@ def contracted(
     dtype: DType,
     out: Emitter,
     spell: Callable[[str], str],
-    given: Sequence[str],
+    others: SummedAxes,
     rank: int,
 ) -> str:
-    """A product with an operand that is cleaned; ``given`` are the others in its spelling.
+    """A product with an operand that is cleaned; ``others`` are the other arrays in its spelling.
 
     Where all points read the operand from one array and ``other`` brings the zeros, the array need
     not be masked for each point as long as all of it is finite, and so one product serves all. An
@@ -86,11 +90,30 @@ def contracted(
         return spell(clean(v, axes, other, dtype, out).text)
     if not finite:
         return f"unless_nan(lambda: {spell(v.text)}, lambda: {spell(masked)})"
-    masks = [out.valid(v, k) for k in axes if v.is_ragged(k)]
-    used = dict.fromkeys([v.text, *given, *masks])
-    names = ", ".join(text for text in used if text.isidentifier())
-    alone = f"masked_alone(lambda {names}: {spell(masked)})({names})"
-    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {alone})"
+    again = _term_by_term(v, axes, out, spell(masked), others)
+    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {again})"
+
+
+def _term_by_term(
+    v: EmittedValue,
+    axes: tuple[int, ...],
+    out: Emitter,
+    product: str,
+    others: SummedAxes,
+) -> str:
+    """The product along the first ragged one of the axes, whose parts alone are masked."""
+    ragged = [k for k in axes if v.is_ragged(k)]
+    parts: dict[str, int | None] = {v.text: ragged[0]}
+    for text, axis in others[ragged[0]]:
+        if parts.setdefault(text, axis) != axis:
+            return product
+    parts |= {out.valid(v, k): None for k in ragged} | {out.valid(v, ragged[0]): 0}
+    if any(axis is not None and not text.isidentifier() for text, axis in parts.items()):
+        return product
+    names = {text: axis for text, axis in parts.items() if text.isidentifier()}
+    cuts = ", ".join(f"{axis}" for axis in names.values())
+    arrays = ", ".join(names)
+    return f"term_by_term(lambda {arrays}: {product}, ({cuts}), {arrays})"
 
 
 ALL_FINITE = '''\
@@ -119,28 +142,25 @@ def unless_nan(product, masked):
     return lax.cond(any_point(jnp.isnan(result)), masked, lambda: result)
 '''
 
-MASKED_ALONE = '''\
-def masked_alone(product):
-    """The product under jax.vmap: points with one first array in common one after the other.
+TERM_BY_TERM = '''\
+def term_by_term(product, axes, *arrays):
+    """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
-    Points with arrays of their own are taken together, as masked copies are no larger than these.
+    Under jax.vmap each point may mask a part of an array that all of them have in common.
     """
-    call = jax.custom_batching.custom_vmap(product)
+    if min(x.shape[a] for x, a in zip(arrays, axes) if a is not None) == 0:
+        return product(*arrays)
+    count = max(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+    result = jax.eval_shape(product, *arrays)
+    dtype = jnp.promote_types(result.dtype, jnp.float32)
+    wide = lambda x: x.astype(dtype) if x.dtype == result.dtype else x
 
-    def batched(size, mapped, *arrays):
-        if mapped[0]:
-            together = jax.vmap(product, [0 if m else None for m in mapped])
-            return masked_alone(together)(*arrays), True
-        rows = [x for x, m in zip(arrays, mapped) if m]
+    def step(k, total):
+        cut = lambda x, a: x if a is None else lax.dynamic_slice_in_dim(x, k, 1, a)
+        return total + product(*(wide(cut(x, a)) for x, a in zip(arrays, axes)))
 
-        def point(given):
-            own = list(given)
-            return call(*(own.pop(0) if m else x for x, m in zip(arrays, mapped)))
-
-        return lax.map(point, rows), True
-
-    call.def_vmap(batched)
-    return call
+    total = lax.fori_loop(0, count, step, jnp.zeros(result.shape, dtype))
+    return total.astype(result.dtype)
 '''
 
 
@@ -239,9 +259,13 @@ class MatMul(Op):
             return (times(a.text, b.text),)
         if a.finite and not b.finite:
             y = clean(b, inner_axes[1], None, dtype, out).text
-            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), [y], rank),)
+            others = {inner_axes[0][0]: [(y, inner_axes[1][0])]}
+            return (
+                contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), others, rank),
+            )
         x = clean(a, inner_axes[0], None, dtype, out).text
-        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), [x], rank),)
+        others = {inner_axes[1][0]: [(x, inner_axes[0][0])]}
+        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), others, rank),)
 
 
 def _common_padding(sizes: Sequence[ix.Expr]) -> ix.Expr | None:
@@ -427,11 +451,17 @@ class Einsum(Op):
             summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:
-                others = [texts[j] for j in order[:-1]]
-                return (contracted(v, summed, other, dtype, out, spell, others, len(result)),)
+                named = [*zip([t or v.text for t in texts], terms, strict=True)]
+                axes = {a: [(x, p) for x, t in named for p in _places(t, term[a])] for a in summed}
+                return (contracted(v, summed, other, dtype, out, spell, axes, len(result)),)
             texts[k] = clean(v, summed, other, dtype, out).text
             masked |= {term[a] for a in summed}
         raise AssertionError("no operands")
+
+
+def _places(term: str, letter: str) -> list[int | None]:
+    """The axes of an operand that have a letter; ``None`` if none has it."""
+    return [a for a, c in enumerate(term) if c == letter] or [None]
 
 
 def _turned(terms: list[str], result: str) -> tuple[int, ...]:

@@ -216,7 +216,8 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     """The writers of an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
     entry = _entry_of(graph, edge.source, edge.entries, dim)
-    if not _is_at_own_point(source, _looped(graph, source), edge.entries, dim, node.domain.dims):
+    elsewhere = _read_elsewhere(source, edge.entries, dim)
+    if elsewhere and not _is_free(graph, source, elsewhere, node.domain.dims):
         return
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
@@ -224,7 +225,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
         yield _read_path(source, entry, ix.Sym(dim), dim)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
-            if _is_at_own_point(source, source.domain.dims, target, dim):
+            if not _read_elsewhere(source, target, dim):
                 written = _entry_of(graph, edge.source, target, dim)
                 path = _read_path(graph.nodes[branch.source], entry, written, dim)
                 yield replace(path, alone=_is_at_one_point(branch.guard, dim))
@@ -247,31 +248,29 @@ def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | Non
     return row if shape == (ix.Sym(graph.universe.dim(dim).bound),) else None
 
 
-def _looped(graph: Graph, source: Node) -> Collection[str]:
-    """The dimensions of a node of which not all points are computed at once."""
-    writers = [graph.nodes[n] for n in source.sources] if isinstance(source.op, Merge) else [source]
-    return {d for w in writers for d in source.domain.dims if d not in w.vector}
+def _read_elsewhere(
+    source: Node, entries: tuple[ix.Entry, ...], dim: str
+) -> list[tuple[str, ix.Expr]]:
+    """The dimensions but one in which an access is at one point, but not its own, and where."""
+    return [
+        (d, e)
+        for d, e in zip(source.domain.dims, entries, strict=True)
+        if isinstance(e, ix.Expr) and d != dim and not (isinstance(e, ix.Sym) and e.name == d)
+    ]
 
 
-def _is_at_own_point(
-    source: Node,
-    looped: Collection[str],
-    entries: tuple[ix.Entry, ...],
-    dim: str,
-    dims: Sequence[str] = (),
+def _is_free(
+    graph: Graph, source: Node, read: Sequence[tuple[str, ix.Expr]], dims: Sequence[str]
 ) -> bool:
-    """Whether an access is at its own point of all dimensions with a loop but one.
+    """Whether a reader may take these points of a node: of dimensions that have no loop.
 
     A reader with the dimensions ``dims`` has no own point of others: it may take any one point.
     """
-    pairs = zip(source.domain.dims, entries, strict=True)
+    writers = [graph.nodes[n] for n in source.sources] if isinstance(source.op, Merge) else [source]
     return all(
-        d == dim
-        or d not in looped
-        or e == ix.Sym(d)
-        or isinstance(e, ix.Slice)
+        all(d in w.vector for w in writers)
         or (dims and d not in dims and not any(n in source.domain.dims for n in symbols(e)))
-        for d, e in pairs
+        for d, e in read
     )
 
 

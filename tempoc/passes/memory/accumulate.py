@@ -16,7 +16,8 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -32,7 +33,7 @@ from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
 from tempoc.passes.analysis.summands import Summand, is_small_sum, nested, summands
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
+from tempoc.passes.memory.accumulate_benefit import StoredNodes, is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
 from tempoc.passes.running_recurrence import LoopEnds, running_recurrence
 from tempoc.passes.simplify.copy_propagation import forward_copies
@@ -63,7 +64,7 @@ class Accumulate(GraphPass):
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
         lazy = enclosing_conds(graph)
-        full_extent = {d.name: full_extent_nodes(graph, d.name) for d in graph.universe.dims}
+        full_extent = functools.cache(lambda dim: full_extent_nodes(graph, dim))
         steps = {
             n.name: summands
             for n in graph.nodes.values()
@@ -87,11 +88,11 @@ class Accumulate(GraphPass):
             context.remarks.add(self.name, f"`{node.name}` is added up along {along}", node.span)
         return drop_dead(forward_copies(replace_nodes(graph, replacements)))
 
-    def steps(self, graph: Graph, node: Node, full_extent: Mapping[str, set[str]]) -> list[Summand]:
+    def steps(self, graph: Graph, node: Node, full_extent: StoredNodes) -> list[Summand]:
         """The summands of a small sum by dimension, of those that a loop computes."""
         if not is_small_sum(graph, node, self.limit):
             return []
-        made = [t for t in summands(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
+        made = [t for t in summands(graph, node) if is_made_in_loop(graph, t, full_extent)]
         return nested(graph, made)
 
 

@@ -5,7 +5,7 @@ A vectorized tensor is always stored at its full extent.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import Merge
@@ -16,6 +16,9 @@ from tempoc.sdg.graph.query import OperandUse
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 
+StoredNodes = Callable[[str], Container[str]]
+"""The tensors that are stored at full extent along a dimension."""
+
 
 def saves_memory(
     graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
@@ -24,13 +27,10 @@ def saves_memory(
     return any(not _is_stored_anyway(graph, edge, sums, uses) for edge in node.inputs)
 
 
-def is_made_in_loop(graph: Graph, term: Summand, full_extent: Container[str]) -> bool:
-    """Whether a loop over the summand's dimension computes some operand, and need not store it.
-
-    ``full_extent``: the tensors that are stored at full extent along the dimension.
-    """
+def is_made_in_loop(graph: Graph, term: Summand, full_extent: StoredNodes) -> bool:
+    """Whether a loop over the summand's dimension computes some operand, and need not store it."""
     in_loop = [e.source for e in term.inputs if term.dim not in vectorized_dims(graph, e.source)]
-    return any(name not in full_extent for name in in_loop)
+    return any(name not in full_extent(term.dim) for name in in_loop)
 
 
 def vectorized_dims(graph: Graph, name: str) -> tuple[str, ...]:

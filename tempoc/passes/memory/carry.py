@@ -113,7 +113,7 @@ class CarryLast(GraphPass):
         }
         if not any(reach.values()):
             return graph
-        lazy, full, rounds = reads.lazy, reads.full, reads.rounds
+        lazy, rounds = reads.lazy, reads.rounds
         near: dict[str, list[OperandUse]] = {}
         for name in states:
             if name not in lazy:
@@ -122,7 +122,8 @@ class CarryLast(GraphPass):
                 nearby = [u for u in reach[name] if rounds.get(u.reader) == own]
                 late = [u for u in nearby if u.reader not in cycle and reads.is_late(u.reader)]
                 others = [u for u in uses[name] if u not in nearby or u in late]
-                if (late or name in full) and _keeps_steps(graph, state, dim, others):
+                stored = _keeps_steps(graph, state, dim, others)
+                if stored and (late or name in reads.full):
                     near[name] = nearby
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.

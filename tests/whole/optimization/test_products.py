@@ -9,7 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL, VALID_ROWS_PRODUCT
+from tempoc.ops.tensor.contraction import (
+    MATVEC,
+    TERM_BY_TERM,
+    TRANSPOSED_MATMUL,
+    VALID_ROWS_PRODUCT,
+)
 from tests.support.agreement import agree, all_equal, compile_text
 from tests.whole.device.test_buckets import emitted
 
@@ -98,6 +103,43 @@ def test_rows_that_are_not_valid_do_not_count(rows: int, valid: int) -> None:
     x[valid:] = y[valid:] = np.nan
     mask = (np.arange(rows) < valid)[:, None]
     np.testing.assert_array_equal(product(mask, x, y), np.full((3, 20), 4.0 * valid))
+
+
+SHARED = """
+dim b < B
+dim t < T
+dim s < S = T
+input q[b, t, s]: f32
+input v[s]: f32[3]
+input h[s]: f16[2]
+input m[t, s]: f32[4]
+input n[s]: f32[4, 3]
+row = q[b, t, 0:t+1] @ v[0:t+1]
+half = einsum("s,sc->c", f16(q[b, t, 0:t+1]), h[0:t+1])
+twice = einsum("sr,src->c", m[t, 0:t+1], n[0:t+1])
+three = einsum("s,sc,sd->cd", q[b, t, 0:t+1], v[0:t+1], v[0:t+1])
+late = einsum("s,sc->c", q[b, t, t:T], v[t:T])
+output row, half, twice, three, late
+"""
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_arrays_of_all_points_are_masked_term_by_term(special: bool) -> None:
+    """What is not finite counts where it is read, and nowhere else."""
+    agree(SHARED, {"B": 2, "T": 3}, {"B": 1, "T": 1}, {"B": 3, "T": 5}, special=special)
+    assert emitted(SHARED, None).kernels.count(" term_by_term(\n") >= 3
+
+
+def test_terms_are_added_in_single_precision() -> None:
+    names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+    exec(TERM_BY_TERM, names)
+    term_by_term = names["term_by_term"]
+    assert callable(term_by_term)
+    x, y = np.full(3000, 1, np.float16), np.full((2, 3000), 0.5, np.float16)
+    found = term_by_term(lambda x, y: jnp.einsum("s,cs->c", x, y), (0, 1), x, y)
+    assert found.dtype == np.float16 and found.tolist() == [1500, 1500]
+    none = term_by_term(lambda x, y: jnp.einsum("s,cs->c", x, y), (0, 1), x[:0], y[:, :0])
+    assert none.tolist() == [0, 0]
 
 
 OUTER = """
