@@ -16,8 +16,9 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
          8      4       1024          14.4      27.1
         24      1        256             -      24.2                    17.2
 
-Nor is a loop written out whose steps only take over what the one before has made, as those of
-epochs do (``sdg/statements/handed_on.py``): no tensor gains, and XLA compiles each step.
+Nor is a loop of many operators written out whose steps only take over what the one before has made,
+as those of epochs do (``sdg/statements/handed_on.py``), or make what ends with the step around, as
+words of a sentence do: no tensor gains, or little, and XLA compiles each step.
 
 A loop of which all operators give a few numbers is not written out: XLA for CPUs makes one function
 of it, while each operator of a longer step is started on its own. Nor is one whose steps compute
@@ -74,7 +75,7 @@ from tempoc.schedule.tree import (
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.graph.stencils import reads_elements_again, reads_neighbours
-from tempoc.sdg.statements.handed_on import InLoop, is_handed_on
+from tempoc.sdg.statements.handed_on import InLoop, is_handed_on, outlives
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
@@ -198,9 +199,8 @@ class _RegionPlaces:
                 place: LoopPlace = "device"
                 if steps is not None and not self.is_quick(tree, steps):
                     size = steps * copies * self.size(body)
-                    more = size - copies * self.size(body)
-                    carried = more > MODEL.carried_operators and self.hands_on(tree)
-                    if size <= MODEL.unrolled_operators and not carried:
+                    passing = self.is_passing(tree, steps, size - copies * self.size(body))
+                    if size <= MODEL.unrolled_operators and not passing:
                         place, copies = "unrolled", steps * copies
                     elif self.reads_weights(tree):
                         raise _TooMuch(
@@ -287,6 +287,14 @@ class _RegionPlaces:
             return False
         return all(n is not None and n <= MODEL.quick_elements for n in sizes)
 
+    def is_passing(self, loop: TreeLoop, steps: int, more: int) -> bool:
+        """Whether to write a loop out would be much to compile, ``more`` operators, and would give
+        tensors that soon pass arrays of their own."""
+        much = more > MODEL.carried_operators
+        if much and self.hands_on(loop):
+            return True
+        return (much or steps > MODEL.passing_steps) and not self.reads_layers(loop)
+
     def hands_on(self, loop: TreeLoop) -> bool:
         """Whether each step only takes over what the one before has made: no tensor becomes arrays
         of its own by writing the steps out."""
@@ -316,6 +324,13 @@ class _RegionPlaces:
         params = {t.name for t in self.statements.tensors.values() if t.origin == "param"}
         accesses = _accesses(loop, self.statements, (loop.var,))
         return any(tensor in params and moves for tensor, _, moves in accesses)
+
+    def reads_layers(self, loop: TreeLoop) -> bool:
+        """Whether the loop variable indexes weights, given or learned, or caches."""
+        tensors = self.statements.tensors
+        accesses = _accesses(loop, self.statements, (loop.var,))
+        moving = sorted({(x, tensors[x].domain.dims.index(dim)) for x, dim, on in accesses if on})
+        return self.reads_weights(loop) or any(outlives(x, k, self.statements) for x, k in moving)
 
     def business(self, statement: Statement) -> Business | None:
         """The reason why a statement must run on the host."""

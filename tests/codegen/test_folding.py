@@ -122,6 +122,9 @@ LONG = {
     "a function": "def point(first_operand, second_operand, third_operand): pass",
     "many targets": "first_result, second_result, third = function(x)",
     "targets, operands": "first_result, second_result, third = function(operands, many_operands)",
+    "places as targets": "a[d % max(1, Q - 2)], second_result, b[0 % 2] = function(d, operands)",
+    "places, long": "r[(d - 1) % max(1, Q - 2)], s_of_the_step, more[(d + 1) % 2] = f(x)",
+    "one tuple of targets": "((first_result, second_result, third),) = function(x, y)",
     "no brackets": "y = first_operand_of_the_sum + second_operand_of_the_sum",
     "one operand": "y = function_of_much(first_operand_of_the_sum_that_is_long)",
 }

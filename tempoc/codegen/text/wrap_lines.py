@@ -18,7 +18,7 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
         return [line]
     space = " " * (len(line) - len(line.lstrip(" ")))
     targets, equals, value = line.partition(" = ")
-    if equals and "," in targets and len(targets) > width // 2 and "(" not in targets:
+    if equals and len(targets) > width // 2 and _closed(targets) and len(_parts(targets)) > 1:
         names = packed(_parts(targets.strip()), space + INDENT, width)
         return [f"{space}(", *names, *wrapped(f"{space}) = {value}", width)]
     _, returned, results = line.partition("return ")
@@ -68,6 +68,17 @@ def _pairs(line: str) -> list[tuple[int, int]]:
             if not open_:
                 pairs.append((start, mark.start()))
     return pairs
+
+
+def _closed(text: str) -> bool:
+    """Whether each bracket of the text is closed in it, so that brackets may be put around all."""
+    open_: list[str] = []
+    for mark in _MARKS.finditer(text):
+        if mark[0] in _OPENING:
+            open_.append(mark[0])
+        elif mark[0] in _CLOSING and not (open_ and open_.pop()):
+            return False
+    return not open_
 
 
 def _parts(text: str) -> list[str]:

@@ -45,13 +45,15 @@ def nested(universe: Universe, number: ix.Expr) -> tuple[str, ...]:
         for part in parts:
             if isinstance(part, ix.Sym) and universe.is_dim(part.name):
                 size[part.name] = (len(parts), factor)
-    dims = sorted(size, key=size.__getitem__, reverse=True)
+    values = {b.name: b.value for b in universe.bounds if isinstance(b.value, ix.Const)}
+    one = {dim for dim in size if values.get(universe.dim(dim).bound) == ix.ONE}
+    # Of two that are multiplied by the same, the faster one has a single point.
+    dims = sorted(size, key=lambda dim: (size[dim], dim not in one), reverse=True)
     if len(dims) < 2:
         return ()
     made: ix.Expr = ix.Sym(dims[0])
     for dim in dims[1:]:
         made = ix.add(ix.mul(made, ix.Sym(universe.dim(dim).bound)), ix.Sym(dim))
-    values = {b.name: b.value for b in universe.bounds if isinstance(b.value, ix.Const)}
     return tuple(dims) if substitute(number, values) == substitute(made, values) else ()
 
 

@@ -49,6 +49,31 @@ def is_handed_on(
     return all(_is_near(s, read, position, inside.get(s.name), dims) for s, read in reads)
 
 
+def outlives(tensor: str, position: int, statements: Statements) -> bool:
+    """Whether elements along one dimension are kept from step to step of another one.
+
+    So are weights of layers that learn, `w[i+1, l]` made of `w[i, l]`, and their caches, read at
+    `k[l, 0:t+1]`; what the words of a sentence `h[i, t]` leave for a backward pass is not.
+    """
+    accesses = [(s, a.entries) for s, a in statements.readers(tensor)]
+    accesses += [(s, a.entries) for s, a in statements.writers(tensor)]
+    dims = statements.tensors[tensor].domain.dims
+    for statement, entries in accesses:
+        others = [
+            (d, e) for k, (d, e) in enumerate(zip(dims, entries, strict=True)) if k != position
+        ]
+        if _varies(entries[position], statement) and any(
+            _varies(e, statement) and e != ix.Sym(d) for d, e in others
+        ):
+            return True
+    return False
+
+
+def _varies(entry: ix.Entry, statement: Statement) -> bool:
+    """Whether an index, or an end of a range, depends on the point."""
+    return any(n in statement.domain.dims for n in symbols(entry))
+
+
 def _is_near(
     statement: Statement,
     read: Read,
