@@ -97,16 +97,12 @@ class CostModel:
     """How many times as large as its origin such a state is at least."""
     beside_elements: int = 16
     """Steps with so many elements or more store exponentials and the like that others read, too, if
-    these are not many more; else the others compute them anew. CPU ms as
-    a scan and as a loop: CTC, 75 exponentials beside states of 25, 0.75 and 0.58; gates of a
-    pointer network 40 and 31, of LSTMs trained over 32 steps 25 and 16; a CRF, 144 exponentials
-    beside 12, 5.3 and 8.1; paths of two numbers 15 and 45 (2026-11-27)."""
+    these are not many more; else the others compute them anew. CPU ms as a scan and as a loop: CTC,
+    75 exponentials beside states of 25, 0.75 and 0.58; a CRF, 144 beside 12, 5.3 and 8.1; paths of
+    two numbers 15 and 45 (2026-11-27). Gates beside products of matrices, mixed: LSTMs of 64 over
+    32 steps 25 and 16, of 32 with 8 rows 4.0 and 4.9, a GRU of 96 71 and 91."""
     beside_factor: int = 4
     """How many times as many they are at most."""
-    beside_products: int = 4096
-    """Where products of matrices take most of a step, if all rows together have so many elements.
-    The same, an LSTM of 32 over 40 steps: 8 rows, 1280 elements, 4.0 and 4.9; 32 rows 17 and 13;
-    128 rows 81 and 54."""
     short_sum: int = 4
     """The most terms of sums that are computed where they are read, if they are ``made_factor``
     times as many as what they are made of. Symbols of a code against 2 numbers received, 128 for

@@ -26,8 +26,8 @@ stay a loop of whatever size. So do those within each step of another loop of wh
 alone is read, as of the small steps of an integrator. But what later loops need of all points
 anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
 best done for all points at once; products of vectors are sums like others. In a scan such steps
-also make what is larger than its operands: an outer product that nothing else reads. What steps
-make besides, as gates of which derivatives need the values, a loop stores where it takes long.
+also make what is larger than its operands: an outer product that nothing else reads. Exponentials
+that derivatives need the values of, too, a loop stores, where no products of matrices are made.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from math import prod
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -52,7 +51,7 @@ from tempoc.passes.analysis.expansion import Origins, expanding_nodes, origin_si
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
 from tempoc.passes.analysis.loop_carried import sliced_sources
-from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
+from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.lifting.ends_apart import with_ends_apart
@@ -102,7 +101,7 @@ class RecurrenceToScan(GraphPass):
             recurrence = self.small_recurrence(graph, dim, cycle, origins, context)
         except NotARecurrence:
             return False
-        if _is_made_again(graph, cycle, recurrence, context):
+        if _is_made_again(graph, cycle, recurrence):
             return False
         return not _only_takes_memory(graph, cycle, recurrence)
 
@@ -159,7 +158,7 @@ class RecurrenceToScan(GraphPass):
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
                 del recurrences[cycle]
-            elif _is_made_again(graph, cycle, recurrence, context):
+            elif _is_made_again(graph, cycle, recurrence):
                 message = "others would make again what its steps make"
                 _remark_missed(graph, dim, cycle, message, context)
                 del recurrences[cycle]
@@ -270,16 +269,15 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
 
 
-def _is_made_again(
-    graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle, context: PassContext
-) -> bool:
+def _is_made_again(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether steps compute functions, such as exponentials, that others read at all points, too.
 
     A scan gives states only: the others would compute those anew. A loop stores them, if they are
-    not much larger than a state. So do products of matrices, which are computed faster for all
-    points at once, if there are many.
+    not much larger than a state. Products of matrices are computed faster for all points at once,
+    and what is made of states better from all of them.
     """
-    if is_linear(*_step_types(graph, recurrence)):
+    products = any(_is_matrix_product(graph, n) for n in cycle)
+    if products or is_linear(*_step_types(graph, recurrence)):
         return False
     readers, inside = users(graph), {*cycle}
     merges = [graph.nodes[s] for s in recurrence.states]
@@ -290,15 +288,10 @@ def _is_made_again(
         if node.op.transcendental and any(u.reader not in inside for u in readers[node.name])
     ]
     sizes = [constant_elements(n.types[0].shape) for n in again]
-    size = sum(constant_elements(m.types[0].shape) or 0 for m in merges)
-    made = sum(s or 0 for s in sizes)
-    if not made or None in sizes or not MODEL.is_stored_beside(made, size):
+    if not again or None in sizes:
         return False
-    if not any(_is_matrix_product(graph, n) for n in cycle):
-        return True
-    at = estimated_sizes(graph.universe, size_hints=context.sizes)
-    rows = prod(at[d] + 1 for d in again[0].vector if d != recurrence.dim)
-    return made * rows >= MODEL.beside_products
+    size = sum(constant_elements(m.types[0].shape) or 0 for m in merges)
+    return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
 
 
 def _is_matrix_product(graph: Graph, name: str) -> bool:
