@@ -38,6 +38,7 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
            TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
            InRange(n: E, axis) of indices, for passes ScatterAdd(axis, n: E, sure) of x, indices
            ScatterMax and ScatterMin likewise  Put(axis, sure) of x, index, v
+           AddAt(axis, sure) of x, indices, v, for passes
            ScatterProducts(n: E) of rows, rows, indices, for passes
            PickedProduct(lo: E, hi: E, turned) of a temporal slice, index, vector, for passes
            PutIntoSum(axis) of x, other, index, v, for passes
@@ -76,7 +77,7 @@ from tempoc.ops.indexing.indexing import InRange, OneHot, SpatialIndex, Take, Ta
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.picked_product import PickedProduct
 from tempoc.ops.indexing.put import Put, PutIntoSum
-from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.scatter import AddAt, ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.scatter_products import ScatterProducts
 from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, SearchSorted, Sort, TopK
 from tempoc.ops.linear.attention import Attention
@@ -198,7 +199,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Widen, Flip, Concat, Stack, Split, Reshape,
     # indexing
     SpatialIndex, Take, TakeAlong, OneHot, InRange, ScatterAdd, ScatterMax, ScatterMin, Put,
-    PutIntoSum, Pick, ScatterProducts, PickedProduct,
+    AddAt, PutIntoSum, Pick, ScatterProducts, PickedProduct,
     # contraction, convolution
     MatMul, Einsum, UnpackedProduct, Conv, ConvTranspose,
     # linear algebra

@@ -50,6 +50,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/linear/fourier.py": {-2, 2},
         "ops/indexing/picked_product.py": {3},
         "ops/indexing/put.py": {3, 4},
+        "ops/indexing/scatter.py": {3},
         "ops/indexing/scatter_products.py": {3},
         "ops/random/draws.py": {2},
         "ops/tensor/arithmetic.py": {2, 3},

@@ -17,7 +17,7 @@ from tempoc.ops.indexing.indexing import (
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.picked_product import PickedProduct
 from tempoc.ops.indexing.put import Put, PutIntoSum
-from tempoc.ops.indexing.scatter import ScatterAdd, ScatterMax, ScatterMin
+from tempoc.ops.indexing.scatter import AddAt, ScatterAdd, ScatterMax, ScatterMin
 from tempoc.ops.indexing.scatter_products import ScatterProducts
 from tempoc.ops.indexing.search import SearchSorted
 from tempoc.ops.linear.attention import Attention
@@ -193,6 +193,9 @@ INDEXING = [
     *(Case(PutIntoSum(axis=a), (Arg(F, (3, "t + 1")), Arg(F, s), Arg(Z, values=0), Arg(F, s)))
       for a, s in ((0, ("t + 1",)), (1, (3,)))),
     Case(PutIntoSum(), (Arg(F, (3, 2)), Arg(F, (2,), values=0), Arg(Z, values=2), Arg(F, (2,)))),
+    Case(AddAt(), (Arg(F, (3, 2)), Arg(Z, ("t",), low=-3, high=2), Arg(F, ("t", 2)))),
+    Case(AddAt(axis=1, sure=True), (Arg(Z, (2, 3)), Arg(Z, values=1), Arg(Z, (2,)))),
+    Case(AddAt(), (Arg(F, ("t + 1",)), Arg(Z, (2, 4), low=0, high=0), Arg(F, (2, 4)))),
     *(Case(SearchSorted(side=s), (Arg(d, (n,), values=v), Arg(e, x, special=d is F)))
       for s in ("left", "right") for d, e, n, v, x in (
         (F, F, 5, [-2, -1, -0.0, 0, 2], (3, "t")), (Z, Z, "t", 1, (7,)), (F, F, "t + 1", 1, (9,)),

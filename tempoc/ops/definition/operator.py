@@ -223,6 +223,8 @@ class Op(metaclass=_OpMeta):
     """Computing it again is as cheap as reading it from memory."""
     light: ClassVar[bool] = False
     """Elementwise, and one operation for each element costs no more than to store the result."""
+    transcendental: ClassVar[bool] = False
+    """Elementwise, and many operations for each element: a series, or several."""
     heavy: ClassVar[bool] = False
     """It does more than one elementwise pass over its operands, or a move of them."""
     elementwise: ClassVar[bool] = False

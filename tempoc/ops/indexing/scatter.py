@@ -1,4 +1,7 @@
-"""Combining elements by position: sums, which gathering becomes when differentiated; extremes."""
+"""Combining elements by position: sums, which gathering becomes when differentiated; extremes.
+
+Sums are made alone, or added to what is there.
+"""
 
 from __future__ import annotations
 
@@ -149,3 +152,71 @@ class ScatterMin(Scatter):
 
     name, jax = "scatter_min", "min"
     monoid = MIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddAt(Op):
+    """``x + scatter_add(v, idx)``, for passes: ``x`` with what ``idx`` sends added to it.
+
+    The positions are as those of ``Scatter``, and ``x`` has the type of its result. XLA adds in
+    place where nothing else reads what was there.
+    """
+
+    axis: int = 0
+    sure: bool = False
+
+    name = "add_at"
+    heavy = changes_part = overflows = True
+    differentiable = False
+
+    @property
+    def checks(self) -> bool:
+        """Whether positions are data that may be outside."""
+        return not self.sure
+
+    def _sum(self, x: TensorType) -> ScatterAdd:
+        """The sum that is added."""
+        axis = axis_of(self.axis, x.ndim)
+        return ScatterAdd(axis=axis, n=x.shape[axis], sure=self.sure)
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """The type of ``x``."""
+        require(args, 3, self.name)
+        x, idx, v = args
+        (added,) = self._sum(x).infer((v, idx), facts)
+        if added.dtype is not x.dtype or not same_shape(added.shape, x.shape, facts):
+            raise OperandError(f"{self.name} adds {shape_text(added.shape)} to the same type")
+        return (TensorType(x.dtype, x.shape, x.weak),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
+        """One for each element that is sent."""
+        return ix.product(args[2].shape)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The sum of both."""
+        x, idx, v = args
+        axis = axis_of(self.axis, x.ndim)
+        n = ix.Const(x.shape[axis])
+        (added,) = ScatterAdd(axis=axis, n=n, sure=self.sure).evaluate((v, idx), at)
+        return ((x + added).astype(x.dtype),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Those of the sum but for the axes of the positions, beside the axis of ``x``."""
+        x, idx, v = args
+        for link in self._sum(x).links((v, idx), results, same):
+            if link.results != (None,):
+                yield Link((link.results[0], None, link.operands[0]), link.results)
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """What stands in padding adds nothing."""
+        (result,) = results
+        x = pads.aligned_to(args[0], pads.padded(result.shape, out), out)
+        idx, v = (pads.with_own_padding(a, out) for a in args[1:])
+        axis, rank = axis_of(self.axis, result.ndim), idx.type.ndim
+        goal = list(v.padded)
+        goal[axis : axis + rank] = idx.padded
+        v = out.align(v, tuple(goal))
+        text = out.masked(v, tuple(range(axis, axis + rank)), SUM.neutral(result.dtype))
+        positions = placed(idx, result.shape[axis], axis, self.sure, out)
+        leading = "".join(":, " for _ in range(axis))
+        return (f'{x.text}.at[{leading}{positions}].add({text}, mode="drop")',)

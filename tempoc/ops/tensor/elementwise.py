@@ -81,6 +81,7 @@ class RealFunction(Unary):
     """A function of real numbers: integers become ``f32``."""
 
     __slots__ = ()
+    transcendental = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """Floating point."""
@@ -213,12 +214,14 @@ class Sqrt(RealFunction):
     """The square root; NaN below 0."""
 
     name, jax, numpy = "sqrt", "jnp.sqrt({x})", "sqrt"
+    transcendental = False
 
 
 class Rsqrt(RealFunction):
     """``1 / sqrt(x)``."""
 
     name, jax = "rsqrt", "lax.rsqrt({x})"
+    transcendental = False
 
     def compute(self, x: Array) -> Array:
         """``inf`` at 0."""

@@ -26,7 +26,8 @@ stay a loop of whatever size. So do those within each step of another loop of wh
 alone is read, as of the small steps of an integrator. But what later loops need of all points
 anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
 best done for all points at once; products of vectors are sums like others. In a scan such steps
-also make what is larger than its operands: an outer product that nothing else reads.
+also make what is larger than its operands: an outer product that nothing else reads. Exponentials
+that derivatives need the values of, too, a loop stores, where no products of matrices are made.
 """
 
 from __future__ import annotations
@@ -103,6 +104,8 @@ class RecurrenceToScan(GraphPass):
             recurrence = self.small_recurrence(graph, dim, cycle, origins, context)
         except NotARecurrence:
             return False
+        if _is_made_again(graph, cycle, recurrence):
+            return False
         return not _only_takes_memory(graph, cycle, recurrence)
 
     def with_scans(self, graph: Graph, context: PassContext) -> Graph | None:
@@ -159,6 +162,10 @@ class RecurrenceToScan(GraphPass):
                 del recurrences[cycle]
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
+                del recurrences[cycle]
+            elif _is_made_again(graph, cycle, recurrence):
+                message = "others would make again what its steps make"
+                _remark_missed(graph, dim, cycle, message, context)
                 del recurrences[cycle]
             elif _only_takes_memory(graph, cycle, recurrence):
                 _remark_missed(
@@ -265,6 +272,31 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
             return False
         after |= {u.reader for n in after for u in readers[n]}
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
+
+
+def _is_made_again(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+    """Whether steps compute functions, such as exponentials, that others read at all points, too.
+
+    A scan gives states only: the others would compute those anew. A loop stores them, if they are
+    not much larger than a state. Products of matrices are computed faster for all points at once,
+    and what is made of states better from all of them.
+    """
+    products = any(_is_matrix_product(graph, n) for n in cycle)
+    if products or is_linear(*_step_types(graph, recurrence)):
+        return False
+    readers, inside = users(graph), {*cycle}
+    merges = [graph.nodes[s] for s in recurrence.states]
+    states = {*recurrence.states, *(e.source for m in merges for e in m.inputs)}
+    again = [
+        node
+        for node in (graph.nodes[n] for n in cycle if n not in states)
+        if node.op.transcendental and any(u.reader not in inside for u in readers[node.name])
+    ]
+    sizes = [constant_elements(n.types[0].shape) for n in again]
+    if not again or None in sizes:
+        return False
+    size = sum(constant_elements(m.types[0].shape) or 0 for m in merges)
+    return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
 
 
 def _is_matrix_product(graph: Graph, name: str) -> bool:

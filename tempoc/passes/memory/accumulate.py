@@ -10,14 +10,14 @@ So do contractions: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradien
 one outer product in each step. The loop that computes the summands then adds them up, and their
 operands have short live ranges (``accumulate_benefit.py``). A sum over several dimensions runs in
 loops whose directions agree with the dependences (``analysis/loop_direction.py``). Sums with large
-results stay as they are: one contraction is faster than many small ones. Results agree up to
-rounding.
+results stay as they are: one contraction is faster than many small ones. Elements of arrays are
+taken in the loop (``summed_elements.py``). Results agree up to rounding.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -35,6 +35,7 @@ from tempoc.passes.analysis.summands import Summand, is_small_sum, nested, summa
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import StoredNodes, is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
+from tempoc.passes.memory.summed_elements import SummedElements, with_summed_elements
 from tempoc.passes.running_recurrence import LoopEnds, running_recurrence
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.builder import NodeBuilder, read_of
@@ -63,21 +64,18 @@ class Accumulate(GraphPass):
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
-        lazy = enclosing_conds(graph)
-        full_extent = functools.cache(lambda dim: full_extent_nodes(graph, dim))
-        steps = {
-            n.name: summands
-            for n in graph.nodes.values()
-            if n.name not in lazy and (summands := self.steps(graph, n, full_extent))
-        }
-        sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
-        beneficial = {n.name for n in sums if saves_memory(graph, n, names, uses)}
-        large = large_sums(graph, context, self.piece) if self.piece else {}
-        steps |= large
-        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]
+        skipped: set[str] = set()
+        while True:  # until all sums of elements that are left become running sums
+            elements, of_elements = with_summed_elements(graph, context.space, skipped)
+            chosen, steps = self.chosen(elements, context, of_elements)
+            rejected = of_elements.keys() - {n.name for n in chosen}
+            if not rejected:
+                break
+            skipped |= rejected
+        graph = elements
         if not chosen:
             return graph
-        cycles = DependenceCycles(dependences(graph, context.space), names)
+        cycles = DependenceCycles(dependences(graph, context.space), {*steps})
         replacements: dict[str, Iterable[Node]] = {}
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
@@ -87,6 +85,27 @@ class Accumulate(GraphPass):
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
             context.remarks.add(self.name, f"`{node.name}` is added up along {along}", node.span)
         return drop_dead(forward_copies(replace_nodes(graph, replacements)))
+
+    def chosen(
+        self, graph: Graph, context: PassContext, of_elements: Mapping[str, SummedElements]
+    ) -> tuple[list[Node], dict[str, list[Summand]]]:
+        """The sums that become running sums, and the summands of those that could."""
+        lazy = enclosing_conds(graph)
+        full_extent = functools.cache(lambda dim: full_extent_nodes(graph, dim))
+        stored = {n for n, e in of_elements.items() if e.source in full_extent(e.dim)}
+        steps = {
+            n.name: summands
+            for n in graph.nodes.values()
+            if n.name not in lazy
+            and n.name not in stored
+            and (summands := self.steps(graph, n, full_extent))
+        }
+        sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
+        beneficial = {n.name for n in sums if saves_memory(graph, n, names, uses)}
+        large = large_sums(graph, context, self.piece) if self.piece else {}
+        steps |= large
+        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]
+        return chosen, steps
 
     def steps(self, graph: Graph, node: Node, full_extent: StoredNodes) -> list[Summand]:
         """The summands of a small sum by dimension, of those that a loop computes."""

@@ -366,3 +366,37 @@ output e
             after = step.run(after, context)
         assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
         assert_same(before, after)
+
+
+def test_functions_that_others_read_too_are_stored_by_a_loop() -> None:
+    """Beside a scan they are made again: that is better if they are much larger than a state, or
+    beside products of matrices, which all points take at once."""
+    text = """dim b < B
+dim t < T
+const D = 16
+input x[b, t]: f32[D]
+input M: f32[D, D]
+e = exp(-abs(h) * x)
+h[b, 0] = ones([D])
+h[b, t+1] = 0.5 * h + e
+y = sum(h * h, keepdims = true) + e
+m = max(y[t = t:T], axis = 0)
+output m
+"""
+    product = text.replace("0.5 * h", "0.5 * tanh(M @ h)")
+    wide = text.replace("-abs(h) * x", "-abs(h) * stack([x, x, x, x, x])")
+    wide = wide.replace("0.5 * h + e", "0.5 * h + sum(e, axis = 0)")
+    programs = {
+        "stored": (text, 0),
+        "too small to store": (text.replace("const D = 16", "const D = 2"), 1),
+        "products of matrices": (product, 1),
+        "much larger than a state": (wide, 1),
+    }
+    for name, (changed, scans) in programs.items():
+        before = elaborate(load_source(Source("m.rt", changed)), {})
+        context = PassContext(Space(before.universe))
+        after = before
+        for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
+            after = step.run(after, context)
+        assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans, name
+        assert_same(before, after)

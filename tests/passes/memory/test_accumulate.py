@@ -61,6 +61,13 @@ output r = %r[0:I]
 %s = sum{axes=(0, 1)} %e[0:B, i, 0:T] : [i] f32[3]
 output s = %s[0:I]
 """,
+    "an element of what each step makes": """
+%e = getitem{entries=((0, T-1, 1), i % 3)} %y[b, I-1-i, 1:T] : [b, i | T >= 2] f32[T-1]
+%s.0 = sum{axes=(0,)} %e : [b, i | T >= 2] f32
+%s.1 = full{shape=(), value=0.0, dtype=f32} : [b, i | T == 1] f32
+%s = merge{targets=((b, i), (b, i))} %s.0 when T >= 2, %s.1 when T == 1 : [b, i] f32
+output s = %s[0:B, 0:I]
+""",
     "a sum of no points": """
 %s.0 = sum{axes=(0,)} %y[b, i, 1:T] : [b, i | T >= 2] f32[3]
 %s.1 = sum{axes=(0,)} %y[b, i, 1:T] : [b, i | T == 1] f32[3]
@@ -75,6 +82,17 @@ output y = %y[0:B, 0:I, 0:T]""",
     "somebody else needs all of it": """%s = sum{axes=(0,)} %y[b, i, 0:T] : [b, i] f32[3]
 %m = max{axes=(0,)} %y[b, i, 0:t+1] : [b, i, t] f32[3]
 output m = %m[0:B, 0:I, 0:T]""",
+    "an element of what somebody else needs": """
+%e = getitem{entries=((0, T, 1), 2)} %y[b, i, 0:T] : [b, i] f32[T]
+%s = sum{axes=(0,)} %e : [b, i] f32
+output y = %y[0:B, 0:I, 0:T]""",
+    "elements of which something reads all": """
+%e = getitem{entries=((0, T, 1), 2)} %y[b, i, 0:T] : [b, i] f32[T]
+%s = sum{axes=(0,)} %e : [b, i] f32
+output e = %e[0:B, 0:I]""",
+    "an element of each other step": """
+%e = getitem{entries=((0, (T+1) // 2, 2), 2)} %y[b, i, 0:T] : [b, i] f32[(T+1) // 2]
+%s = sum{axes=(0,)} %e : [b, i] f32""",
     "a slice of each other step": "%s = sum{axes=(0,)} %y[b, i, 0:T:2] : [b, i] f32[3]",
     "another axis is summed": "%s = sum{axes=(1,)} %y[b, i, 0:T] : [b, i] f32[T]",
     "a maximum": "%s = max{axes=(0,)} %y[b, i, 0:T] : [b, i] f32[3]",

@@ -367,6 +367,18 @@ ROUNDED = {
 %n8 = mul %s, %n7 : [t] f32[300]
 %n9 = sub %b, %n8 : [t | t < T-1] f32[4, 300]
 %b = merge{targets=((0,), (t+1,))} %n6 when t == 0, %n9[t-1] when t-1 >= 0 : [t] f32[4, 300]""",
+    "a sum by position added to state": """
+%n = full{shape=(33, 2), value=0.0, dtype=f32} : [] f32[33, 2]
+%n2 = broadcast_to{shape=(3,)} %k : [t] i32[3]
+%n3 = mod %n2, %bins : [t] i32[3]
+%n4 = scatter_add{axis=1, n=33} %x, %n3 : [t | t < T-1] f32[2, 33]
+%n5 = full{shape=(2, 33), value=0.0, dtype=f32} : [] f32[2, 33]
+%n6 = add %n4, %a : [t | t < T-1] f32[2, 33]
+%a = merge{targets=((0,), (t+1,))} %n5 when t == 0, %n6[t-1] when t-1 >= 0 : [t] f32[2, 33]
+%n7 = scatter_add{axis=0, n=66} %r, %n3 : [t | t < T-1] f32[66]
+%n8 = reshape{shape=(33, 2)} %n7 : [t | t < T-1] f32[33, 2]
+%n9 = add %b, %n8 : [t | t < T-1] f32[33, 2]
+%b = merge{targets=((0,), (t+1,))} %n when t == 0, %n9[t-1] when t-1 >= 0 : [t] f32[33, 2]""",
     "a sum of rows in their places": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
 %n2 = pad{widths=((t, T-t-1), (0, 0))} %n : [t] f32[T, 3]
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[T, 3]

@@ -104,8 +104,24 @@ slope = grad(loss, r)
 output x, slope
 """
 
+ADDED = """
+dim t < T
+dim b < B
+const S = 40
+input i[t, b]: i32[3]
+input r[t, b]: f32[3, 2]
+c[0, b] = zeros([S, 2])
+c[t+1, b] = c + segment_sum(r, i % S, S)
+d[0] = zeros([2, S])
+d[t+1] = reshape(segment_sum(r[t, 0][:, 0], (i[t, 0] * 5) % (2 * S), 2 * S), [2, S]) + d
+n[0] = ones([S * 2], dtype = i32)
+n[t+1] = n + segment_sum(i[t, 0:B] % 7, abs(i[t, 0:B] + (n)[2]) % S, S * 2)
+last = c[T-1, 0:B]
+output last, d, n
+"""
 
-@pytest.mark.parametrize("text", [ROWS, COUNTS, JOINED, TABLES, SUMS, PUT])
+
+@pytest.mark.parametrize("text", [ROWS, COUNTS, JOINED, TABLES, SUMS, PUT, ADDED])
 def test_they_are_what_the_evaluator_says(text: str) -> None:
     agree(text, *all_equal(text, 1, 2, 5))
 
@@ -128,6 +144,11 @@ def test_no_table_is_computed() -> None:
     kernels = emitted(TABLES, None).kernels
     assert "jnp.arange(33" not in kernels and "jnp.arange(64" not in kernels
     assert kernels.count("].set(") == 8
+
+
+def test_sums_by_position_are_added_where_they_lie() -> None:
+    kernels = emitted(ADDED, None).kernels
+    assert kernels.count("].add(") == 3 and "jnp.zeros((40" not in kernels.split("def block")[0]
 
 
 def test_a_sum_looks_whether_what_is_added_is_zero() -> None:

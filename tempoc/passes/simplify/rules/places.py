@@ -2,7 +2,8 @@
 
 ``where(arange(n) == j, new, old)`` computes all elements of a table to change one of them, and so
 does ``old + one_hot(j, n) * change``. Where the table is state of a recurrence, ``old`` being what
-the step before left, it becomes ``put``, which takes as long whatever the size of the table.
+the step before left, it becomes ``put``, which takes as long whatever the size of the table. So
+are sums by position added to it where they lie.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.indexing.put import Put, PutIntoSum
+from tempoc.ops.indexing.scatter import AddAt, ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze
+from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, IndexValue
+from tempoc.passes.analysis.summands import EXACT
 from tempoc.passes.simplify.rules.one_place import (
     Mask,
     Place,
@@ -35,7 +39,7 @@ from tempoc.symbolic import expr as ix
 
 _NEUTRAL: dict[Kind, Scalar] = {binary.Add: 0, binary.Subtract: 0, binary.Multiply: 1}
 """What changes nothing as the second operand."""
-_CHANGING: tuple[Kind, ...] = (Put, PutIntoSum, Select, Copy, Merge, *_NEUTRAL)
+_CHANGING: tuple[Kind, ...] = (AddAt, Put, PutIntoSum, Select, Copy, Merge, *_NEUTRAL)
 _ARITHMETIC: dict[Kind, Callable[..., Scalar]] = {
     binary.Add: operator.add,
     binary.Subtract: operator.sub,
@@ -171,6 +175,25 @@ def _changed(v: Match, op: Op) -> Rewrite | None:
     return None
 
 
+@rule("a sum by position added to state", binary.Add, exact=False)
+def _added(v: Match, _: binary.Add) -> Rewrite | None:
+    """Also where the state is added in another shape than the sum is made in."""
+    if not v.is_uniform() or v.result.dtype not in EXACT:
+        return None
+    for old, change in (v.node.inputs, v.node.inputs[::-1]):
+        shaped = v.producer(change, Reshape, own=True)
+        made = v.producer(shaped.edges[0] if shaped else change, ScatterAdd, own=True)
+        if made is None or not _is_state(v, old):
+            continue
+        values, positions = made.edges
+        if not shaped:
+            return Rewrite((old, positions, values), AddAt(axis=made.op.axis, sure=made.op.sure))
+        flat = v.make(Reshape(shape=made.node.types[0].shape), old)
+        op = AddAt(axis=made.op.axis, sure=made.op.sure)
+        return Rewrite((v.make(op, flat, positions, values),), Reshape(shape=v.result.shape))
+    return None
+
+
 def _changed_row(
     v: Match, op: Op, both: tuple[Edge, Edge], row: _Row, there: Edge
 ) -> Rewrite | None:
@@ -199,7 +222,7 @@ def _is_state(v: Match, edge: Edge) -> bool:
     if v.type_of(edge) != v.result or not _is_large(v, MODEL.put_elements):
         return False
     node = v.nodes[edge.source]
-    while isinstance(node.op, Put | PutIntoSum):
+    while isinstance(node.op, AddAt | Put | PutIntoSum):
         node = v.nodes[node.inputs[0].source]
     if not isinstance(node.op, Merge):
         return False
@@ -267,4 +290,4 @@ def _is_product(v: Match, edge: Edge) -> bool:
     return bool(hot_places(v, edge))
 
 
-PLACES: tuple[RewriteRule, ...] = (_written, _written_or_not, _changed)
+PLACES: tuple[RewriteRule, ...] = (_written, _written_or_not, _changed, _added)
