@@ -239,7 +239,8 @@ def _item(round: Round, frame: Frame, entry: ast.BracketEntry) -> Position | Eva
     return EvaluatedSlice(low, high, step, e.span)
 
 
-def _field(round: Round, frame: Frame, e: ast.Field) -> val.Value:
+def _field(round: Round, frame: Frame, e: ast.Field, given: tuple[str, ...] = ()) -> val.Value:
+    """A field; ``given`` are the arguments if it is called, for what is said of methods."""
     base = round.evaluate(frame, e.base)
     if isinstance(base, val.Unknown):
         return base
@@ -252,7 +253,7 @@ def _field(round: Round, frame: Frame, e: ast.Field) -> val.Value:
         close = nearest(e.name, iter(base.names))
         raise Failure(type_errors.no_field(e.name_span, base, e.name, close))
     shown = e.base.span.text
-    way_out = about_method(e.name, shown, builtin=e.name in SIGNATURES)
+    way_out = about_method(e.name, shown, given, SIGNATURES.get(e.name, ""))
     raise Failure(type_errors.no_field(e.name_span, base, e.name, None, way_out))
 
 
@@ -299,7 +300,11 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> val.Value:
 def _call(round: Round, frame: Frame, e: ast.CallExpr) -> val.Value:
     if isinstance(e.function, ast.Name) and frame.scope.find(e.function.name) is None:
         return _no_function(round, frame, e, e.function)
-    function = single(round, frame, e.function)
+    if isinstance(e.function, ast.Field):
+        given = tuple(a.span.text for a in (*e.args, *e.kwargs))
+        function = _field(round, frame, e.function, given)
+    else:
+        function = single(round, frame, e.function)
     is_cond = isinstance(function, val.Builtin) and function.name == "cond"
     branch = replace(frame, lazy=True) if is_cond else frame
     args = tuple(single(round, branch if k else frame, a) for k, a in enumerate(e.args))

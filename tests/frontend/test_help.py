@@ -103,6 +103,10 @@ MENDED = {
     "RT020 True": ("y = True", "write `true`", "y = true"),
     "RT020 pi": ("y = pi * x", "`const pi = 3.14", "const pi = 3.141592653589793\ny = pi * x"),
     "RT069 a method": ("y = A.sum()", "write `sum(A)`", "y = sum(A)"),
+    "RT069 a method with a shape": (
+        "y = A.reshape(9)", "write `reshape(A, [9])`", "y = reshape(A, [9])"
+    ),
+    "RT069 a method by axis": ("y = A.sum(axis = 1)", "`sum(A, axis = 1)`", "y = sum(A, axis = 1)"),
     "RT069 a shape": ("y = A.shape[0]", "write `size(A, axis)`", "y = size(A, 0)"),
     "RT070": ("mean = 3.0\ny = mean(A)", "give that another name", "mean2 = 3.0\ny = mean(A)"),
     "RT061 a list": (

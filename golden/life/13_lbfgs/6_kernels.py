@@ -256,7 +256,8 @@ def taken_if(condition, step, carry):
     text = f"{traced}"
     if moved <= 4194304 and "while[" not in text and "scan[" not in text:
         chosen = lambda new, old: jnp.where(condition, new, old)
-        return jax.tree.map(chosen, step(carry), carry)
+        own = jax.tree.map(lambda x: x, carry)  # The step writes into dicts of its carry.
+        return jax.tree.map(chosen, step(own), carry)
     once = lambda state: (jnp.bool_(False), step(state[1]))
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 
@@ -266,7 +267,8 @@ def selected_if(condition, step, carry):
     if sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry)) > 32768:
         return taken_if(condition, step, carry)
     chosen = lambda new, old: jnp.where(condition, new, old)
-    return jax.tree.map(chosen, step(carry), carry)
+    own = jax.tree.map(lambda x: x, carry)  # The step writes into dicts of its carry.
+    return jax.tree.map(chosen, step(own), carry)
 
 
 def squeezed(carry, places):

@@ -8,7 +8,7 @@ exactly the row just written uses the value itself (store-to-load forwarding).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -62,6 +62,8 @@ class Body:
         self.shared: Mapping[str, Sequence[str]] = {}
         self.whole = statement, stages
         self.origins: Mapping[str, str | None] = {}
+        # Operands that are results of members, beside those that statements read from a write.
+        self.forwarded: Mapping[tuple[str, int], Write] = {}
         self._owners = computing_branches(stages.graph, statement.members)
         self._unordered = order_free_operands(statement, stages)
         self.frame = KernelFrame(
@@ -74,7 +76,9 @@ class Body:
     def run(self) -> tuple[context.KernelResult, ...]:
         """Write the whole body; the results in the order of the statement's writes."""
         for read in self.statement.reads:
-            if not self._is_local(read.member, read.slot) and self._forwarded_write(read) is None:
+            if self._is_local(read.member, read.slot):
+                continue
+            if forwarded_write(read, self.statement, self.frame.proves) is None:
                 self._argument(self._cell(read), self._old_content_condition(read))
         for write in self.statement.writes:
             if self._store(write).axes and not self.stages.rows_alone:
@@ -265,8 +269,11 @@ class Body:
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
             return self._converted(self._values[edge.source, edge.out], type_)
+        if (member, slot) in self.forwarded:
+            row = self.forwarded[member, slot]
+            return self._converted(self._values[row.member, row.out], type_)
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
-        row = self._forwarded_write(read)
+        row = forwarded_write(read, self.statement, self.frame.proves)
         if row is not None:
             return self._converted(self._values[row.member, row.out], type_)
         if read.forwarded:
@@ -286,18 +293,6 @@ class Body:
         edge = self.stages.graph.nodes[member].inputs[slot]
         same = tuple(ix.Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
         return edge.source in self.statement.members and edge.entries == same
-
-    def _forwarded_write(self, read: Read) -> Write | None:
-        """The earlier write of this instance that the read can be forwarded from, if any."""
-        if not read.forwarded:
-            return None
-        order = self.statement.members
-        for w in self.statement.writes:
-            earlier = order.index(w.member) < order.index(read.member)
-            same = w.tensor == read.tensor and w.entries == read.entries
-            if same and earlier and self.frame.proves(w.where):
-                return w
-        return None
 
     def _store(self, access: Read | Write) -> KernelBuffer:
         return self.stages.buffers[access.tensor]
@@ -448,3 +443,18 @@ class Body:
                 else result
             )
         return tuple(results.values())
+
+
+def forwarded_write(
+    read: Read, statement: Statement, proves: Callable[[ix.Expr], bool]
+) -> Write | None:
+    """The earlier write of this instance that a read can be forwarded from, if any."""
+    if not read.forwarded:
+        return None
+    order = statement.members
+    for w in statement.writes:
+        earlier = order.index(w.member) < order.index(read.member)
+        same = w.tensor == read.tensor and w.entries == read.entries
+        if same and earlier and proves(w.where):
+            return w
+    return None

@@ -15,14 +15,14 @@ point reads after writing it passes through the inner function.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.distances import Clamped, shift
 from tempoc.codegen.kernels.mapped_axes import pointwise
 from tempoc.codegen.kernels.mapped_store import MappedStore
-from tempoc.codegen.kernels.point_body import Body
+from tempoc.codegen.kernels.point_body import Body, forwarded_write
 from tempoc.codegen.kernels.shared_windows import with_window
 from tempoc.codegen.kernels.vmap_batches import axes_text, joined, point_bytes, vmapped
 from tempoc.codegen.stores.access import KernelFrame, from_axis_order, slot
@@ -57,7 +57,8 @@ class VectorBody:
     """Emits one vectorized kernel, with the interface of ``Body``; call ``run`` once."""
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
-        assert statement.single is not None
+        self.forwarded = _forwarded(statement, stages)
+        statement = _without_reads(statement, self.forwarded)
         self.statement, self.whole = statement, stages
         view = pointwise(statement, stages)
         self.window = next(iter(stages.windows), None)
@@ -95,6 +96,7 @@ class VectorBody:
             t: [d for d in self.vector if d not in home.shifts]
             for t, home in self.mapped_stores.items()
         }
+        body.forwarded = self.forwarded
         body.whole, body.origins = (self.statement, self.whole), self._whole_origins()
         inner: list[KernelResult] = []
 
@@ -506,3 +508,27 @@ class VectorBody:
 def _alias(write: Write, number: int) -> str:
     """The tensor name for the rows of a write in the kernel; no other tensor has it."""
     return f"{write.tensor}.rows{number}"
+
+
+def _forwarded(statement: Statement, stages: Stages) -> dict[tuple[str, int], Write]:
+    """The operands that are what a point writes, of tensors that it reads elsewhere as well.
+
+    Those are mapped over slices, and so no store passes through the function of a point.
+    """
+    single = statement.single
+    assert single is not None
+    elsewhere = {r.tensor for r in single.reads if not r.forwarded}
+    given: dict[tuple[str, int], Write] = {}
+    for read in (r for r in single.reads if r.tensor in elsewhere):
+        write = forwarded_write(read, single, lambda where: stages.proves(single, where))
+        if write is not None:
+            given[read.member, read.slot] = write
+    return given
+
+
+def _without_reads(statement: Statement, operands: Collection[tuple[str, int]]) -> Statement:
+    """A statement whose points do not read these operands."""
+    single = statement.single
+    assert single is not None
+    reads = tuple(r for r in single.reads if (r.member, r.slot) not in operands)
+    return replace(statement, single=replace(single, reads=reads))

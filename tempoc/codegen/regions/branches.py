@@ -12,6 +12,8 @@ And calls that become branches, so that XLA fuses nothing across them (``in_bran
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import ended_lengths
 from tempoc.program.analysis.traversal import calls, statements_in
@@ -80,3 +82,16 @@ def _excess(condition: ix.Expr) -> ix.Expr | None:
             return ix.sub(ix.Const(-1), gap)
         case _:
             return None
+
+
+def static_part(condition: ix.Expr, is_static: Callable[[ix.Expr], bool]) -> ix.Expr:
+    """What follows from a condition, of static parts alone; ``TRUE`` if that is nothing."""
+    if is_static(condition):
+        return condition
+    match condition:
+        case ix.Conjunction(args=args):
+            return ix.conjunction(*(static_part(a, is_static) for a in args))
+        case ix.Disjunction(args=args):
+            return ix.disjunction(*(static_part(a, is_static) for a in args))
+        case _:
+            return ix.TRUE

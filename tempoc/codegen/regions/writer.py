@@ -10,7 +10,7 @@ from typing import assert_never
 from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
-from tempoc.codegen.regions.branches import is_read_as_changed, is_selected
+from tempoc.codegen.regions.branches import is_read_as_changed, is_selected, static_part
 from tempoc.codegen.regions.counts import counting_bounds, loop_counts
 from tempoc.codegen.regions.lengths import (
     ended_length,
@@ -375,6 +375,11 @@ class RegionWriter(RegionNames):
         carried = self.carried_names(guard.body, self.live_out | passed)
         if not carried:
             return
+        needed = static_part(guard.condition, self.is_static)
+        if any(n not in self.context.bounds for n in symbols(needed)):
+            # Where it fails at a step that is written out, there may be no such array.
+            self.line(depth, f"if {self.text(needed)}:")
+            depth += 1
         branch = self.locals.fresh("taken")
         with self.function_of(branch, carried, depth):
             self.refresh_lengths(guard.body, depth + 1)

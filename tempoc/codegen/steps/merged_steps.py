@@ -57,11 +57,11 @@ class StepPair:
         pairs: dict[tuple[int, int], StepPair] = {}
         for m, one in enumerate(self.compared[0]):
             for n, other in enumerate(self.compared[1]):
-                if not _same_ends(one, other) or one == other:
+                loops = self.early[m], self.late[n]  # with conditions that hold where compared
+                bodies = [items_of(s.body) for s in loops if isinstance(s, prog.Loop)]
+                if not _same_ends(one, other) or one == other or len(bodies) < 2:
                     continue
-                bodies = (s.body for s in (self.early[m], self.late[n]) if isinstance(s, prog.Loop))
-                early, late = map(items_of, bodies)
-                pair = replace(self, early=early, late=late)
+                pair = replace(self, early=bodies[0], late=bodies[1])
                 if pair.pairs:
                     pairs[m, n] = pair
         return pairs

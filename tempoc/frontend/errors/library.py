@@ -204,12 +204,19 @@ def about_name(name: str) -> str | None:
     return _NAMES.get(name)
 
 
-def about_method(name: str, shown: str, *, builtin: bool) -> str | None:
-    """What to write for an attribute of an array."""
+def about_method(name: str, shown: str, given: Sequence[str], signature: str) -> str | None:
+    """What to write for an attribute of an array; `given` are the arguments of its call.
+
+    `signature` holds the parameters of the builtin of that name; it is empty if there is none.
+    """
     if name in ("shape", "size", "ndim"):
         return f"write `size({shown}, axis)` for the extent of one axis"
     if name in ("at", "add"):
         return "a tensor is not changed: write an equation for each of its points"
-    if builtin:
-        return f"write `{name}({shown})`"
+    if signature:
+        _, *parameters = signature.split()
+        numbers = ", ".join(given)
+        if parameters[:1] in (["shape"], ["axes="]) and given and given[0][0] not in "([":
+            numbers = f"[{numbers}]"
+        return f"write `{name}({', '.join(filter(None, (shown, numbers)))})`"
     return _INSTEAD.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
@@ -299,9 +300,22 @@ def provisional(name: str) -> str:
 
 
 def bad_literal(span: Span, text: str, dtype: str) -> Diagnostic:
-    """A number does not fit."""
+    """A number does not fit; it is underlined where it is written within or after the span."""
     help = "cast it: `i64(...)` or `f32(...)`" if dtype == "i32" else None
-    return error("RT084", f"{text} does not fit into {dtype}", span, help)
+    return error("RT084", f"{text} does not fit into {dtype}", _number(span, text), help)
+
+
+def _number(span: Span, text: str) -> Span:
+    """Where a number is written, up to the end of the span's last line; else the span itself."""
+    source = span.source.text
+    end = source.find("\n", span.end)
+    shown = source[span.start : end if end >= 0 else len(source)].partition("#")[0]
+    match = re.search(rf"(?<![\w.]){re.escape(text.removeprefix('-'))}(?![\w.])", shown)
+    if match is None:
+        return span
+    start = span.start + match.start()
+    start -= text.startswith("-") and source[start - 1] == "-"
+    return Span(span.source, start, span.start + match.end())
 
 
 def list_index(span: Span, index: int, count: int) -> Diagnostic:

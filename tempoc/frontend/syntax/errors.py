@@ -19,6 +19,11 @@ def unexpected(span: Span, actual: str, expected: str | None) -> Diagnostic:
 
 
 missing_operand = ErrorRow("RT001", "expected an expression after `{after}`, found {actual}")
+condition_first = ErrorRow(
+    "RT001",
+    "`if` stands between two values",
+    "write `a if t > 0 else b`, or `where(x > 0, a, b)` for a condition that depends on data",
+)
 
 
 def missing_separator(span: Span, before: str, actual: str, *, inside: str) -> Diagnostic:

@@ -59,6 +59,8 @@ def explain(
         return _from_sample(sample, span, before)
     shown = _shown(token)
     if previous is not None and "NUMBER" in accepted:
+        if token == "if":
+            return syntax_errors.condition_first(span)
         return syntax_errors.missing_operand(span, previous, shown)
     if previous is None:
         return statement_errors.bad_start(span, token)

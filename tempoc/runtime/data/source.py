@@ -40,11 +40,18 @@ def in_memory(name: str, value: object, what: str = "tensor") -> TensorSource:
     try:
         if isinstance(value, np.ma.MaskedArray):
             raise TypeError("masked elements have no value")
-        array = np.asarray(value)
+        array = as_array(value)
     except Exception as error:
         reason = (str(error) or type(error).__name__).split("\n")[0].rstrip(".")
         raise RunError(errors.no_array(what, name, reason)) from None
     return TensorSource(name, array.dtype, array.shape, "", lambda: array)
+
+
+def as_array(value: object) -> HostArray:
+    """NumPy's array of a value, by DLPack if it offers nothing else. Raises what the value does."""
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return np.from_dlpack(value)
+    return np.asarray(value)
 
 
 def as_sources(

@@ -11,6 +11,7 @@ import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime.data.dtypes import NUMPY
+from tempoc.runtime.data.source import as_array
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.backend import DeviceArray
@@ -52,7 +53,7 @@ def taken(value: object) -> Any:
     if isinstance(value, np.ma.MaskedArray):
         return value.astype(object)
     array = resident(value)
-    return np.asarray(value) if array is None else array
+    return as_array(value) if array is None else array
 
 
 def _is_here(array: jax.Array) -> bool:

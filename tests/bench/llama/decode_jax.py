@@ -209,7 +209,7 @@ def tiled(w: Tree, first: np.ndarray, steps: int, tile: int, sizes: Sizes = SIZE
     return np.asarray(found[2]).T
 
 
-@partial(jax.jit, static_argnames=("size",), donate_argnames=("cache",))
+@partial(jax.jit, static_argnames=("size",))
 def longer(cache: jax.Array, *, size: int) -> jax.Array:
     """A cache with `size` more positions."""
     return jnp.pad(cache, ((0, 0), (0, 0), (0, size), (0, 0)))

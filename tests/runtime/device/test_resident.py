@@ -91,7 +91,20 @@ class Foreign:
         return self.array.__dlpack__(**how)
 
 
-@pytest.mark.parametrize("given", [np.asarray, jnp.asarray, Foreign])
+class Exchanged:
+    """A tensor of another library in host memory that offers nothing but DLPack."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **how: object) -> object:
+        return self.array.__dlpack__(**how)
+
+
+@pytest.mark.parametrize("given", [np.asarray, jnp.asarray, Foreign, Exchanged])
 @pytest.mark.parametrize("stays", [False, True])
 def test_a_program_of_kernels(
     given: Callable[[np.ndarray], object], stays: bool, tmp_path: Path
