@@ -181,7 +181,7 @@ def test_what_the_last_step_still_reads_is_not_written() -> None:
 RECURRENT = """\
 dim t < T
 input x[t]: f32[3]
-param w: f32[3, 3]
+input w: f32[3, 3]
 h[0] = x[0]
 h[t+1] = y
 y = tanh(w @ h) + x
