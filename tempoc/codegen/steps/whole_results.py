@@ -45,7 +45,9 @@ def with_whole_results(
     stores &= spares.context.registers - freed([loop.body])
     if stores:
         stores -= spares.needed(before, loop, after, around)
-    return replace(loop, body=_Writer(is_spare, stores).convert(loop.body)) if stores else loop
+    return (
+        replace(loop, body=_ResultOpener(is_spare, stores).convert(loop.body)) if stores else loop
+    )
 
 
 def _is_read(store: str, later: Sequence[Leaf], is_spare: Spare) -> bool:
@@ -55,7 +57,7 @@ def _is_read(store: str, later: Sequence[Leaf], is_spare: Spare) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _ResultOpener:
     """Takes spare conditions from what calls write into some stores."""
 
     is_spare: Spare
