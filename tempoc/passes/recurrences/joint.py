@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import reachable
-from tempoc.ops.control.control import Merge
+from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.linear_recurrence import is_linear
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.passes.recurrences.recognize_recurrence import (
@@ -159,7 +159,7 @@ class _JointSearch:
 
     def is_light(self, node: Node) -> bool:
         """Whether a step computes a node as fast as it reads it."""
-        return _is_between(node) and not node.op.heavy
+        return _is_between(node) and (node.op.light or isinstance(node.op, Copy))
 
     def keep(self, names: NodeNames, parts: dict[NodeNames, RecurrenceCycle]) -> None:
         """A group of recurrences."""
@@ -175,7 +175,7 @@ class _JointSearch:
         if others or len(names) > EFFORT.recurrence_nodes:
             return False
         try:
-            joint = recognize(self.graph, dim, names, self.space)
+            joint = recognize(self.graph, dim, names, self.space, uneven=True)
         except NotARecurrence:
             return False
         if joint.forward != forward:

@@ -109,11 +109,18 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
 
 
 def recognize(
-    graph: Graph, dim: str, cycle: tuple[str, ...], space: Space, made: tuple[str, ...] = ()
+    graph: Graph,
+    dim: str,
+    cycle: tuple[str, ...],
+    space: Space,
+    made: tuple[str, ...] = (),
+    *,
+    uneven: bool = False,
 ) -> RecurrenceCycle:
     """The recurrence of a cycle; raises ``NotARecurrence``.
 
-    ``made`` are nodes before the cycle that its steps compute as well.
+    ``made`` are nodes before the cycle that its steps compute as well. ``uneven``: of some states
+    there may be fewer points.
     """
     if len(cycle) > EFFORT.recurrence_nodes:
         raise NotARecurrence("there are too many steps")
@@ -128,6 +135,8 @@ def recognize(
     states = tuple(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
     branches = tuple(_carried_branch(graph, s, inside) for s in states)
     intervals = _step_intervals(graph, states, branches, dim, space)
+    if len(intervals) > 1 and not uneven:
+        raise NotARecurrence("they start or end at different points")
     lower, upper = _longest(intervals, space)
     reasons = []
     for forward in (True, False):

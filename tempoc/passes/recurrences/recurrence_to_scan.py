@@ -373,7 +373,7 @@ def _joined(
     gone = {c for inside in parts.values() for c in inside}
     joint = {c: next(iter(inside.values())).dim for c, inside in parts.items()}
     return {c: r for c, r in recurrences.items() if c not in gone} | {
-        c: recognize(graph, dim, c, context.space) for c, dim in joint.items()
+        c: recognize(graph, dim, c, context.space, uneven=True) for c, dim in joint.items()
     }
 
 
