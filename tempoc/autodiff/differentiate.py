@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.autodiff import errors
 from tempoc.autodiff.cotangent_names import take_copy_names
-from tempoc.autodiff.later_steps import active_nodes, ends_of, target, without_later_steps
+from tempoc.autodiff.later_steps import target, without_later_steps
 from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import trim_to_demand
@@ -20,6 +20,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.active import active_nodes, ends_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors
 from tempoc.sdg.statements.branches import branch_conditions

@@ -372,6 +372,10 @@ class CostModel:
     drawn_points: int = 2048
     """The most points of which one thread draws the noise of a choice on a CPU, for 512 in 9 us.
     2026-11-27, CPU time of a step of 512 carts: 128 us, with noise by two threads 178."""
+    joint_elements: int = 16
+    """The most elements of states of recurrences of which one reads the other that become one."""
+    joint_nodes: int = 16
+    """The most light nodes that steps of a recurrence make although all points could be at once."""
     combined_states: int = 3
     """The most states of a linear recurrence: of ``n`` tensors two steps take ``n**3`` products."""
     column_rows: int = 16

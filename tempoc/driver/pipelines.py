@@ -19,7 +19,6 @@ from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
-from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.lifting.reroll import Reroll
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
@@ -29,6 +28,7 @@ from tempoc.passes.memory.range_totals import RangeTotals
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
+from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads

@@ -56,7 +56,8 @@ FLOORS = {
     ),
     "passes": (
         "", "analysis", "simplify.rules", "simplify", "fusion", "vectorization", "dispatch",
-        "domain", "tiling", "convolution", "lifting", "memory", "contraction",
+        "domain", "tiling", "convolution", "lifting", "recurrences", "memory",
+        "contraction",
     ),
     "poly": ("relations", "scheduling"),
     "program": ("nodes", "", "analysis"),

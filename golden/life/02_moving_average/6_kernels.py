@@ -62,7 +62,7 @@ def linear_rows(row, first, count, reverse=False):
     return lax.while_loop(lambda state: state[0], once, (~jnp.stack(finite).all(), rows))[1]
 
 
-def total_scan(at, x, smooth_mul2, *, T):
+def total_scan(at, x, *, T):
     """02_moving_average.rt:12: average[t] = mean(x[max(0, t-width+1):t+1])
     02_moving_average.rt:15: smooth[0] = x[0]
     02_moving_average.rt:16: smooth[t] = 0.9 * smooth[t-1] + 0.1 * x[t]
@@ -70,12 +70,8 @@ def total_scan(at, x, smooth_mul2, *, T):
     """
     x_wide = lax.pad(x, jnp.float32(0.0), ((3, 0, 0),))
     average_windows = lax.reduce_window(x_wide, jnp.float32(0.0), lax.add, (4,), (1,), "VALID")
-    smooth_mul2_slice = smooth_mul2[1:max(1, T)]
-    smooth_mul2_slice2 = lax.pad(
-        smooth_mul2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0),),
-    )
     def row(k, before):
-        return (0.9 * before + smooth_mul2_slice2[k],)
+        return (0.9 * before + 0.1 * x[k+1],)
     return average_windows, linear_rows(row, (x[0],), T-1)[0], lax.cumsum(x, axis=0)
 
 
@@ -87,19 +83,8 @@ def average(at, average_windows, *, T):
     return (jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), average_windows),)
 
 
-def smooth_mul2(at, x, smooth_mul2_2, *, T):
-    """02_moving_average.rt:16: smooth[t] = 0.9 * smooth[t-1] + 0.1 * x[t]"""
-    def point(x):
-        return 0.1 * x
-    smooth_mul2_2_2 = lax.dynamic_update_slice(smooth_mul2_2, jax.vmap(point)(x[1:T]), (1,))
-    return (smooth_mul2_2_2,)
-
-
 def block(at, x, *, T):
-    """What stands between two tasks of the host: smooth_mul2, total_scan, average."""
-    smooth_mul2_2 = jnp.zeros((T,), jnp.float32)
-    if T >= 2:
-        (smooth_mul2_2,) = smooth_mul2((), x, smooth_mul2_2, T=T)
-    average_windows, smooth_rows, total_scan2 = total_scan((), x, smooth_mul2_2, T=T)
+    """What stands between two tasks of the host: total_scan, average."""
+    average_windows, smooth_rows, total_scan2 = total_scan((), x, T=T)
     (average2,) = average((), average_windows, T=T)
     return (smooth_rows, total_scan2, average2)

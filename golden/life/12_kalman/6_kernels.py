@@ -46,7 +46,7 @@ def transposed_matmul(x, y, summed=None):
     return product.reshape(*rows, *columns)
 
 
-def R(at, log_force, log_error, valid, *, T):
+def R(at, log_force, log_error, valid, seen, *, T):
     """12_kalman.rt:29: one = eye(2)
     12_kalman.rt:30: none = zeros([2, 2])
     12_kalman.rt:31: F = concat([concat([one, dt * one], 1), concat([none, one], 1)], 0)
@@ -54,11 +54,15 @@ def R(at, log_force, log_error, valid, *, T):
     12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)
     12_kalman.rt:34: H = concat([one, none], 1)
     12_kalman.rt:35: R = exp(log_error) * one
+    12_kalman.rt:38: guess[0] = zeros([S])
     12_kalman.rt:39: guess_cov[0] = far * eye(S)
+    12_kalman.rt:40: guess[t+1] = F @ now
     12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
     12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
     12_kalman.rt:47: keep = eye(S) - gain @ H
+    12_kalman.rt:48: now = guess + gain @ surprise
+    12_kalman.rt:52: later[T-1] = zeros([S])
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
     """
     one = jnp.eye(2, 2, dtype=jnp.int32).astype(jnp.float32)
@@ -73,11 +77,12 @@ def R(at, log_force, log_error, valid, *, T):
     H = jnp.concatenate([one, none], axis=1)
     R_exp = jnp.exp(log_error)
     R = R_exp * one
+    guess = jnp.full((4,), jnp.float32(0.0))
     guess_cov_eye = jnp.eye(4, 4, dtype=jnp.int32).astype(jnp.float32)
     guess_cov = 25.0 * guess_cov_eye
-    def step(k, rows):
-        before = rows[k]
-        add = jnp.einsum("ij,kj->ik", jnp.matmul(H, before), H) + R
+    def step(k, rows_0, rows_1, before_0, before_1):
+        valid_row = valid[k]
+        add = jnp.einsum("ij,kj->ik", jnp.matmul(H, before_1), H) + R
         getitem = lax.index_in_dim(
             lax.index_in_dim(add, 1, 1, keepdims=False), 1, 0, keepdims=False,
         )
@@ -93,33 +98,45 @@ def R(at, log_force, log_error, valid, *, T):
         stack2 = jnp.stack([-getitem3, getitem4], axis=0)
         sub = getitem4 * getitem - getitem2 * getitem3
         div = jnp.stack([jnp.stack([getitem, -getitem2], axis=0), stack2], axis=0) / sub
-        matmul2 = jnp.matmul(jnp.einsum("ij,kj->ik", before, H), jnp.where(valid[k], div, 0.0))
-        matmul5 = jnp.matmul(F, jnp.matmul(guess_cov_eye - jnp.matmul(matmul2, H), before))
-        add2 = jnp.einsum("ij,kj->ik", matmul5, F) + Q
-        return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
-    guess_cov_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(guess_cov, (T, 4, 4)))
+        matmul2 = jnp.matmul(jnp.einsum("ij,kj->ik", before_1, H), jnp.where(valid_row, div, 0.0))
+        matmul4 = jnp.matmul(matmul2, jnp.where(valid_row, seen[k] - jnp.matmul(H, before_0), 0.0))
+        matmul5 = jnp.matmul(F, before_0 + matmul4)
+        matmul8 = jnp.matmul(F, jnp.matmul(guess_cov_eye - jnp.matmul(matmul2, H), before_1))
+        add3 = jnp.einsum("ij,kj->ik", matmul8, F) + Q
+        return (
+            lax.dynamic_update_index_in_dim(rows_0, matmul5, k+1, 0),
+            lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0), matmul5, add3,
+        )
+    made = lax.fori_loop(
+        0, T-1, lambda k, rows: step(k, *rows),
+        (jnp.broadcast_to(guess, (T, 4)), jnp.broadcast_to(guess_cov, (T, 4, 4)), guess, guess_cov),
+    )
     d_R_none = jnp.full((2, 2), jnp.float32(0.0))
     d_Q_none = jnp.full((4, 4), jnp.float32(0.0))
-    return F, Q_exp, Q_matmul, H, R_exp, R, guess_cov_rows, d_R_none, d_Q_none
+    return F, Q_exp, Q_matmul, H, R_exp, R, made[0], made[1], d_R_none, d_Q_none
 
 
-def now_cov(at, H, R, valid, guess_cov_rows):
+def score(at, H, R, valid, seen, rows_out1, guess_rows, *, T):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
     12_kalman.rt:25: return stack(rows) / determinant(a)
+    12_kalman.rt:38: guess[0] = zeros([S])
     12_kalman.rt:39: guess_cov[0] = far * eye(S)
+    12_kalman.rt:40: guess[t+1] = F @ now
     12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
     12_kalman.rt:44: spread = H @ guess_cov @ H.T + R
     12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
     12_kalman.rt:46: gain = guess_cov @ H.T @ sure
     12_kalman.rt:47: keep = eye(S) - gain @ H
+    12_kalman.rt:48: now = guess + gain @ surprise
     12_kalman.rt:49: now_cov = keep @ guess_cov
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
+    12_kalman.rt:61: likelihood = sum(score[0:T])
     """
-    def point(guess_cov_rows_t, valid):
-        gain_matmul = jnp.einsum("ij,kj->ik", guess_cov_rows_t, H)
-        spread = jnp.einsum("ij,kj->ik", jnp.matmul(H, guess_cov_rows_t), H) + R
+    def point(rows_out1_t, valid, guess_rows_t, seen):
+        gain_matmul = jnp.einsum("ij,kj->ik", rows_out1_t, H)
+        spread = jnp.einsum("ij,kj->ik", jnp.matmul(H, rows_out1_t), H) + R
         rows_getitem = lax.index_in_dim(
             lax.index_in_dim(spread, 1, 1, keepdims=False), 1, 0, keepdims=False,
         )
@@ -138,65 +155,13 @@ def now_cov(at, H, R, valid, guess_cov_rows):
         inverse_div = jnp.stack([rows_stack, rows_stack2], axis=0) / determinant_sub
         sure = jnp.where(valid, inverse_div, 0.0)
         gain = jnp.matmul(gain_matmul, sure)
-        keep = jnp.eye(4, 4, dtype=jnp.int32).astype(jnp.float32) - jnp.matmul(gain, H)
-        now_cov = jnp.matmul(keep, guess_cov_rows_t)
-        score_log = jnp.log(determinant_sub)
-        return (
-            guess_cov_rows_t, gain_matmul, rows_getitem, rows_getitem2, rows_getitem3,
-            rows_getitem4, determinant_sub, inverse_div, sure, gain, keep, now_cov, score_log,
-        )
-    (
-        guess_cov_rows_t_rows, gain_matmul_rows, rows_getitem_rows, rows_getitem2_rows,
-        rows_getitem3_rows, rows_getitem4_rows, determinant_sub_rows, inverse_div_rows, sure_rows,
-        gain_rows, keep_rows, now_cov_rows, score_log_rows,
-    ) = jax.vmap(point)(guess_cov_rows, valid)
-    return (
-        guess_cov_rows_t_rows, gain_matmul_rows, rows_getitem_rows, rows_getitem2_rows,
-        rows_getitem3_rows, rows_getitem4_rows, determinant_sub_rows, inverse_div_rows, sure_rows,
-        gain_rows, keep_rows, now_cov_rows, score_log_rows,
-    )
-
-
-def guess_rows(at, gain, valid, seen, F, H, *, T):
-    """12_kalman.rt:38: guess[0] = zeros([S])
-    12_kalman.rt:40: guess[t+1] = F @ now
-    12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
-    12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
-    12_kalman.rt:48: now = guess + gain @ surprise
-    12_kalman.rt:52: later[T-1] = zeros([S])
-    12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
-    """
-    guess = jnp.full((4,), jnp.float32(0.0))
-    def step(k, rows):
-        before = rows[k]
-        matmul2 = jnp.matmul(gain[k], jnp.where(valid[k], seen[k] - jnp.matmul(H, before), 0.0))
-        return lax.dynamic_update_index_in_dim(rows, jnp.matmul(F, before + matmul2), k+1, 0)
-    return (lax.fori_loop(0, T-1, step, jnp.broadcast_to(guess, (T, 4))),)
-
-
-def score(
-    at, H, seen, valid, gain, sure, score_log, determinant_sub, rows_getitem, rows_getitem4,
-    rows_getitem3, rows_getitem2, guess_rows, *, T,
-):
-    """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
-    12_kalman.rt:38: guess[0] = zeros([S])
-    12_kalman.rt:40: guess[t+1] = F @ now
-    12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
-    12_kalman.rt:44: spread = H @ guess_cov @ H.T + R
-    12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
-    12_kalman.rt:48: now = guess + gain @ surprise
-    12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
-    12_kalman.rt:61: likelihood = sum(score[0:T])
-    """
-    def point(
-        guess_rows_t, seen, valid, gain, sure, score_log, determinant_sub, rows_getitem,
-        rows_getitem4, rows_getitem3, rows_getitem2,
-    ):
         surprise = jnp.where(valid, seen - matvec(H, guess_rows_t, T), 0.0)
         now = guess_rows_t + matvec(gain, surprise, T)
+        keep = jnp.eye(4, 4, dtype=jnp.int32).astype(jnp.float32) - jnp.matmul(gain, H)
+        now_cov = jnp.matmul(keep, rows_out1_t)
         score_matmul = jnp.matmul(surprise, sure)
-        score_sub = -0.5 * (jnp.matmul(score_matmul, surprise) + score_log) - 1.8378770664093453
-        score = jnp.where(valid, score_sub, 0.0)
+        score_mul = -0.5 * (jnp.matmul(score_matmul, surprise) + jnp.log(determinant_sub))
+        score = jnp.where(valid, score_mul - 1.8378770664093453, 0.0)
         d_score_add = jnp.where(valid, jnp.float32(1.0), jnp.float32(0.0)) * -0.5
         d_score_matmul = d_score_add * surprise
         d_log_div = d_score_add / determinant_sub
@@ -214,17 +179,22 @@ def score(
         d_getitem4_expand_dims2 = jnp.expand_dims(d_getitem4_expand_dims, 1)
         d_getitem4_pad = lax.pad(d_getitem4_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)))
         d_spread_add3 = d_getitem_pad + d_getitem2_pad + d_getitem3_pad + d_getitem4_pad
-        return (surprise, now, score, d_matmul_einsum2, d_surprise_add, d_spread_add3)
+        return (
+            rows_out1_t, gain_matmul, rows_getitem, rows_getitem2, rows_getitem3, rows_getitem4,
+            determinant_sub, inverse_div, sure, gain, surprise, now, keep, now_cov, score,
+            d_matmul_einsum2, d_surprise_add, d_spread_add3,
+        )
     (
-        surprise_rows, now_rows, score_rows, d_matmul_einsum2_rows, d_surprise_add_rows,
-        d_spread_add3_rows,
-    ) = jax.vmap(point)(
-        guess_rows, seen, valid, gain, sure, score_log, determinant_sub, rows_getitem,
-        rows_getitem4, rows_getitem3, rows_getitem2,
-    )
+        rows_out1_t_rows, gain_matmul_rows, rows_getitem_rows, rows_getitem2_rows,
+        rows_getitem3_rows, rows_getitem4_rows, determinant_sub_rows, inverse_div_rows, sure_rows,
+        gain_rows, surprise_rows, now_rows, keep_rows, now_cov_rows, score_rows,
+        d_matmul_einsum2_rows, d_surprise_add_rows, d_spread_add3_rows,
+    ) = jax.vmap(point)(rows_out1, valid, guess_rows, seen)
     return (
-        surprise_rows, now_rows, score_rows, d_matmul_einsum2_rows, d_surprise_add_rows,
-        d_spread_add3_rows,
+        rows_out1_t_rows, gain_matmul_rows, rows_getitem_rows, rows_getitem2_rows,
+        rows_getitem3_rows, rows_getitem4_rows, determinant_sub_rows, inverse_div_rows, sure_rows,
+        gain_rows, surprise_rows, now_rows, keep_rows, now_cov_rows, score_rows,
+        d_matmul_einsum2_rows, d_surprise_add_rows, d_spread_add3_rows,
     )
 
 
@@ -456,7 +426,7 @@ def loop_t(
         t = at[0] - i
         (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
         (
-            likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
+            likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
             (t,), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
@@ -464,7 +434,6 @@ def loop_t(
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
             likelihood_d_R_past, sure, keep,
         )
-        likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new, likelihood_d_R_past)
         (
             likelihood_d_Q_now2_new, likelihood_d_Q_past_new,
         ) = likelihood_d_Q_now((t,), likelihood_d_Q_past, likelihood_d_guess_cov2)
@@ -489,32 +458,24 @@ def loop_t(
 
 
 def block(at, log_force, log_error, valid, seen, *, T):
-    """What stands between two tasks of the host: R, now_cov, guess_rows, ..."""
+    """What stands between two tasks of the host: R, score, later_cov_matmul4, ..."""
     likelihood_d_Q_past = jnp.zeros((4, 4), jnp.float32)
     later_matmul3 = jnp.zeros((T, 4), jnp.float32)
     later_cov_matmul4_2 = jnp.zeros((T, 4, 4), jnp.float32)
     likelihood_d_R_now = jnp.zeros((2, 2), jnp.float32)
     likelihood_d_Q_all = jnp.zeros((4, 4), jnp.float32)
     (
-        F, Q_exp, Q_matmul, H, R_exp, R2, guess_cov_rows, likelihood_d_R_past,
+        F, Q_exp, Q_matmul, H, R_exp, R2, guess_rows, guess_rows_out1, likelihood_d_R_past,
         likelihood_d_Q_past_new,
-    ) = R((), log_force, log_error, valid, T=T)
+    ) = R((), log_force, log_error, valid, seen, T=T)
     if T - 1 >= 1:
         likelihood_d_Q_past = likelihood_d_Q_past_new
     (
         guess_cov, gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2,
         sure_inverse_rows_getitem3, sure_inverse_rows_getitem4, sure_inverse_determinant_sub,
-        sure_inverse_div, sure, gain, keep, now_cov2, score_log,
-    ) = now_cov((), H, R2, valid, guess_cov_rows)
-    (guess_rows2,) = guess_rows((), gain, valid, seen, F, H, T=T)
-    (
-        surprise, now, score2, likelihood_d_score_matmul_einsum2, likelihood_d_surprise_add,
-        likelihood_d_spread_add3,
-    ) = score(
-        (), H, seen, valid, gain, sure, score_log, sure_inverse_determinant_sub,
-        sure_inverse_rows_getitem, sure_inverse_rows_getitem4, sure_inverse_rows_getitem3,
-        sure_inverse_rows_getitem2, guess_rows2, T=T,
-    )
+        sure_inverse_div, sure, gain, surprise, now, keep, now_cov, score2,
+        likelihood_d_score_matmul_einsum2, likelihood_d_surprise_add, likelihood_d_spread_add3,
+    ) = score((), H, R2, valid, seen, guess_rows_out1, guess_rows, T=T)
     if T >= 2:
         later_matmul3, later_cov_matmul4_2 = later_cov_matmul4(
             (), H, sure, surprise, later_matmul3, later_cov_matmul4_2, T=T,
@@ -525,7 +486,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
         (), keep, later_matmul3, F, later_cov_matmul4_2, score2, valid, likelihood_d_surprise_add,
         gain, H, T=T,
     )
-    smooth, smooth_cov2 = smooth_cov((), now_cov2, now, later_rows, later_cov_rows, T=T)
+    smooth, smooth_cov2 = smooth_cov((), now_cov, now, later_rows, later_cov_rows, T=T)
     (likelihood_d_now_cov,) = likelihood_d_now_cov_1((jnp.int32(T - 1),))
     if T >= 2:
         (
@@ -552,7 +513,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
             t = (T - 2) - i
             (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
             (
-                likelihood_d_R_now, likelihood_d_R_past_new2, likelihood_d_guess_cov2,
+                likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2,
             ) = likelihood_d_guess_cov(
                 (t,), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
                 gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
@@ -560,7 +521,6 @@ def block(at, log_force, log_error, valid, seen, *, T):
                 sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
                 likelihood_d_R_past, sure, keep,
             )
-            likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new2, likelihood_d_R_past)
             (
                 likelihood_d_Q_now2_new, likelihood_d_Q_past_new3,
             ) = likelihood_d_Q_now((t,), likelihood_d_Q_past, likelihood_d_guess_cov2)
@@ -583,7 +543,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
         (likelihood_d_Q_all,) = likelihood_d_Q_total((), likelihood_d_Q_now2)
     if T <= 1:
         (
-            likelihood_d_R_now, likelihood_d_R_past_new3, likelihood_d_guess_cov2,
+            likelihood_d_R_now, likelihood_d_R_past_new2, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
             (jnp.int32(0),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
             gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
@@ -592,7 +552,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
             likelihood_d_R_past, sure, keep,
         )
         if False:
-            likelihood_d_R_past = likelihood_d_R_past_new3
+            likelihood_d_R_past = likelihood_d_R_past_new2
         (likelihood_d_Q_all,) = likelihood_d_Q_total2(())
     by_error, by_force2 = by_force(
         (), likelihood_d_R_now, R_exp, likelihood_d_Q_all, Q_matmul, Q_exp,

@@ -21,6 +21,7 @@ from tempoc.codegen.steps.at_steps import Items, is_known, step_count
 from tempoc.codegen.steps.leaves import Around, freed, leaves
 from tempoc.codegen.steps.matched_steps import StepMatch
 from tempoc.codegen.steps.spares import Spares
+from tempoc.codegen.steps.whole_results import with_whole_results
 from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
@@ -43,6 +44,7 @@ def with_whole_last_step(
         fails = substitute(condition, {loop.var: last}) == ix.FALSE
         return fails and is_known(condition, (inside,))
 
+    loop = with_whole_results(loop, before, after, around, spares, is_spare)
     body = leaves(loop.body, {}, around.known)
     own = {k: leaf.statement for k, leaf in enumerate(body) if not any(map(is_spare, leaf.when))}
     match = StepMatch(body=body, matched=own, inner={}, left=())

@@ -22,7 +22,6 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.ops.control.gradient import Gradient
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
@@ -32,6 +31,7 @@ from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.cholesky import CholeskyEquations, MatrixElement, NoFactor, recognize
+from tempoc.passes.dispatch.derivative import is_derivative_kept
 from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
@@ -132,8 +132,7 @@ class _FactorBuilder:
         few = isinstance(settled, ix.Const) and settled.value < MODEL.solved_rows
         if few and equations.batch:
             raise NoFactor
-        gradients = any(isinstance(n.op, Gradient) for n in graph.nodes.values())
-        if gradients and not _reads_diagonal(graph, space, part, equations):
+        if not is_derivative_kept(graph, space, part, equations):
             raise NoFactor
         builder = NodeBuilder(graph=graph, space=space, node=replace(equations.state, vector=()))
         return cls(graph=graph, space=space, equations=equations, builder=builder)
@@ -212,30 +211,3 @@ class _FactorBuilder:
         if replace(node.types[0], weak=False) != replace(self.equations.state.types[0], weak=False):
             raise NoFactor
         return node
-
-
-def _reads_diagonal(
-    graph: Graph, space: Space, part: tuple[str, ...], equations: CholeskyEquations
-) -> bool:
-    """Whether something else reads all of the diagonal.
-
-    Where a matrix has no factor, derivatives of the operator are no numbers; so are those by
-    equations, if something depends on all rows.
-    """
-    state = equations.state
-    inside = {*part}
-    bounds = (ix.Sym(graph.universe.dim(d).bound) for d in (equations.row, equations.column))
-    whole = [ix.Slice(ix.ZERO, bound) for bound in bounds]
-    for reader in (n for n in graph.nodes.values() if n.name not in inside):
-        for edge in reader.inputs:
-            if edge.source != state.name:
-                continue
-            at = dict(zip(state.domain.dims, edge.entries, strict=True))
-            row, column = at[equations.row], at[equations.column]
-            if [row, column] == whole:
-                return True
-            if isinstance(row, ix.Sym) and row == column and row.name in reader.domain.dims:
-                points = space.project(reader.domain, (row.name,))
-                if space.contains(points, Domain((row.name,))):
-                    return True
-    return False

@@ -1,4 +1,4 @@
-"""Recurrences and reductions over ranges that become one operator: sums, scans, windows.
+"""Reductions over ranges that become one operator: sums, scans, windows; steps that become a loop.
 
-May import, of its package: analysis, convolution, domain, simplify, vectorization
+May import, of its package: analysis, convolution, domain, simplify
 """

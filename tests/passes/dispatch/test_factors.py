@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tempoc.diagnostics.source import Source
@@ -13,6 +14,7 @@ from tempoc.ops.linear.solve import TriangularSolve
 from tempoc.passes.context import PassContext
 from tempoc.passes.dispatch.factors import MatrixFactors
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tests.support.generators.graphs import Story, assert_close, graph
 from tests.support.golden import Golden
@@ -112,9 +114,60 @@ def test_gradients_go_through_the_operator(matrix: str) -> None:
     assert_close(compilation.graph, compilation.prepared)
 
 
-def test_gradients_of_some_rows_are_those_of_the_equations() -> None:
-    some = "(log(L[s, i, i]))[i = 0]"
-    text = PROGRAM.replace("MATRIX", "a[i, j]").replace("sum(log(L[s, i, i])[i = 0:N])", some)
-    text = text.replace(" + sum(L[s, i, 0:N] ** 2)[i = N-1]", "")
+READS = {
+    "the whole, by another bound": ("sum(L[s, 0:N, 0:M])", 1),
+    "the whole, by one bound": ("sum(L[s, 0:N, 0:N])", 1),
+    "rows up to the diagonal": ("sum((L[s, i, 0:i+1] @ x[0:i+1])[i = 0:N])", 1),
+    "the last pivot": ("L[s, N-1, N-1]", 1),
+    "the first pivot": ("(log(L[s, i, i]))[i = 0]", 0),
+    "all but the last row": ("sum(L[s, 0:N-1, 0:M])", 0),
+    "all below the diagonal": ("sum((L[s, i, 0:i] @ x[0:i])[i = 0:N])", 0),
+    "all at one of its points": ("L[s, 0, 0] + sum(L[0, 0:N, 0:N])", 0),
+    "what the loss does not depend on": ("L[s, 0, 0] + stop_gradient(sum(L[s, 0:N, 0:N]))", 0),
+}
+
+
+@pytest.mark.parametrize("loss, operators", READS.values(), ids=READS)
+def test_gradients_are_those_of_the_equations(loss: str, operators: int) -> None:
+    """Of some rows they are finite where later pivots have no roots."""
+    before, after = PROGRAM.replace("MATRIX", "a[i, j]").split("loss = ")
+    text = f"{before}loss = {loss}\n{after.split(chr(10), 1)[1]}"
     compilation = Compilation(load_source(Source("t.rt", text)), Options())
-    assert not calls(compilation.prepared, CholeskyRows)
+    assert calls(compilation.prepared, CholeskyRows) == operators
+
+
+POINTS = {
+    "a pivot without a root": ([[4.0, 0, 0], [2, -2, 0], [2, 1, 3]], 0),
+    "a pivot that is zero": ([[4.0, 0, 0], [2, 1, 0], [2, 1, 3]], 0),
+    "the last is zero": ([[4.0, 0, 0], [2, 2, 0], [2, 2, 2]], 0),
+    "no number": ([[4.0, 0, 0], [2, float("nan"), 0], [2, 1, 3]], 0),
+    "a factor": ([[4.0, 0, 0], [2, 2, 0], [2, 2, 3]], 6),
+}
+LOSS = """
+dim i < N
+dim j < N
+input a[i, j]: f32
+L[i, j] = sqrt(a[i, i] - sum(L[i, 0:i] ** 2)) when i == j
+L[i, j] = (a - L[i, 0:j] @ L[j, 0:j]) / L[j, j] when i > j
+g = grad(LOSS, a)
+output g
+"""
+
+
+@pytest.mark.parametrize("matrix, finite", POINTS.values(), ids=POINTS)
+@pytest.mark.parametrize("loss", ["L[N-1, N-1]", "sum(log(L[i, i])[i = 0:N])"])
+def test_gradients_that_do_not_exist(loss: str, matrix: list[list[float]], finite: int) -> None:
+    """Where those of the equations are infinite or no numbers, so are those of the operator."""
+    text = LOSS.replace("LOSS", loss)
+    compilation = Compilation(load_source(Source("t.rt", text)), Options())
+    assert calls(compilation.prepared, CholeskyRows) == 1
+    given = {"a": np.array(matrix, dtype=np.float32)}
+    with np.errstate(all="ignore"):
+        expected, got = (
+            evaluate(g, {"N": 3}, given, {})["g"] for g in (compilation.graph, compilation.prepared)
+        )
+    lower = np.tril(np.ones((3, 3), bool))
+    assert np.isfinite(expected[lower]).sum() == finite
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(expected))
+    if finite:
+        np.testing.assert_allclose(got, expected, rtol=1e-5)

@@ -54,23 +54,27 @@ from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.trim import trim_domains
-from tempoc.passes.lifting.ends_apart import with_ends_apart
-from tempoc.passes.lifting.recognize_recurrence import (
+from tempoc.passes.recurrences.ends_apart import with_ends_apart
+from tempoc.passes.recurrences.joint import (
+    NodeNames,
+    Recurrences,
+    joint_recurrences,
+    read_in_steps,
+)
+from tempoc.passes.recurrences.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
     cycles,
     distance,
     recognize,
 )
-from tempoc.passes.lifting.recurrence_rewrite import with_recurrence
+from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components, operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
-
-NodeNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +122,23 @@ class RecurrenceToScan(GraphPass):
                     _remark_missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
                 else:
                     recurrences[cycle] = recurrence
+        parts: dict[NodeNames, Recurrences] = {}
+        for dim in graph.universe.dims:
+            along = {c: r for c, r in recurrences.items() if r.dim == dim.name}
+            parts |= joint_recurrences(graph, along, context.space)
+        recurrences = _joined(graph, recurrences, parts, context)
         while recurrences:
             rewritten, nodes = _with_recurrences(graph, recurrences, context)
-            recurrences = {c: r for c, r in recurrences.items() if c in nodes}
-            rewritten, rejected = _vectorized(graph, rewritten, recurrences, nodes, context)
+            made = {c: r for c, r in recurrences.items() if c in nodes}
+            rewritten, rejected = _vectorized(graph, rewritten, made, nodes, context)
+            apart = [c for c in parts if c in recurrences and (c not in nodes or c in rejected)]
+            recurrences = {c: r for c, r in made.items() if c not in rejected}
             for cycle, why in rejected.items():
-                _remark_missed(graph, recurrences.pop(cycle).dim, cycle, why, context)
-            if not rejected:
+                if cycle not in apart:
+                    _remark_missed(graph, made[cycle].dim, cycle, why, context)
+            for cycle in apart:
+                recurrences |= parts[cycle]
+            if not rejected and not apart:
                 for cycle, node in nodes.items():
                     _remark_scan(recurrences[cycle], node, context)
                 # What steps compute beside their state may be read of the last one alone.
@@ -138,6 +152,7 @@ class RecurrenceToScan(GraphPass):
         """The recurrences along a dimension, each cycle judged by itself."""
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
+        steps: dict[NodeNames, RecurrenceCycle] = {}
         origins = cache(lambda: origin_sizes(graph, dim))
         for cycle in cycles(graph, dim):
             try:
@@ -171,7 +186,10 @@ class RecurrenceToScan(GraphPass):
                 _remark_missed(
                     graph, dim, cycle, "its states would be stored at all points", context
                 )
-                del recurrences[cycle]
+                steps[cycle] = recurrences.pop(cycle)
+        for cycle, name in read_in_steps(graph, recurrences, steps).items():
+            _remark_missed(graph, dim, cycle, f"`{name}`, which reads it, is a loop", context)
+            del recurrences[cycle]
         return recurrences
 
     def small_recurrence(
@@ -385,6 +403,20 @@ def _is_row_of_lattice(
                 return False
             return True
     return False
+
+
+def _joined(
+    graph: Graph,
+    recurrences: Recurrences,
+    parts: Mapping[NodeNames, Recurrences],
+    context: PassContext,
+) -> dict[NodeNames, RecurrenceCycle]:
+    """The recurrences, some joint ones in the place of their parts."""
+    gone = {c for inside in parts.values() for c in inside}
+    joint = {c: next(iter(inside.values())).dim for c, inside in parts.items()}
+    return {c: r for c, r in recurrences.items() if c not in gone} | {
+        c: recognize(graph, dim, c, context.space, uneven=True) for c, dim in joint.items()
+    }
 
 
 def _made_by_a_loop(name: str) -> str:

@@ -30,7 +30,7 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, RecurrenceCycle
+from tempoc.passes.recurrences.recognize_recurrence import NotARecurrence, RecurrenceCycle
 from tempoc.passes.simplify.copy_propagation import read_original
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
@@ -48,10 +48,12 @@ def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> 
     """The graph with a recurrence in place of a cycle, and its node; raises ``NotARecurrence``."""
     rewrite = _ScanRewrite(graph, recurrence, space)
     full = rewrite.is_full()
+    if not full and not recurrence.even:
+        raise NotARecurrence("they start or end at different points")
     try:
         node = rewrite.node(full)
     except NotARecurrence:
-        if not full:
+        if not full or not recurrence.even:
             raise
         rewrite, full = _ScanRewrite(graph, recurrence, space), False
         node = rewrite.node(full)
@@ -88,11 +90,23 @@ class _ScanRewrite:
                 return False
             if not self.space.equal(node.inputs[k].guard, inside, node.domain):
                 return False
-            top = ix.add(self.recurrence.bottom, ix.add(self.recurrence.count, ix.ONE))
-            v = spans[self.dim]
-            if not (self.equal(v.lower, self.recurrence.bottom) and self.equal(v.upper, top)):
+            first, last = (v := spans[self.dim]).lower, v.upper
+            begin, end = (first, last) if self.recurrence.forward else (last, first)
+            if not self.equal(begin, self.ends[0]) or not self.inside(end):
                 return False
         return True
+
+    @property
+    def ends(self) -> tuple[ix.Expr, ix.Expr]:
+        """Of the rows the lowest point, and the one behind the highest; the first ones first."""
+        top = ix.add(self.recurrence.bottom, ix.add(self.recurrence.count, ix.ONE))
+        ends = (self.recurrence.bottom, top)
+        return ends if self.recurrence.forward else ends[::-1]
+
+    def inside(self, end: ix.Expr) -> bool:
+        """Whether the points of a state end where the rows do, or before."""
+        low, high = (end, self.ends[1]) if self.recurrence.forward else (self.ends[1], end)
+        return self.space.implies(Domain(()), ix.compare("<=", low, high))
 
     def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether two expressions over bounds agree."""
@@ -105,11 +119,11 @@ class _ScanRewrite:
         states = [self.graph.nodes[s] for s in self.recurrence.states]
         around = tuple(d for d in states[0].domain.dims if d != self.dim)
         k = self.recurrence.branches[0]
-        step_domain = states[0].domain
-        if not full:
-            step_domain = Domain(
-                step_domain.dims, ix.conjunction(step_domain.where, states[0].inputs[k].guard)
-            )
+        if full:
+            step_domain = self.widest([s.domain for s in states])
+        else:
+            where = ix.conjunction(states[0].domain.where, states[0].inputs[k].guard)
+            step_domain = Domain(states[0].domain.dims, where)
         domain = self.space.project(step_domain, around)
         first = [self.first_row(s, k, full) for s, k in self.pairs()]
         moving = [e for e in self.recurrence.operands if self.recurrence.varies(e)]
@@ -138,6 +152,13 @@ class _ScanRewrite:
         node = Node(name=name, op=op, domain=domain, inputs=inputs, types=types, spans=spans)
         self.new_nodes[name] = node
         return node
+
+    def widest(self, domains: list[Domain]) -> Domain:
+        """A domain with the points of all others; raises ``NotARecurrence``."""
+        for domain in domains:
+            if all(d == domain or self.space.contains(domain, d) for d in domains):
+                return domain
+        raise NotARecurrence("they start or end at different points")
 
     def pairs(self) -> list[tuple[Node, int]]:
         """The states, each with its loop-carried branch."""

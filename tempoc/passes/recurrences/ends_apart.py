@@ -21,7 +21,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.loop_carried import splittable_nodes
 from tempoc.passes.domain.cut_point import SIDES, Cut
 from tempoc.passes.domain.index_set_split import split_nodes
-from tempoc.passes.lifting.recognize_recurrence import cycles
+from tempoc.passes.recurrences.recognize_recurrence import cycles
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead

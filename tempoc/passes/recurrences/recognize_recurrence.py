@@ -43,7 +43,7 @@ class RecurrenceCycle:
     ``branches`` has for each state the merge's branch that is loop-carried. Steps run where ``lower
     <= dim < upper``. Values are numbered: first the states, then the operands (in the states'
     coordinates at that step), then the results of the steps; ``carried`` has the numbers of the new
-    states.
+    states. ``even``: all states have these steps; otherwise nothing reads the last ones of some.
     """
 
     dim: str
@@ -55,6 +55,7 @@ class RecurrenceCycle:
     steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     operands: tuple[Edge, ...]
+    even: bool = True
 
     def varies(self, operand: Edge) -> bool:
         """Whether an operand differs from step to step."""
@@ -108,11 +109,18 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
 
 
 def recognize(
-    graph: Graph, dim: str, cycle: tuple[str, ...], space: Space, made: tuple[str, ...] = ()
+    graph: Graph,
+    dim: str,
+    cycle: tuple[str, ...],
+    space: Space,
+    made: tuple[str, ...] = (),
+    *,
+    uneven: bool = False,
 ) -> RecurrenceCycle:
     """The recurrence of a cycle; raises ``NotARecurrence``.
 
-    ``made`` are nodes before the cycle that its steps compute as well.
+    ``made`` are nodes before the cycle that its steps compute as well. ``uneven``: of some states
+    there may be fewer points.
     """
     if len(cycle) > EFFORT.recurrence_nodes:
         raise NotARecurrence("there are too many steps")
@@ -126,7 +134,10 @@ def recognize(
                 raise NotARecurrence(f"`{edge.source}` is read at other points than the one before")
     states = tuple(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
     branches = tuple(_carried_branch(graph, s, inside) for s in states)
-    lower, upper = _step_interval(graph, states, branches, dim, space)
+    intervals = _step_intervals(graph, states, branches, dim, space)
+    if len(intervals) > 1 and not uneven:
+        raise NotARecurrence("they start or end at different points")
+    lower, upper = _longest(intervals, space)
     reasons = []
     for forward in (True, False):
         walk = _CycleWalk(graph, dim, inside, states, branches, -1 if forward else 1)
@@ -138,7 +149,7 @@ def recognize(
         return RecurrenceCycle(
             dim=dim, forward=forward, states=states, branches=branches, lower=lower, upper=upper,
             steps=tuple(walk.numbered_steps()), carried=tuple(walk.number(m) for m in carried),
-            operands=tuple(walk.operands),
+            operands=tuple(walk.operands), even=len(intervals) == 1,
         )  # fmt: skip
     raise reasons[0]
 
@@ -166,10 +177,10 @@ def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
     return carried[0]
 
 
-def _step_interval(
+def _step_intervals(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
-) -> tuple[ix.Expr, ix.Expr]:
-    """The ``lower`` and ``upper`` end of the steps, the same for all states."""
+) -> tuple[tuple[ix.Expr, ix.Expr], ...]:
+    """The ``lower`` and ``upper`` ends of the steps of states, those that differ."""
     intervals = []
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]
@@ -180,9 +191,23 @@ def _step_interval(
         if spans is None:
             raise NotARecurrence(f"{dim} does not run from a first to a last point")
         intervals.append((spans[dim].lower, spans[dim].upper))
-    if len({*intervals}) > 1:
-        raise NotARecurrence("they start or end at different points")
-    return intervals[0]
+    return tuple(dict.fromkeys(intervals))
+
+
+def _longest(
+    intervals: tuple[tuple[ix.Expr, ix.Expr], ...], space: Space
+) -> tuple[ix.Expr, ix.Expr]:
+    """The interval that has all others, which begin, or which end, where it does."""
+    for longest in intervals:
+        low, high = longest
+        starts = all(i[0] == low and _is_at_most(i[1], high, space) for i in intervals)
+        if starts or all(i[1] == high and _is_at_most(low, i[0], space) for i in intervals):
+            return longest
+    raise NotARecurrence("they start or end at different points")
+
+
+def _is_at_most(a: ix.Expr, b: ix.Expr, space: Space) -> bool:
+    return space.implies(Domain(()), ix.compare("<=", a, b))
 
 
 @dataclass(frozen=True, slots=True)

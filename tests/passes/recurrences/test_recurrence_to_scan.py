@@ -10,7 +10,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.passes.context import PassContext
 from tempoc.passes.fusion.fuse import Fuse
-from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
+from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import run_pipeline

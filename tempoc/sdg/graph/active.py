@@ -1,0 +1,43 @@
+"""Which nodes are between what a gradient differentiates by and its losses."""
+
+from __future__ import annotations
+
+from tempoc.base.graphs import reachable
+from tempoc.ops.control.gradient import Gradient
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import OperandUse
+
+
+def active_nodes(graph: Graph, node: Node) -> frozenset[str]:
+    """The nodes on paths to the losses of a gradient from what it differentiates by."""
+    losses, wrt = ends_of(node)
+    uses = derivative_uses(graph, losses, wrt)
+    starts = (x for x in wrt if x in uses)
+    return frozenset(reachable(starts, lambda name: [u.reader for u in uses[name]]))
+
+
+def ends_of(node: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The losses of a gradient, and the tensors that are independent in it."""
+    assert isinstance(node.op, Gradient)
+    names = [e.source for e in node.inputs]
+    losses, wrt = names[: node.op.losses], names[node.op.losses :]
+    return tuple(losses), tuple(dict.fromkeys(wrt))
+
+
+def derivative_uses(
+    graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]
+) -> dict[str, list[OperandUse]]:
+    """The uses through which derivatives flow, of all nodes that lead to the losses."""
+
+    def reads(name: str) -> list[tuple[int, str]]:
+        node = graph.nodes[name]
+        edges = () if name in wrt or not node.op.differentiable else node.inputs
+        floats = (graph.nodes[e.source].types[e.out].dtype.is_float for e in edges)
+        return [(k, e.source) for k, (e, ok) in enumerate(zip(edges, floats, strict=True)) if ok]
+
+    reached = reachable(losses, lambda name: [source for _, source in reads(name)])
+    uses: dict[str, list[OperandUse]] = {name: [] for name in reached}
+    for name in reached:
+        for slot, source in reads(name):
+            uses[source].append(OperandUse(name, slot))
+    return uses
