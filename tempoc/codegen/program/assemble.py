@@ -33,6 +33,7 @@ from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
+from tempoc.codegen.steps.plain_results import plain_results
 from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.codegen.steps.selected_results import selected_results
 from tempoc.codegen.steps.unread import without_unread
@@ -273,7 +274,7 @@ def _steps(
     if (shorter := without_unread(longer, context, outputs)) != longer:
         longer = last_steps(shorter, context, outputs, kinds.light)
     longer = rolled_steps(longer, context, kinds, "host")
-    return selected_results(longer, context, kinds)
+    return plain_results(selected_results(longer, context, kinds), context, outputs)
 
 
 def _is_heavy(s: Statement, graph: Graph) -> bool:

@@ -95,6 +95,14 @@ def step_count(loop: prog.Loop) -> ix.Expr:
     return ix.sub(*ends)
 
 
+def fails_at_last(condition: ix.Expr, loop: prog.Loop) -> bool:
+    """Whether a condition fails at the last step of a loop by 1 or -1, and at no other."""
+    last = ix.sub(loop.upper, ix.Const(loop.step))
+    inside = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), last)
+    fails = substitute(condition, {loop.var: last}) == ix.FALSE
+    return fails and is_known(condition, (inside,))
+
+
 def is_known(condition: ix.Expr, known: Conditions) -> bool:
     """Whether a condition follows from one of those that are known."""
     if condition == ix.TRUE or condition in known:

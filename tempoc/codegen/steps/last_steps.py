@@ -65,6 +65,7 @@ class _EndRoller:
         """The tree with longer loops."""
         match s:
             case prog.Sequence(items=items):
+                items = self.lengthened(items, around)  # while both have the same inner loops
                 for k, item in enumerate(items):
                     before = items[:k] if around.looped else ()
                     new = self.convert(item, around.beside((*before, *items[k + 1 :])))
@@ -129,7 +130,7 @@ class _EndRoller:
             return None
         extra = [leaf.statement for leaf in match.extra]
         wrong = self.spares.spoiled(match)
-        if wrong is None or (extra and self.spares.is_short(gap)):
+        if wrong is None or self.spares.counts(extra, [*match.matched.values()], gap):
             return None
         left = (leaf.guarded() for leaf in match.left)
         rest = (*_within(guard, (*left, *tail[plain:])), *rest)

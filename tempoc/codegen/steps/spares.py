@@ -67,10 +67,25 @@ class Spares:
         plain = several == ix.TRUE or not may_be_empty(call, self.context)
         return new if plain else prog.Guard(condition=several, body=new)
 
-    def is_short(self, gap: ix.Expr) -> bool:
-        """Whether a loop is known to have few steps, so that one more counts."""
+    def counts(
+        self,
+        extra: Sequence[prog.ProgramStatement],
+        own: Sequence[prog.ProgramStatement],
+        gap: ix.Expr,
+    ) -> bool:
+        """Whether it counts that a last step does what is extra, beside its own statements.
+
+        It does in a loop that is known to have few steps, unless only its own statements do more
+        than to compute elements by themselves.
+        """
         steps = substitute(gap, {n: ix.Const(v) for n, v in self.context.fixed.items()})
-        return isinstance(steps, ix.Const) and steps.value < MODEL.repeated_steps
+        if not isinstance(steps, ix.Const) or steps.value >= MODEL.repeated_steps:
+            return False
+        return bool(extra) and (not self.are_light(extra) or self.are_light(own))
+
+    def are_light(self, statements: Sequence[prog.ProgramStatement]) -> bool:
+        """Whether all kernels in statements compute each element by itself."""
+        return all(call.kernel in self.light for s in statements for call in calls(s))
 
     def spoiled(self, step: StepMatch) -> set[str] | None:
         """What is wrong after the last step, as that does not make it; ``None`` if it does harm.

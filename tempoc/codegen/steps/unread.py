@@ -23,18 +23,23 @@ def without_unread(
 
     Calls that check, end a length or make room are kept.
     """
-    new, _ = _Unread(context.kernels, context.registers).before(tree, frozenset(outputs))
+    live = Liveness(context.kernels, context.registers)
+    new, _ = live.without_unread(tree, frozenset(outputs))
     return new or prog.Sequence(items=())
 
 
 @dataclass(frozen=True, slots=True)
-class _Unread:
-    """Converts trees backwards; the fields are those of the context."""
+class Liveness:
+    """Goes through trees backwards; the fields are those of the context."""
 
     kernels: Mapping[str, prog.Kernel]
     registers: Stores
 
-    def before(
+    def before(self, s: prog.ProgramStatement, after: Stores) -> Stores:
+        """The stores that are read from a statement on, given those that are read after it."""
+        return self.without_unread(s, after)[1]
+
+    def without_unread(
         self, s: prog.ProgramStatement, after: Stores
     ) -> tuple[prog.ProgramStatement | None, Stores]:
         """What is left of a statement, and the stores that are read from it on.
@@ -46,18 +51,18 @@ class _Unread:
             case prog.Sequence(items=items):
                 statements: list[prog.ProgramStatement] = []
                 for item in reversed(items):
-                    new, after = self.before(item, after)
+                    new, after = self.without_unread(item, after)
                     statements += [] if new is None else [new]
                 return (replace(s, items=tuple(statements[::-1])) if statements else None), after
             case prog.Guard(body=body):
-                new, inside = self.before(body, after)
+                new, inside = self.without_unread(body, after)
                 return (None if new is None else replace(s, body=new)), after | inside
             case prog.Loop(body=body):
                 read = after
-                new, inside = self.before(body, read)
+                new, inside = self.without_unread(body, read)
                 while not inside <= read:
                     read |= inside
-                    new, inside = self.before(body, read)
+                    new, inside = self.without_unread(body, read)
                 return (None if new is None else replace(s, body=new)), read
             case prog.Call(args=args, results=results):
                 if not self.is_needed(s, after):

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from tempoc.codegen.steps.at_steps import Items, is_known, step_count
+from tempoc.codegen.steps.at_steps import Items, fails_at_last, step_count
 from tempoc.codegen.steps.leaves import Around, freed, leaves
 from tempoc.codegen.steps.matched_steps import StepMatch
 from tempoc.codegen.steps.spares import Spares
@@ -26,7 +26,6 @@ from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
-from tempoc.symbolic.walk import substitute
 
 
 def with_whole_last_step(
@@ -41,15 +40,14 @@ def with_whole_last_step(
 
     def is_spare(condition: ix.Expr) -> bool:
         """Whether a condition fails at the last step, and at no other."""
-        fails = substitute(condition, {loop.var: last}) == ix.FALSE
-        return fails and is_known(condition, (inside,))
+        return fails_at_last(condition, loop)
 
     loop = with_whole_results(loop, before, after, around, spares, is_spare)
     body = leaves(loop.body, {}, around.known)
     own = {k: leaf.statement for k, leaf in enumerate(body) if not any(map(is_spare, leaf.when))}
     match = StepMatch(body=body, matched=own, inner={}, left=())
     extra = [leaf.statement for leaf in match.extra]
-    if not extra or spares.is_short(step_count(loop)):
+    if not extra or spares.counts(extra, [*own.values()], step_count(loop)):
         return loop
     wrong = spares.spoiled(match)
     gone = freed([loop.body])

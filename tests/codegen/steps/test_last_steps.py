@@ -114,6 +114,37 @@ def test_what_is_made_too_much_is_not_read() -> None:
     assert rolled(program("0", "M-1")) is None, "one step more of four"
 
 
+def test_a_short_loop_takes_a_last_step_that_leaves_out_what_is_light() -> None:
+    def is_rolled(*light: str) -> bool:
+        tree = program("0", "M-1")
+        return last_steps(tree, CONTEXT, ("loss",), light) != tree
+
+    assert is_rolled("update") and is_rolled("update", "mean")
+    assert not is_rolled("error"), "what it leaves out is not"
+    assert not is_rolled("update", "mean", "error"), "nor does it do more itself"
+
+
+def test_a_last_step_with_a_loop_and_its_last_step_is_one_of_its_loop() -> None:
+    """Matched as both are written: then the inner loop takes its last step in all steps."""
+
+    def epochs(at: str, place: str) -> tuple[prog.ProgramStatement, ...]:
+        body = prog.Sequence(items=(*step(at), call("update", at, ("e", "w"), "w")))
+        loop = prog.Loop(
+            var="k", lower=parse("0"), upper=parse("M-1"), step=1, body=body, place=place
+        )
+        return (loop, *step(at))
+
+    more = call("update", "i", ("loss",), "w")
+    body = prog.Sequence(items=(*epochs("i", "device"), more))
+    plain = program("0", "N-1").items[0]
+    assert isinstance(plain, prog.Loop)
+    loop = replace(plain, body=body)
+    tree = prog.Sequence(items=(loop, *epochs("N-1", "host")))
+    new = last_steps(tree, CONTEXT, ("loss",), ("update",))
+    assert isinstance(new, prog.Sequence) and len(new.items) == 1
+    assert isinstance(new.items[0], prog.Loop) and new.items[0].upper == parse("N")
+
+
 def test_what_is_checked_too_much_does_not_count() -> None:
     kernels = {**KERNELS, "update": replace(KERNELS["update"], checks=("index",))}
     loop = rolled(program("0", "N-1"), context=replace(CONTEXT, kernels=kernels))

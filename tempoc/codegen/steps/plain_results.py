@@ -1,0 +1,70 @@
+"""Results that the last step of a device loop need not preserve, written in all steps.
+
+::
+
+    for m in range(0, M):                    for m in range(0, M):
+        later = update(w)                        later = update(w)
+        w = later if m < M - 1        ->         w = later
+    w = later                                w = later
+
+Each such result is selected in every step of the loop, so XLA compiles and runs a function more.
+Nothing reads what the last step leaves there: something else is written before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.at_steps import fails_at_last, is_plain
+from tempoc.codegen.steps.unread import Liveness, Stores
+from tempoc.program.nodes import nodes as prog
+
+
+def plain_results(
+    tree: prog.ProgramStatement, context: ProgramContext, outputs: Collection[str]
+) -> prog.ProgramStatement:
+    """The tree with fewer conditions on results; ``outputs`` are stores that are read after it."""
+    live = Liveness(context.kernels, context.registers)
+    return _Writer(live).convert(tree, frozenset(outputs), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Converts trees backwards."""
+
+    live: Liveness
+
+    def convert(
+        self, s: prog.ProgramStatement, after: Stores, ends: tuple[prog.Loop, Stores] | None
+    ) -> prog.ProgramStatement:
+        """A statement ``after`` which these stores are read.
+
+        ``ends`` has the loop in whose steps it stands, and what is read after it in the last one.
+        """
+        match s:
+            case prog.Sequence(items=items):
+                new: list[prog.ProgramStatement] = []
+                for item in reversed(items):
+                    new.append(self.convert(item, after, ends))
+                    after = self.live.before(new[-1], after)
+                    if ends is not None:
+                        ends = ends[0], self.live.before(new[-1], ends[1])
+                return replace(s, items=tuple(new[::-1]))
+            case prog.Guard(body=body):
+                return replace(s, body=self.convert(body, after, None))
+            case prog.Loop(body=body):
+                moved = s.place == "device" and abs(s.step) == 1 and is_plain(s)
+                inside = self.live.before(s, after)
+                return replace(s, body=self.convert(body, inside, (s, after) if moved else None))
+            case prog.Call() if ends is not None:
+                return replace(s, results=tuple(self.written(c, *ends) for c in s.results))
+            case _:
+                return s
+
+    def written(self, cell: prog.Cell, loop: prog.Loop, read: Stores) -> prog.Cell:
+        """A result, written in the last step as well unless that what it replaces is ``read``."""
+        if cell.when is None or cell.store not in self.live.registers - read:
+            return cell
+        return replace(cell, when=None) if fails_at_last(cell.when, loop) else cell
