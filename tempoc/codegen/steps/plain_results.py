@@ -7,8 +7,9 @@
         w = later if m < M - 1        ->         w = later
     w = later                                w = later
 
-Each such result is selected in every step of the loop, so XLA compiles and runs a function more.
-Nothing reads what the last step leaves there: something else is written before.
+Each such result is selected in every step of the loop, so XLA compiles and runs a function more,
+and copies a large array, as it cannot be made in place. Nothing reads what the last step leaves
+there: something else is written before.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.at_steps import fails_at_last, is_plain
 from tempoc.codegen.steps.unread import Liveness, Stores
 from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
 
 
 def plain_results(
@@ -49,7 +52,7 @@ class _Writer:
                 for item in reversed(items):
                     new.append(self.convert(item, after, ends))
                     after = self.live.before(new[-1], after)
-                    if ends is not None:
+                    if ends is not None and not _is_spare(new[-1], ends[0]):
                         ends = ends[0], self.live.before(new[-1], ends[1])
                 return replace(s, items=tuple(new[::-1]))
             case prog.Guard(body=body):
@@ -67,4 +70,11 @@ class _Writer:
         """A result, written in the last step as well unless that what it replaces is ``read``."""
         if cell.when is None or cell.store not in self.live.registers - read:
             return cell
-        return replace(cell, when=None) if fails_at_last(cell.when, loop) else cell
+        others = [c for c in conjuncts(cell.when) if not fails_at_last(c, loop)]
+        return replace(cell, when=ix.conjunction(*others) if others else None)
+
+
+def _is_spare(s: prog.ProgramStatement, loop: prog.Loop) -> bool:
+    """Whether a statement does nothing in the last step of a loop."""
+    guard = s.condition if isinstance(s, prog.Guard) else ix.TRUE
+    return any(fails_at_last(c, loop) for c in conjuncts(guard))

@@ -21,7 +21,6 @@ from tempoc.codegen.steps.at_steps import Items, fails_at_last, step_count
 from tempoc.codegen.steps.leaves import Around, freed, leaves
 from tempoc.codegen.steps.matched_steps import StepMatch
 from tempoc.codegen.steps.spares import Spares
-from tempoc.codegen.steps.whole_results import with_whole_results
 from tempoc.program.analysis.traversal import touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
@@ -42,7 +41,6 @@ def with_whole_last_step(
         """Whether a condition fails at the last step, and at no other."""
         return fails_at_last(condition, loop)
 
-    loop = with_whole_results(loop, before, after, around, spares, is_spare)
     body = leaves(loop.body, {}, around.known)
     own = {k: leaf.statement for k, leaf in enumerate(body) if not any(map(is_spare, leaf.when))}
     match = StepMatch(body=body, matched=own, inner={}, left=())

@@ -77,12 +77,16 @@ def test_what_nothing_reads_after_the_last_step_is_written_there_too() -> None:
     assert conditions(loop(loop(LEARN), COPY, var="e"), ERROR) == [], "overwritten in each epoch"
     copy = replace(COPY, results=(prog.Cell(store="w", when=parse("e < E - 1")),))
     assert conditions(loop(loop(LEARN), copy, var="e"), COPY, ERROR) == []
+    others = prog.Guard(condition=parse("m < M - 1"), body=ERROR)
+    assert conditions(loop(LEARN, others), COPY) == [], "read in all steps but the last"
 
 
 def test_what_is_read_later_is_preserved() -> None:
     assert conditions(loop(LEARN), ERROR)
     assert conditions(loop(LEARN), outputs="w")
     assert conditions(loop(LEARN, ERROR)), "read in the step"
+    last = prog.Guard(condition=parse("m == M - 1"), body=ERROR)
+    assert conditions(loop(LEARN, last)), "read in the last step"
     assert conditions(loop(loop(LEARN), var="e"), outputs="later"), "the next epoch goes on with it"
     guard = prog.Guard(condition=parse("M >= 2"), body=COPY)
     assert conditions(loop(LEARN), guard, ERROR), "overwritten for some bounds"
@@ -92,6 +96,7 @@ def test_what_is_read_later_is_preserved() -> None:
 
 def test_other_conditions_are_kept() -> None:
     assert conditions(loop(learning("m >= 1")), COPY), "the first step"
+    assert conditions(loop(learning("m >= 1 and m + 1 < M")), COPY) == [str(parse("m >= 1"))]
     assert conditions(loop(learning("m + 2 < M")), COPY), "two steps"
     assert conditions(loop(learning("m + 1 < M", "each")), COPY), "one of several arrays"
     assert conditions(loop(LEARN, place="host"), COPY), "the host selects nothing"
@@ -107,3 +112,21 @@ def test_epochs_of_minibatches_have_one_learner() -> None:
     assert {s.place for s in loops} == {"device"}
     assert not any(c.when for s in learners for c in s.results)
     agree(EPOCHS, {"I": 1, "E": 1, "M": 1}, {"I": 2, "E": 2, "M": 1}, {"I": 2, "E": 3, "M": 2})
+
+
+RECURRENT = """\
+dim t < T
+input x[t]: f32[3]
+input w: f32[3, 3]
+h[0] = x[0]
+h[t+1] = y
+y = tanh(w @ h) + x
+output y[T-1] as last
+"""
+
+
+def test_recurrences_select_nothing() -> None:
+    _, loaded = compile_text(RECURRENT, 2)
+    cells = [c for s in calls(loaded.program.tree) for c in s.results]
+    assert all(c.when is None for c in cells)
+    agree(RECURRENT, {"T": 1}, {"T": 2}, {"T": 3}, {"T": 7})

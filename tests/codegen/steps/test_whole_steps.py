@@ -8,7 +8,7 @@ import pytest
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.last_steps import last_steps
-from tempoc.program.analysis.traversal import calls, statements_in
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.parse import parse
@@ -144,53 +144,3 @@ def test_programs_with_layers_are_one_loop() -> None:
     loops = [s.place for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop)]
     assert len(regions) == 1 and "host" not in loops
     agree(LAYERS, {"I": 1, "N": 1}, {"I": 2, "N": 2}, {"I": 3, "N": 5})
-
-
-def selected(*more: prog.ProgramStatement, upper: str = "N") -> prog.Sequence:
-    """A loop in whose last step a result is not written."""
-    made = (prog.Cell(store="loss"), prog.Cell(store="w", when=parse(f"i < {upper} - 1")))
-    body = prog.Sequence(items=(replace(UPDATE, results=made), *more))
-    loop = prog.Loop(
-        var="i", lower=parse("0"), upper=parse(upper), step=1, body=body, place="device"
-    )
-    return prog.Sequence(items=(loop,))
-
-
-def conditions(tree: prog.ProgramStatement, *outputs: str) -> list[str]:
-    """The conditions of results after the pass."""
-    new = last_steps(tree, CONTEXT, ("loss", *outputs))
-    return [str(c.when) for s in calls(new) for c in s.results if c.when is not None]
-
-
-def test_a_last_step_writes_what_nothing_reads() -> None:
-    assert not conditions(selected())
-    assert not conditions(selected(upper="M")), "few steps take no longer"
-    assert conditions(selected(), "w")
-    assert conditions(prog.Sequence(items=(*selected().items, ERROR)))
-
-
-def test_what_the_last_step_still_reads_is_not_written() -> None:
-    assert conditions(selected(ERROR))
-    last = prog.Guard(condition=parse("i == N - 1"), body=ERROR)
-    assert conditions(selected(last))
-    others = prog.Guard(condition=parse("i < N - 1"), body=ERROR)
-    assert not conditions(selected(others, others))
-    assert conditions(selected(others, ERROR))
-
-
-RECURRENT = """\
-dim t < T
-input x[t]: f32[3]
-input w: f32[3, 3]
-h[0] = x[0]
-h[t+1] = y
-y = tanh(w @ h) + x
-output y[T-1] as last
-"""
-
-
-def test_recurrences_select_nothing() -> None:
-    _, loaded = compile_text(RECURRENT, 2)
-    cells = [c for s in calls(loaded.program.tree) for c in s.results]
-    assert all(c.when is None for c in cells)
-    agree(RECURRENT, {"T": 1}, {"T": 2}, {"T": 3}, {"T": 7})
