@@ -273,9 +273,9 @@ class Body:
             row = self.forwarded[member, slot]
             return self._converted(self._values[row.member, row.out], type_)
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
-        row = forwarded_write(read, self.statement, self.frame.proves)
-        if row is not None:
-            return self._converted(self._values[row.member, row.out], type_)
+        written = forwarded_write(read, self.statement, self.frame.proves)
+        if written is not None:
+            return self._converted(self._values[written.member, written.out], type_)
         if read.forwarded:
             self._flush(read.tensor)
         return self._fetch(read)

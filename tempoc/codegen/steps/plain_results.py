@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.at_steps import fails_at_last, is_plain
-from tempoc.codegen.steps.unread import Liveness, Stores
+from tempoc.codegen.steps.unread import LiveStores, Stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
@@ -29,15 +29,15 @@ def plain_results(
     tree: prog.ProgramStatement, context: ProgramContext, outputs: Collection[str]
 ) -> prog.ProgramStatement:
     """The tree with fewer conditions on results; ``outputs`` are stores that are read after it."""
-    live = Liveness(context.kernels, context.registers)
-    return _Writer(live).convert(tree, frozenset(outputs), None)
+    live = LiveStores(context.kernels, context.registers)
+    return _PlainResults(live).convert(tree, frozenset(outputs), None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _PlainResults:
     """Converts trees backwards."""
 
-    live: Liveness
+    live: LiveStores
 
     def convert(
         self, s: prog.ProgramStatement, after: Stores, ends: tuple[prog.Loop, Stores] | None

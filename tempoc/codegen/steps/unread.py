@@ -23,13 +23,13 @@ def without_unread(
 
     Calls that check, end a length or make room are kept.
     """
-    live = Liveness(context.kernels, context.registers)
+    live = LiveStores(context.kernels, context.registers)
     new, _ = live.without_unread(tree, frozenset(outputs))
     return new or prog.Sequence(items=())
 
 
 @dataclass(frozen=True, slots=True)
-class Liveness:
+class LiveStores:
     """Goes through trees backwards; the fields are those of the context."""
 
     kernels: Mapping[str, prog.Kernel]

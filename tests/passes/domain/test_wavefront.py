@@ -237,7 +237,6 @@ def test_a_row_whose_cells_take_long_is_no_scan() -> None:
     agree(SCALED, *({"I": m, "J": n} for m, n in ((1, 1), (2, 3), (7, 4))))
 
 
-
 GAPS = """dim i < I
 dim j < J
 input d[i, j]: f32
