@@ -25,6 +25,7 @@ each step.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
@@ -42,6 +43,7 @@ from tempoc.program.analysis.live import (
     written_stores,
 )
 from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ class Regions:
         self, loop: prog.Loop, after: frozenset[str], outer: tuple[str, ...]
     ) -> prog.ProgramStatement:
         """The loop as a region; on the host if it is unknown which arrays its calls share."""
-        context, on_host = self.context, _on_host(loop)
+        context, on_host = self.context, _on_host(loop, self.context.kernels)
         try:
             loop = with_rows(loop, context)
             most = most_steps(loop, context)
@@ -147,7 +149,7 @@ class Regions:
         return checks or any(isinstance(s, prog.Free) for s in traversal.statements_in(loop))
 
 
-def _on_host(loop: prog.Loop) -> prog.Loop:
+def _on_host(loop: prog.Loop, kernels: Mapping[str, prog.Kernel]) -> prog.Loop:
     """The loop, and all loops in it, moved to the host."""
 
     def to_host(s: prog.ProgramStatement) -> prog.ProgramStatement:
@@ -158,12 +160,27 @@ def _on_host(loop: prog.Loop) -> prog.Loop:
                 return replace(s, body=to_host(body))
             case prog.Loop(body=body):
                 return replace(s, body=to_host(body), place="host")
+            case prog.Call() if not kernels[s.kernel].checks:
+                return _taken(s)
             case _:
                 return s
 
     host_loop = to_host(loop)
     assert isinstance(host_loop, prog.Loop)
     return host_loop
+
+
+def _taken(call: prog.Call) -> prog.ProgramStatement:
+    """A call as a branch if no result is wanted everywhere: on the host not all operands exist.
+
+    On the device results of small calls are selected instead.
+    """
+    conditions = [c.when for c in call.results if c.when is not None]
+    if not conditions or len(conditions) < len(call.results) or call.endings or call.needs:
+        return call
+    if len({*conditions}) == 1:
+        call = replace(call, results=tuple(replace(c, when=None) for c in call.results))
+    return prog.Guard(condition=ix.disjunction(*conditions), body=call)
 
 
 def _write(

@@ -47,11 +47,10 @@ def in_memory(name: str, value: object, what: str = "tensor") -> TensorSource:
     return TensorSource(name, array.dtype, array.shape, "", lambda: array)
 
 
-def as_array(value: object) -> HostArray:
+def as_array(value: Any) -> HostArray:
     """NumPy's array of a value, by DLPack if it offers nothing else. Raises what the value does."""
-    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        return np.from_dlpack(value)
-    return np.asarray(value)
+    alone = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+    return (np.from_dlpack if alone else np.asarray)(value)
 
 
 def as_sources(

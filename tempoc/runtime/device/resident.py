@@ -58,9 +58,8 @@ def taken(value: object) -> Any:
 
 def _is_here(array: jax.Array) -> bool:
     """Whether an array is in the memory of the device that programs run on, and there whole."""
-    if array.is_deleted() or array.devices() != {jax.devices()[0]}:
-        return False
-    return bool(array.sharding.memory_kind == jax.devices()[0].default_memory().kind)
+    here = not array.is_deleted() and array.devices() == {jax.devices()[0]}
+    return here and array.sharding.memory_kind == jax.devices()[0].default_memory().kind
 
 
 def _without_weak_type(array: jax.Array) -> jax.Array:

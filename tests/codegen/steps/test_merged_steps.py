@@ -95,3 +95,10 @@ def test_loops_that_differ_stay_apart() -> None:
     assert merged(layers("host", "L", *step("0", heavy))) is None, "not computed by element"
     by_step = replace(START, results=(prog.Cell(store="m", key=(parse("i"),)),))
     assert merged(layers("host", "L", *step("0", by_step))) is None, "which array is not known"
+
+
+def test_layers_under_a_condition_that_holds_at_first_are_no_loop() -> None:
+    body = prog.Guard(condition=parse("i != 1"), body=layers("unrolled", "L", *step("i", AVERAGE)))
+    loop = prog.Loop(var="i", lower=ix.ONE, upper=parse("N"), step=1, body=body, place="device")
+    tree = prog.Sequence(items=(layers("host", "L", *step("0", START)), loop))
+    assert rolled_steps(tree, CONTEXT, KernelKinds(light=("a", "s"))) == tree
