@@ -72,7 +72,7 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("`L` (line 6) is Cholesky's factor", "help: `cholesky(a)`, of matrices whose rows"),
     ),
     "the gradient of one": (
-        FACTOR + "s = sum(L[0:N, 0:N])\ng = grad(s, a)\noutput g\n",
+        FACTOR + "s = sum(L[0:N-1, 0:N])\ng = grad(s, a)\noutput g\n",
         ("`grad(s, L)` goes back through Cholesky's factor `L` (line 6)", "so does its gradient"),
     ),
     "a triangular system": (

@@ -12,7 +12,7 @@ from tempoc.driver.slow.estimate import Estimator, ProgramPart
 from tempoc.driver.slow.findings import NOTHING, LoopFindings
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.kernels import KernelFindings, fixed_cost
-from tempoc.driver.slow.triangular import triangular_findings
+from tempoc.driver.slow.triangular import TriangularFindings
 from tempoc.driver.slow.words import Words, listed, quoted, time_text
 from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.size_estimate import estimated_sizes
@@ -86,17 +86,18 @@ class _Explainer:
     """Turns parts into text with findings."""
 
     def __init__(self, compilation: Compilation, estimator: Estimator, words: Words) -> None:
-        self.written, self.graph = compilation.graph, compilation.optimized
+        self.graph = compilation.optimized
         self.estimator = estimator
         self.words = words
         self.loops = LoopFindings(compilation, estimator, words)
         self.kernels = KernelFindings(compilation, estimator, words)
+        self.triangular = TriangularFindings(compilation, words)
 
     def part(self, part: ProgramPart, total: float) -> SlowPart:
         """A part with its findings."""
         telling = [k for k in part.kernels if part.share(k) >= MODEL.telling_share]
         members = [m for k in telling for m in k.statement.members]
-        findings = [*triangular_findings(self.written, self.graph, self.words, members)]
+        findings = [*self.triangular.of(members)]
         findings = findings or [*self.loops.of(part), *self.kernels.of(part)]
         if any(f.help and not f.minor for f in findings):
             findings = [f for f in findings if not f.minor]

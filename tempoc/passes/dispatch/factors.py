@@ -15,9 +15,10 @@ are left to ``solves``, which knows what of them is done at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import strongly_connected_components
@@ -87,26 +88,60 @@ def _is_moved(graph: Graph, edge: Edge) -> bool:
     return False
 
 
+class TriangularEquations(NamedTuple):
+    """A tensor whose equations factor a matrix, or solve a triangular system."""
+
+    name: str
+    is_factor: bool
+
+
+def triangular_equations(graph: Graph, space: Space) -> Iterator[TriangularEquations]:
+    """All such tensors of a graph, those that stay equations too."""
+    for part in _cycles(graph):
+        with suppress(NoFactor, NoSubstitution, OperandError):
+            yield _named(graph, space, part)
+
+
+def _named(graph: Graph, space: Space, part: tuple[str, ...]) -> TriangularEquations:
+    """The tensor of a cycle; raises ``NoFactor``, ``NoSubstitution`` or ``OperandError``."""
+    for equations in _cholesky_equations(graph, space, part):
+        return TriangularEquations(equations.state.name, is_factor=True)
+    builder = _system(graph, space, part)
+    builder.nodes(MODEL.solved_rows)
+    return TriangularEquations(builder.recurrence.state.name, is_factor=False)
+
+
+def _cholesky_equations(
+    graph: Graph, space: Space, part: tuple[str, ...]
+) -> Iterator[CholeskyEquations]:
+    """The factors among the tensors of a cycle."""
+    for name in (n for n in part if isinstance(graph.nodes[n].op, Merge)):
+        with suppress(NoFactor):
+            yield recognize(graph, space, part, graph.nodes[name])
+
+
+def _system(graph: Graph, space: Space, part: tuple[str, ...]) -> SystemBuilder:
+    """The triangular system of a cycle; raises ``NoSubstitution``."""
+    recognition = Recognition.of(graph, space, part)
+    builder = SystemBuilder.of(recognition, graph, [d.name for d in graph.universe.dims])
+    builder.builder.node = replace(builder.builder.node, vector=())
+    return builder
+
+
 def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph, str]:
     """The graph with an operator in place of a cycle, and what is said about it.
 
     Raises ``NoFactor``, ``NoSubstitution`` or ``OperandError``.
     """
-    merges = [n for n in part if isinstance(graph.nodes[n].op, Merge)]
-    for name in merges:
-        try:
-            equations = recognize(graph, space, part, graph.nodes[name])
+    for equations in _cholesky_equations(graph, space, part):
+        with suppress(NoFactor, OperandError):
             replaced = _FactorBuilder.of(graph, space, part, equations).nodes()
-        except (NoFactor, OperandError):
-            continue
-        message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
-        return replace_nodes(graph, replaced), message
-    recognition = Recognition.of(graph, space, part)
-    columns = [d.name for d in graph.universe.dims]
-    builder = SystemBuilder.of(recognition, graph, columns)
+            name = equations.state.name
+            message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
+            return replace_nodes(graph, replaced), message
+    builder = _system(graph, space, part)
     if builder.batch:
         raise NoSubstitution
-    builder.builder.node = replace(builder.builder.node, vector=())
     state = builder.recurrence.state.name
     nodes = builder.nodes(MODEL.solved_rows)
     message = f"`{state}` solves a triangular system along {builder.recurrence.dim}"

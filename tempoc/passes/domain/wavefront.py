@@ -38,7 +38,7 @@ from tempoc.passes.domain.skewing import Skewed, Skewing
 from tempoc.pipeline.step import LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.query import has_run_lengths, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 
@@ -52,9 +52,9 @@ class Wavefront(GraphPass):
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with a loop over diagonals for each lattice.
 
-        A graph with lengths that the data decide stays as it is.
+        Those with lengths that the data decide stay as they are.
         """
-        cycles = [] if graph.universe.lengths else [*nested_cycles(graph)]
+        cycles = [c for c in nested_cycles(graph) if not has_run_lengths(graph, c[0])]
         earlier: dict[str, Skewed] = {}
         for names, (i, j) in cycles:
             first = min(names, key=lambda n: (n.count("."), [*graph.nodes].index(n)))

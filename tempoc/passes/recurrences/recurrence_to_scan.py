@@ -71,7 +71,7 @@ from tempoc.passes.recurrences.recognize_recurrence import (
 from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import components, operand_type, users
+from tempoc.sdg.graph.query import components, has_run_lengths, operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
@@ -91,9 +91,7 @@ class RecurrenceToScan(GraphPass):
     name: ClassVar[str] = "scans"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with scans; a program whose bounds end at run time stays as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph with scans; what has lengths that the data decide stays a loop."""
         before = graph
         for dim in graph.universe.dims:
             is_scan = partial(self.is_scan, dim.name, context)
@@ -103,6 +101,8 @@ class RecurrenceToScan(GraphPass):
 
     def is_scan(self, dim: str, context: PassContext, graph: Graph, cycle: NodeNames) -> bool:
         """Whether a cycle, judged by itself, is one that becomes a scan."""
+        if has_run_lengths(graph, cycle):
+            return False
         try:
             origins = cache(lambda: origin_sizes(graph, dim))
             recurrence = self.small_recurrence(graph, dim, cycle, origins, context)
@@ -141,6 +141,8 @@ class RecurrenceToScan(GraphPass):
             if not rejected and not apart:
                 for cycle, node in nodes.items():
                     _remark_scan(recurrences[cycle], node, context)
+                if graph.universe.lengths:
+                    return rewritten
                 # What steps compute beside their state may be read of the last one alone.
                 beside = {n for cycle in nodes for n in cycle}
                 return trim_domains(rewritten, context.space.symbolic, beside)[0]
@@ -155,6 +157,9 @@ class RecurrenceToScan(GraphPass):
         steps: dict[NodeNames, RecurrenceCycle] = {}
         origins = cache(lambda: origin_sizes(graph, dim))
         for cycle in cycles(graph, dim):
+            if has_run_lengths(graph, cycle):
+                loops.update(cycle)
+                continue
             try:
                 recurrences[cycle] = self.small_recurrence(graph, dim, cycle, origins, context)
             except NotARecurrence as reason:

@@ -16,7 +16,7 @@ from tempoc.ops.tensor.source import Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import substitute_entry
-from tempoc.symbolic.walk import extent, substitute
+from tempoc.symbolic.walk import extent, substitute, symbols
 
 T = TypeVar("T")
 
@@ -145,3 +145,22 @@ def topological(graph: Graph) -> tuple[str, ...]:
 def components(graph: Graph) -> list[tuple[str, ...]]:
     """The strongly connected components, producers first, whatever the points that are read."""
     return strongly_connected_components(graph.nodes, lambda name: graph.nodes[name].sources)
+
+
+def has_run_lengths(graph: Graph, names: Iterable[str]) -> bool:
+    """Whether nodes have points, shapes or reads that depend on lengths which the data decide.
+
+    So do those with a dimension along which a length varies.
+    """
+    lengths = {*graph.universe.lengths}
+    if not lengths:
+        return False
+    outer = {d for b in graph.universe.ended for d in b.outer}
+    for node in (graph.nodes[n] for n in names):
+        bounds = {graph.universe.dim(d).bound for d in node.domain.dims}
+        reads = (e for edge in node.inputs for e in expressions((edge.entries, edge.guard)))
+        own = (node.domain.where, *node_expressions(node), *reads)
+        named = {n for e in own for n in symbols(e)}
+        if (bounds | named) & lengths or {*node.domain.dims} & outer:
+            return True
+    return False

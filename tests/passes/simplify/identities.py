@@ -389,12 +389,26 @@ ROUNDED = {
 %n6 = expand_dims{axis=0} %n5 : [t, j] f32[1]
 %n7 = expand_dims{axis=1} %n6 : [t, j] f32[1, 1]
 %n8 = pad{widths=((j, T-j), (t, T-t-1))} %n7 : [t, j] f32[T+1, T]
-%d = sum{axes=(0, 1)} %n8[0:T, 0:T] : [] f32[T+1, T]""",
+%d = sum{axes=(0, 1)} %n8[0:T, 0:T] : [] f32[T+1, T]
+%n9 = expand_dims{axis=0} %u[j] : [j] f32[1]
+%n10 = expand_dims{axis=1} %n9 : [t, j] f32[1, 1]
+%n11 = pad{widths=((t, T-t-1), (j, T-j))} %n10 : [t, j] f32[T, T+1]
+%e = sum{axes=(0, 1)} %n11[0:T, 0:T] : [] f32[T, T+1]
+%n12 = literal{value=1.0, dtype=f32} : [] f32
+%n13 = expand_dims{axis=0} %n12 : [] f32[1]
+%n14 = expand_dims{axis=1} %n13 : [t, j] f32[1, 1]
+%n15 = pad{widths=((j, T-j-1), (t, T-t-1))} %n14 : [t, j] f32[T, T]
+%f = sum{axes=(0, 1)} %n15[0:T, 0:T] : [] f32[T, T]""",
     "a sum of elements on a diagonal": """%n = expand_dims{axis=0} %s : [t] f32[1]
 %n2 = expand_dims{axis=1} %n : [t] f32[1, 1]
 %n3 = pad{widths=((t, T-t-1), (t, T-t))} %n2 : [t] f32[T, T+1]
 %a = sum{axes=(0,)} %n3[0:T] : [] f32[T, T+1]
-%b = sum{axes=(0,)} %n3[t:T] : [t] f32[T, T+1]""",
+%b = sum{axes=(0,)} %n3[t:T] : [t] f32[T, T+1]
+%n4 = literal{value=2.0, dtype=f32} : [] f32
+%n5 = expand_dims{axis=0} %n4 : [] f32[1]
+%n6 = expand_dims{axis=1} %n5 : [] f32[1, 1]
+%n7 = pad{widths=((t, T-t-1), (t, T-t))} %n6 : [t] f32[T, T+1]
+%d = sum{axes=(0,)} %n7[0:T] : [] f32[T, T+1]""",
     "a sum of sums by position": """%n = mod %k, %bins : [t] i32
 %n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
 %a = sum{axes=(0,)} %n2[0:T] : [] f32[8, 3]

@@ -15,7 +15,7 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.joining import Concat
-from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Pad, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.reshape import Reshape, groups
 from tempoc.ops.tensor.source import Arange, IndexValue
@@ -177,7 +177,10 @@ def _step_axes(node: Node, dims: Iterable[str]) -> list[int] | None:
 
 
 def _unpadded_rows(v: Match, node: Node, places: Sequence[int], edge: Edge) -> Edge | None:
-    """The rows before padding, without their own axes, at the steps that ``edge`` reads."""
+    """The rows before padding, without their own axes, at the steps that ``edge`` reads.
+
+    They are repeated along dimensions with which they do not vary.
+    """
     (row,) = node.inputs
     axes = [*range(node.types[0].ndim)]
     for _ in places:
@@ -186,15 +189,24 @@ def _unpadded_rows(v: Match, node: Node, places: Sequence[int], edge: Edge) -> E
             return None
         if axes.pop(axis_of(new.op.axis, len(axes))) not in places:
             return None
-        if new.domain.dims != node.domain.dims:
+        if not {*new.domain.dims} <= {*node.domain.dims}:
             return None
         (row,) = new.inputs
-    dims = node.domain.dims
-    entries = compose(edge.entries, dims, row.entries, v.graph.universe)
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    ranging = [d for d, e in at.items() if isinstance(e, ix.Slice)]
+    varies = {d for e in row.entries for d in symbols(e)}
+    kept = {d: e for d, e in at.items() if d in varies or d not in ranging}
+    entries = compose((*kept.values(),), (*kept,), row.entries, v.graph.universe)
     shape = v.type_of(row).shape
-    if entries is None or any(d in symbols(e) for e in shape for d in dims):
+    if entries is None or any(d in symbols(e) for e in shape for d in at):
         return None
-    return replace(row, entries=entries, span=edge.span)
+    rows = replace(row, entries=entries, span=edge.span)
+    for axis in (k for k, d in enumerate(ranging) if d not in varies):
+        rows = v.make(ExpandDims(axis=axis), rows)
+        extents = [*v.type_of(rows).shape]
+        extents[axis] = v.operand(0).shape[axis]
+        rows = v.make(BroadcastTo(shape=tuple(extents)), rows)
+    return rows
 
 
 @rule("a sum of sums by position", Sum, exact=False)

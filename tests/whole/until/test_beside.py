@@ -1,0 +1,55 @@
+"""Tables and recurrences beside a loop that the data end: they are computed as they are without."""
+
+from __future__ import annotations
+
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.control.recurrence import Recurrence
+from tests.support.agreement import agree
+
+TABLE = """dim i < I
+dim j < J
+dim s < S = I + J until stop
+input a[i]: i32
+input b[j]: i32
+d[0, j] = 1.0 * j
+d[i, 0] = 1.0 * i
+d[i, j] = minimum(d[i-1, j-1] + where(a == b, 0.0, 1.0), minimum(d[i-1, j], d[i, j-1]) + 1.0)
+D = d[0:I, 0:J]
+y[0] = I - 1
+y[s+1] = maximum(y - where(D[y][0] > 1.5, 2, 1), 0)
+stop = y == 0
+rows = sum(y[s = 0:S])
+output D, rows
+"""
+FILTER = """dim i < N
+dim s < S until done
+input x[i]: f32
+f[0] = x[0]
+f[i] = 0.9 * f[i-1] + 0.1 * x[i]
+g[0] = 0.0
+g[i] = 0.5 * g[i-1] + f[i]
+r[0] = 1.0
+r[s+1] = n
+n = 0.5 * r + 0.25 * abs(sum(g[0:N]))
+done = n - r > -0.1
+e[0] = 0.0
+e[s+1] = 0.5 * e + n
+last = e[S-1]
+output last, g
+"""
+
+
+def test_a_table_goes_by_diagonals() -> None:
+    compilation = Compilation(load_source(Source("m.rt", TABLE)), Options())
+    assert "diagonal" in [d.name for d in compilation.optimized.universe.dims]
+    agree(TABLE, {"I": 1, "J": 1}, {"I": 2, "J": 1}, {"I": 3, "J": 5})
+
+
+def test_recurrences_are_scans_but_for_those_of_its_steps() -> None:
+    compilation = Compilation(load_source(Source("m.rt", FILTER)), Options())
+    ops = [n.op for n in compilation.optimized.nodes.values()]
+    assert [len(op.carried) for op in ops if isinstance(op, Recurrence)] == [2]
+    agree(FILTER, {"N": 1, "S": 4}, {"N": 2, "S": 3}, {"N": 5, "S": 9})
