@@ -22,7 +22,9 @@ def expanding_nodes(graph: Graph, dim: str) -> set[str]:
     """The nodes that make much of little at a point of a dimension, an operation an element."""
     sizes: dict[str, int] = {}
     for node in graph.nodes.values():
-        size = constant_elements(node.types[0].shape) if dim in node.domain.dims else None
+        if dim not in node.domain.dims or len(node.types) != 1:
+            continue
+        size = constant_elements(node.types[0].shape)
         if size is not None and MODEL.is_much_of_little(size, 0) and _is_simple(graph, node):
             sizes[node.name] = size
     origins = origin_sizes(graph, dim) if sizes else {}
