@@ -12,6 +12,7 @@ import re
 import unicodedata
 
 _QUOTES = '"""'
+_NO_WORD = re.compile("[^0-9A-Za-z_]+")
 
 
 def docstring(text: str) -> list[str]:
@@ -44,9 +45,12 @@ def identifier(name: str) -> str:
 
     Python reads identifiers in their normal form NFKC, so that is what this gives.
     """
-    normal = unicodedata.normalize("NFKC", name)
-    text = "".join(c if f"_{c}".isidentifier() else " " for c in normal)
-    text = re.sub(" +", "_", text)
+    if name.isascii():
+        text = _NO_WORD.sub("_", name)
+    else:
+        normal = unicodedata.normalize("NFKC", name)
+        text = "".join(c if f"_{c}".isidentifier() else " " for c in normal)
+        text = re.sub(" +", "_", text)
     return text if text.isidentifier() else f"_{text}"
 
 

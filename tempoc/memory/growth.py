@@ -73,18 +73,26 @@ def _growth_candidates(
     by_name = {s.name: s for s in statements.statements}
     followed: dict[tuple[str, str], None] = {}
     excluded: dict[tuple[str, str], None] = {}
+    fixed: list[tuple[str, str, ix.Expr, Statement]] = []
     for execute in executed(loop.body):
         s = by_name[execute.statement]
         at = dict(zip(s.domain.dims, execute.point, strict=True))
         for tensor, dim, entry, is_read in _accesses(s, statements):
-            rows = substitute(rows_needed(entry), at)
+            needed = rows_needed(entry)
+            rows = substitute(needed, at)
             if isinstance(ix.sub(rows, ix.Sym(loop.var)), ix.Const):
                 is_long = isinstance(entry, ix.Slice) and _is_long(entry, dim, s, space)
                 if not ranges or (is_read and is_long):
                     followed[tensor, dim] = None
-            elif loop.var in symbols(rows) or _may_cover_bound(rows_needed(entry), dim, s, space):
+            elif loop.var in symbols(rows):
                 excluded[tensor, dim] = None
-    return (key for key in followed if key not in excluded)
+            else:
+                fixed.append((tensor, dim, needed, s))
+    left = {key for key in followed if key not in excluded}
+    for tensor, dim, needed, s in fixed:
+        if (tensor, dim) in left and _may_cover_bound(needed, dim, s, space):
+            left.remove((tensor, dim))
+    return (key for key in followed if key in left)
 
 
 def _may_cover_bound(rows: ix.Expr, dim: str, s: Statement, space: Space) -> bool:

@@ -20,6 +20,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from tempoc.codegen.text.syntax_tree import tree_names, tree_parts
+
 _UPDATES = re.compile(r"\bupdated\(|update_slice|\.at\[")
 _TIGHT = 20
 # Operator precedences; what is no operator has the highest.
@@ -160,7 +162,7 @@ def _parsed(line: str) -> _CodeLine:
     uses = tuple(sorted(_uses(statement.value), key=lambda use: use.start))
     if isinstance(statement, ast.Return):
         return _CodeLine(text, indent, uses, ())
-    stores = [n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    stores = [name for t in statement.targets for name in tree_names(t)]
     if len(stores) > 1 or not isinstance(statement.targets[0], ast.Name):
         return _CodeLine(text, indent, uses, tuple(stores))
     start, value = text.index("=") + 2, statement.value
@@ -175,7 +177,7 @@ def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[
     if isinstance(node, ast.Name):
         yield _NameUse(node.id, node.col_offset, node.end_col_offset or 0, binding, deferred)
     deferred = deferred or isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp)
-    for child in ast.iter_child_nodes(node):
+    for child in tree_parts(node):
         inner = child.value if isinstance(child, ast.keyword) else child
         if isinstance(inner, ast.expr):
             yield from _uses(inner, _required_binding(node, inner), deferred)

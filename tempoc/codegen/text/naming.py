@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tempoc.base.names import COTANGENT
 from tempoc.base.python_text import identifier
+from tempoc.codegen.text.syntax_tree import tree_names
 from tempoc.program.nodes.spelling import PREAMBLE
 from tempoc.symbolic import expr as ix
 
@@ -34,7 +35,7 @@ def names_in(lines: Iterable[str]) -> frozenset[str]:
     """The names that lines of the body of a function mention."""
     # Only within a function `return` is allowed.
     module = ast.parse("def f():\n" + "\n".join(f" {line}" for line in lines))
-    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name))
+    return frozenset(tree_names(module))
 
 
 def is_source_name(node: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
+from tempoc.codegen.text.syntax_tree import tree_names, tree_nodes, tree_parts
 from tempoc.codegen.text.wrap_lines import INDENT
 from tempoc.ops.definition.dtype_text import jax_dtype
 from tempoc.ops.definition.types import DType
@@ -28,7 +29,7 @@ def number_bounds(text: str, bounds: Collection[str]) -> frozenset[str]:
     These are casts of sums to a dtype, ``jnp.int32(I - 20)``, and comparisons with a coordinate.
     """
     function = ast.parse(text).body[0]
-    every = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and n.id in bounds]
+    every = [name for name in tree_names(function) if name in bounds]
     numbers = [*_as_numbers(function, frozenset(_coordinates(function)))]
     return frozenset(n for n in every if every.count(n) == numbers.count(n))
 
@@ -49,7 +50,7 @@ def with_numbers(text: str, passed: Sequence[str], first: int, head: list[str]) 
 
 def _coordinates(function: ast.AST) -> Iterator[str]:
     """The variables that are elements of ``at``."""
-    for node in ast.walk(function):
+    for node in tree_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, value = node.targets[0], node.value
             pairs = [(target, value)]
@@ -73,7 +74,7 @@ def _as_numbers(node: ast.AST, coordinates: frozenset[str]) -> Iterator[str]:
             if first is not None and second is not None and coordinates & {*first, *second}:
                 yield from (*first, *second)
                 return
-    for part in ast.iter_child_nodes(node):
+    for part in tree_parts(node):
         yield from _as_numbers(part, coordinates)
 
 

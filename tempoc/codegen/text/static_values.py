@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from tempoc.codegen.text.syntax_tree import tree_parts
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -57,7 +58,7 @@ class _BoundReader:
                 for part in (*node.args, *(k for k in node.keywords if not self.is_passed(k))):
                     yield from self.values(part)
             case _:
-                for part in ast.iter_child_nodes(node):
+                for part in tree_parts(node):
                     yield from self.values(part)
 
     def is_passed(self, keyword: ast.keyword) -> bool:

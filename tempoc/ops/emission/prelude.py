@@ -64,12 +64,14 @@ HELPERS = {
 }
 """Those that operators call, each after those that it calls itself."""
 
+_CALL = re.compile(r"\b(\w+)\(")
+
 
 def helpers_in(text: str, helpers: dict[str, str] = HELPERS) -> tuple[str, ...]:
     """The helpers that some code calls, directly or indirectly, each before its callers."""
-    called: dict[str, None] = {}
+    called, calls = list[str](), {*_CALL.findall(text)}
     for name in reversed(helpers):
-        callers = [text, *(helpers[w] for w in called)]
-        if any(re.search(rf"\b{name}\(", caller) for caller in callers):
-            called[name] = None
+        if name in calls:
+            called.append(name)
+            calls.update(_CALL.findall(helpers[name]))
     return tuple(helpers[name] for name in reversed(called))

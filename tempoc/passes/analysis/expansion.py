@@ -20,15 +20,16 @@ Origins = Mapping[str, int | None]
 
 def expanding_nodes(graph: Graph, dim: str) -> set[str]:
     """The nodes that make much of little at a point of a dimension, an operation an element."""
-    origins = origin_sizes(graph, dim)
-    expanding = set[str]()
-    for name, origin in origins.items():
-        node = graph.nodes[name]
-        if dim in node.domain.dims and origin is not None and _is_simple(graph, node):
-            size = constant_elements(node.types[0].shape)
-            if size is not None and MODEL.is_much_of_little(size, origin):
-                expanding.add(name)
-    return expanding
+    sizes: dict[str, int] = {}
+    for node in graph.nodes.values():
+        if dim not in node.domain.dims or len(node.types) != 1:
+            continue
+        size = constant_elements(node.types[0].shape)
+        if size is not None and MODEL.is_much_of_little(size, 0) and _is_simple(graph, node):
+            sizes[node.name] = size
+    origins = origin_sizes(graph, dim) if sizes else {}
+    pairs = ((name, size, origins[name]) for name, size in sizes.items())
+    return {n for n, size, o in pairs if o is not None and MODEL.is_much_of_little(size, o)}
 
 
 def sums_products(graph: Graph, node: Node) -> bool:

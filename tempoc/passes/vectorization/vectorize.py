@@ -129,6 +129,7 @@ def _schedulable(
     vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
     for cycle in cycles:
         without_loop: set[str] = set()
+        why: LoopReason | None = None
         while inside := [s for s in stars if s in cycle.nodes and s not in without_loop]:
             needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
             dims = {name: around for name, around in dims.items() if name not in without_loop}
@@ -136,11 +137,12 @@ def _schedulable(
             if not unschedulable:
                 break
             late = [s for s in inside if s in unschedulable]
-            why = _AHEAD if _is_stuck(graph, cycle) else _CYCLE
+            why = why or (_AHEAD if _is_stuck(graph, cycle) else _CYCLE)
+            reason = why
             if not late:  # no plain loop carries these: what stars around would do is not known
                 without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
-                late, why = [s for s in inside if s in without_loop], _AHEAD
-            _remark_missed(graph, dim, late, why, context)
+                late, reason = [s for s in inside if s in without_loop], _AHEAD
+            _remark_missed(graph, dim, late, reason, context)
             stars = [s for s in stars if s not in late]
             vectors |= {s: graph.nodes[s].vector for s in late}
     return stars
