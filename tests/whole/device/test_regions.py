@@ -275,12 +275,35 @@ def test_steps_that_take_over_what_was_made_are_not_written_out(
     agree(EPOCHS, *({"I": size} for size in (1, 2, 3, 5)))
 
 
-def test_steps_of_which_another_loop_reads_each_are_written_out(
-    monkeypatch: pytest.MonkeyPatch,
+LEARNED = """
+dim i < I
+dim l < L = 3
+input x[i]: f32[20]
+w[0, l] = ones([20])
+h[i, 0] = x
+h[i, l+1] = tanh(w * h)
+loss = sum(h[l = L-1] ** 2)
+w[i+1, l] = w - 0.1 * grad(loss, w)
+output loss
+"""
+
+
+@pytest.mark.parametrize(("limit", "value"), [("carried_ms", 0), ("passing_steps", 1)])
+def test_steps_that_read_layers_are_written_out(
+    monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(places, "MODEL", replace(MODEL, carried_ms=0))
-    (region,) = regions(emitted(LAYERS).program.tree)
-    assert "unrolled" in {s.place for s in statements_in(region.loop) if isinstance(s, nodes.Loop)}
+    """Those of which another loop reads what they leave, but no later step of the loop around, are
+    not if they are many, or much to compile."""
+    shared = LEARNED.replace("w[0, l]", "w[0]").replace("w[i+1, l]", "w[i+1]")
+
+    def inner(text: str) -> set[nodes.LoopPlace]:
+        (region,) = regions(emitted(text).program.tree)
+        return {s.place for s in statements_in(region.loop) if isinstance(s, nodes.Loop)}
+
+    assert "unrolled" in inner(LEARNED) & inner(shared)
+    monkeypatch.setattr(places, "MODEL", replace(MODEL, **{limit: value}))
+    assert "unrolled" in inner(LEARNED) - inner(shared)
+    agree(shared, {"I": 1}, {"I": 3}, passes=LOOPS)
 
 
 def test_steps_that_compute_little_are_not_written_out() -> None:
