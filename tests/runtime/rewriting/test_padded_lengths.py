@@ -111,6 +111,8 @@ CASES: list[tuple[Function, Function]] = [
      lambda n, x, i: x.sum(0) if i[0] > 1 else x[0]),
     (lambda n, x, i: lax.reduce(i, 0, lambda a, b: a | b, (0,)),
      lambda n, x, i: np.bitwise_or.reduce(i)),
+    (lambda n, x, i: jnp.linalg.solve(2 * jnp.eye(3) + x[:, :, None] * x[:, None], x[..., None]),
+     lambda n, x, i: np.linalg.solve(2 * np.eye(3) + x[:, :, None] * x[:, None], x[..., None])),
     (_looped, _looped_numpy),
     (_scanned, _scanned_numpy),
     (_searched, lambda n, x, i: np.ceil(np.sqrt(i)).astype(int)),

@@ -47,8 +47,9 @@ def _shaped(
 def _of_matrices(
     _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
 ) -> Sequence[Any]:
+    first = len(op.given[0]) - 2
     for shape in (*op.given, *op.made):
-        static(shape[-2:])
+        static(shape[first:])
     return op.bound(given)
 
 
@@ -94,7 +95,7 @@ RULES: Mapping[str, PaddingRule] = {
         ("random_bits", "random_split", "random_fold_in", "random_wrap", "random_unwrap"), _by_key
     ),
     "sort": _sort,
-    "top_k": _of_last,
+    **dict.fromkeys(("top_k", "lu_pivots_to_permutation"), _of_last),
     "split": _of_axis,
     "tile": _tile,
 }

@@ -155,4 +155,14 @@ def _branch(f: PaddedFunction, form: Form) -> Callable[..., list[Any]]:
     return lambda *given: f.results(form, given)
 
 
-_CONTROL = {"scan": _scan, "while": _while, "cond": _cond}
+def _solve(
+    f: PaddedFunction, how: Mapping[str, Any], given: Sequence[Any], _: Sequence[Any]
+) -> list[Any]:
+    """The solution of linear equations; the other functions in it are for derivatives."""
+    counts = how["const_lengths"]
+    first = counts.matvec + counts.vecmat
+    constants, sides = given[first : first + counts.solve], given[sum(counts) :]
+    return f.results(how["jaxprs"].solve, [*constants, *sides])
+
+
+_CONTROL = {"scan": _scan, "while": _while, "cond": _cond, "custom_linear_solve": _solve}
