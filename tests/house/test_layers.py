@@ -62,8 +62,8 @@ FLOORS = {
     "poly": ("relations", "scheduling"),
     "program": ("nodes", "", "analysis"),
     "runtime": (
-        "messages", "data", "rewriting", "device", "report", "host", "walk", "load", "forecast",
-        "checkpoint", "execution", "",
+        "messages", "data", "rewriting.lengths", "rewriting", "device", "report", "host", "walk",
+        "load", "forecast", "checkpoint", "execution", "",
     ),
     "sdg": ("graph", "evaluation", "statements", "text", "verification", ""),
 }  # fmt: skip

@@ -37,6 +37,23 @@ def statements_in(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
             assert_never(s)
 
 
+def called_once(s: prog.ProgramStatement) -> Iterator[str]:
+    """The kernels of calls and blocks that are in no loop, and of calls in these blocks."""
+    match s:
+        case prog.Sequence(items=items):
+            for item in items:
+                yield from called_once(item)
+        case prog.Guard(body=body):
+            yield from called_once(body)
+        case prog.Block(kernel=kernel, body=body):
+            yield kernel
+            yield from called_once(body)
+        case prog.Call(kernel=kernel):
+            yield kernel
+        case _:
+            pass
+
+
 def calls(s: prog.ProgramStatement) -> Iterator[prog.Call]:
     """All calls in a statement, in order."""
     return (part for part in statements_in(s) if isinstance(part, prog.Call))

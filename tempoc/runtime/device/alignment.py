@@ -15,13 +15,17 @@ _ALIGNMENT = 64
 
 def aligned(array: HostArray, dtype: np.dtype[Any] | None = None) -> HostArray:
     """An aligned copy of an array, whose memory a CPU device shares."""
-    target = dtype or array.dtype
-    nbytes = array.size * target.itemsize
-    padded = np.empty(nbytes + _ALIGNMENT, np.uint8)
-    start = -padded.ctypes.data % _ALIGNMENT
-    copy = padded[start : start + nbytes].view(target).reshape(array.shape)
+    copy = empty(array.shape, dtype or array.dtype)
     copy[...] = array
     return copy
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
+    """An aligned array, its elements not set."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    padded = np.empty(nbytes + _ALIGNMENT, np.uint8)
+    start = -padded.ctypes.data % _ALIGNMENT
+    return padded[start : start + nbytes].view(dtype).reshape(shape)
 
 
 def unaligned(

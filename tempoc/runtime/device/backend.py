@@ -318,6 +318,11 @@ def compiles_late() -> bool:
     return str(jax.default_backend()) != "cpu"
 
 
+def pads_arrays() -> bool:
+    """Whether kernels may be compiled for several lengths: on a CPU, which reads host memory."""
+    return str(jax.default_backend()) == "cpu"
+
+
 def put(array: HostArray, dtype: str) -> DeviceArray:
     """A copy of a host array on the device, converted if its dtype differs.
 

@@ -14,7 +14,7 @@ bounds, has exactly that.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tempoc.program.analysis.traversal import calls
@@ -69,13 +69,18 @@ def rounded(full: int, more: int, tuning: RunTuning) -> int:
     The coarsest ladder has the powers of two from the grain on, others have one, two, four and more
     steps from each power to the next. The finest one is taken in any case.
     """
+    return rounded_to(full, lambda size: size - full <= more, tuning)
+
+
+def rounded_to(full: int, is_cheap: Callable[[int], bool], tuning: RunTuning) -> int:
+    """The final size for so many slots: the next of the coarsest ladder where that is cheap."""
     power, parts = 1 << (full.bit_length() - 1), tuning.rounded_part
     for step in (
         max(tuning.store_grain, power),
         *(max(1, power >> k) for k in range(parts.bit_length())),
     ):
         size = -(-full // step) * step
-        if size - full <= more:
+        if is_cheap(size):
             break
     return size
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tempoc.files.snapshot import digest
 from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
-from tempoc.program.analysis.traversal import statements_in
+from tempoc.program.analysis.traversal import called_once, statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
 from tempoc.runtime.execution.kept_kernels import runner_digest, with_executables
+from tempoc.runtime.execution.lengths import KernelOfLengths
 from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.rewriting.whole_loops import compiled_whole
@@ -36,6 +40,7 @@ def compiled_kernels(
     modes = command_modes(program) if backend.has_commands() else {}
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
     folder, made_of = _kept_in(loaded)
+    once = _kernels_of_lengths(loaded, precision)
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
@@ -56,9 +61,51 @@ def compiled_kernels(
             most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
             about = f"{made_of}{(key, stores, more, kernel.donated, len(kernel.checks), most)}"
             make = _compiler(compiled, how, checked, folder, about)
-            known[key] = compiled_whole(make, checked, *most)
+            known[key] = made = compiled_whole(make, checked, *most)
+            if kernel.name in once:
+                exact = functools.update_wrapper(partial(checked, **static), checked)
+                traced = backend.precise(exact, precision)
+                known[key] = once[kernel.name].kernel(made, traced, bounds)
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
+
+
+def _kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, KernelOfLengths]:
+    """The kernels that may be compiled for several lengths: those that a run calls once.
+
+    None of a program for a budget, nor of one that computes with functions of the user, nor on a
+    GPU, which is slow with loops of which it does not know how long they are.
+    """
+    program = loaded.program
+    if not backend.pads_arrays() or loaded.traced or BUDGET in dict(program.provenance):
+        return {}
+    key = "lengths", precision
+    if isinstance(made := loaded.known.get(key), dict):
+        return made
+    bounds = tuple(b.name for b in program.bounds if b.value is None)
+    tuning = program.tuning
+    most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
+    kernels: dict[str, KernelOfLengths] = {}
+    for kernel in called_once(program.tree):
+        donated = next(k.donated for k in program.kernels if k.name == kernel)
+        compiled = partial(_compiled_for_lengths, donated, precision, most)
+        kernels[kernel] = KernelOfLengths(bounds, compiled, tuning, program.x64)
+    loaded.known[key] = kernels
+    return kernels
+
+
+def _compiled_for_lengths(
+    donated: tuple[int, ...],
+    precision: str,
+    most: tuple[int, int, int],
+    function: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A function of padded arrays and a length, compiled."""
+
+    def compiled(marked: Callable[..., Any]) -> Callable[..., Any]:
+        return backend.compile_kernel(marked, {}, donated, precision)
+
+    return compiled_whole(compiled, function, *most)
 
 
 def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:

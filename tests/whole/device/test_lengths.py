@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -14,6 +15,7 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.walk.blocks import single_call_blocks
+from tempoc.sdg.evaluation.interpret import evaluate as evaluate_graph
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text
 from tests.support.session.long import chosen, sampled
@@ -143,6 +145,51 @@ def test_ten_lengths_share_what_is_compiled(
         loaded.known.clear()
         for name, array in run(loaded, length).items():
             np.testing.assert_array_equal(outputs[name], array, err_msg=f"{name} at {length}")
+
+
+ROWS = """
+dim t < T
+input x[t]: f32[3]
+param W: f32[3, 3]
+h[0] = tanh(x[0])
+h[t] = tanh(x[t] + W @ h[t-1])
+back[T-1] = x[T-1]
+back[t] = 0.5 * back[t+1] + exp(x[t])
+loss = mean((h - x)[t = 0:T] ** 2) + max(back[0])
+slope = grad(loss, W)
+output h, back, loss, slope
+output h[T-1] as last
+"""
+
+
+def rows(loaded: LoadedProgram, length: int, calls: int = 1) -> dict[str, np.ndarray]:
+    """The outputs for as many rows of data."""
+    random = np.random.default_rng(length)
+    data = {"x": random.standard_normal((length, 3), np.float32)}
+    weights = {"W": random.standard_normal((3, 3), np.float32)}
+    given = Given(bounds={}, inputs=as_sources(data), params=as_sources(weights))
+    for _ in range(calls):
+        result = run_given(loaded, given, Settings())
+    return dict(result.outputs)
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) -> None:
+    """Exactly for the first length, then for all up to a size; one that comes often exactly."""
+    graph, loaded = compile_text(ROWS, 2)
+    few = replace(loaded.program.tuning, padded_calls=3)
+    loaded = replace(loaded, program=replace(loaded.program, tuning=few))
+    for length in (41, 64, 33, 20, 64):
+        outputs = rows(loaded, length)
+        random = np.random.default_rng(length)
+        x = {"x": random.standard_normal((length, 3), np.float32)}
+        w = {"W": random.standard_normal((3, 3), np.float32)}
+        for name, wanted in evaluate_graph(graph, {"T": length}, x, w).items():
+            found = outputs[name]
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+    assert compilations == ["jit(block)"] * 2
+    rows(loaded, 33, calls=4)
+    assert len(compilations) == 3
 
 
 def test_lengths_are_judged_alike() -> None:

@@ -1,0 +1,229 @@
+"""Operators that move elements: what counts stays in front, and what was padding is never read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tempoc.runtime.rewriting.lengths.form import LinearSize, PaddedShape, PaddedSize
+from tempoc.runtime.rewriting.lengths.padding import (
+    Padding,
+    is_ragged,
+    minus,
+    plus,
+    require,
+    slope,
+    static,
+)
+from tempoc.runtime.rewriting.lengths.rule import ComputedForm, PaddedOperation, PaddingRule
+
+
+def _slice(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array, shape, starts = given[0], op.made[0], op.how["start_indices"]
+    strides = op.how["strides"] or (1,) * array.ndim
+    for axis, start in enumerate(starts):
+        if isinstance(start, LinearSize):
+            require(start.slope > 0 and strides[axis] == 1)
+            size = padding.size(shape[axis])
+            array = lax.dynamic_slice_in_dim(array, padding.count(start), size, axis)
+        else:
+            end = start + (padding.size(shape[axis]) - 1) * strides[axis] + 1
+            require(end <= array.shape[axis])
+            array = lax.slice_in_dim(array, start, max(end, start), strides[axis], axis)
+    return [array]
+
+
+def _dynamic_slice(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array, shape, sizes = given[0], op.given[0], op.how["slice_sizes"]
+    starts = _clamped(padding, given[1:], shape, sizes)
+    for whole, part in zip(shape, sizes, strict=True):
+        require(slope(whole) >= slope(part) >= 0)
+    return op.bound([array, *starts], slice_sizes=padding.shape(sizes))
+
+
+def _clamped(
+    padding: Padding, starts: Sequence[Any], whole: PaddedShape, part: PaddedShape
+) -> list[Any]:
+    """Starts of parts, moved such that these lie within what counts, as without padding."""
+    clamped = []
+    for start, a, b in zip(starts, whole, part, strict=True):
+        last = minus(a, b)
+        if isinstance(last, LinearSize):
+            end = jnp.asarray(padding.count(last), start.dtype)
+            start = lax.clamp(jnp.zeros((), start.dtype), start, end)
+        clamped.append(start)
+    return clamped
+
+
+def _dynamic_update(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array, update = given[:2]
+    whole, part = op.given[:2]
+    starts = _clamped(padding, given[2:], whole, part)
+    for axis, (a, b) in enumerate(zip(whole, part, strict=True)):
+        require(slope(a) >= slope(b) >= 0)
+        if isinstance(b, LinearSize) and a != b and not _ends_together(op, given, axis):
+            before = lax.dynamic_slice(array, starts, update.shape)
+            places = lax.broadcasted_iota(jnp.int32, update.shape, axis)
+            update = lax.select(padding.counts(b, places), update, before)
+    return op.bound([array, update, *starts])
+
+
+def _ends_together(op: PaddedOperation, given: Sequence[Any], axis: int) -> bool:
+    """Whether the padding of an update becomes padding, as it ends where the array does."""
+    missing, start = minus(op.given[0][axis], op.given[1][axis]), given[2 + axis]
+    return isinstance(missing, int) and isinstance(start, np.ndarray) and int(start) >= missing
+
+
+def _concatenate(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    axis = op.how["dimension"]
+    sizes = [shape[axis] for shape in op.given]
+    if not is_ragged(sizes[:-1]):
+        return op.bound(given)
+    whole = jnp.zeros(padding.shape(op.made[0]), given[0].dtype)
+    start: PaddedSize = 0
+    for part, size in zip(given, sizes, strict=True):
+        # Each overwrites the padding of the one before it.
+        require(slope(size) >= 0)
+        whole = lax.dynamic_update_slice_in_dim(whole, part, padding.count(start), axis)
+        start = plus(start, size)
+    return [whole]
+
+
+def _pad(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array, value = given
+    shape, made = op.given[0], op.made[0]
+    for axis, (low, high, interior) in enumerate(op.how["padding_config"]):
+        inner = static((interior,))[0]
+        require(isinstance(low, int) and (low >= 0 or inner == 0))
+        filled = array.shape[axis] + max(array.shape[axis] - 1, 0) * inner
+        config = [(0, 0, 0)] * array.ndim
+        config[axis] = (low, padding.size(made[axis]) - low - filled, inner)
+        array = lax.pad(array, value, config)
+        if isinstance(shape[axis], LinearSize) and high != 0:
+            spread = _times(shape[axis], 1 + inner)
+            end = plus(plus(spread, -inner), low)
+            places = lax.broadcasted_iota(jnp.int32, array.shape, axis)
+            rest = lax.broadcast(value, array.shape)
+            array = lax.select(padding.counts(end, places), array, rest)
+    return [array]
+
+
+def _times(size: PaddedSize, k: int) -> PaddedSize:
+    return LinearSize(size.slope * k, size.offset * k) if isinstance(size, LinearSize) else size * k
+
+
+def _rev(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array = given[0]
+    for axis in op.how["dimensions"]:
+        turned = lax.rev(array, (axis,))
+        size = op.given[0][axis]
+        if isinstance(size, LinearSize):
+            # The padding now stands in front.
+            most = array.shape[axis]
+            config = [(0, most if k == axis else 0, 0) for k in range(array.ndim)]
+            longer = lax.pad(turned, jnp.zeros((), array.dtype), config)
+            turned = lax.dynamic_slice_in_dim(longer, most - padding.count(size), most, axis)
+        array = turned
+    return [array]
+
+
+def _reshape(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    """Where the longest axis of those that are joined, or split, is the first, padding stays last.
+
+    Elsewhere elements are gathered.
+    """
+    array, before, after = given[0], op.given[0], op.made[0]
+    require(op.how.get("dimensions") is None)
+    axis = 0
+    for old, new in _groups(padding, before, after):
+        a, b = before[old], after[new]
+        if is_ragged((*_inner(a), *_inner(b))):
+            shape = array.shape
+            part = shape[axis : axis + len(a)]
+            flat = array.reshape(*shape[:axis], -1, *shape[axis + len(a) :])
+            places = _places_in(padding, a, part, b)
+            array = jnp.take(flat, places, axis=axis, mode="clip")
+        else:
+            shape = array.shape
+            array = array.reshape(*shape[:axis], *padding.shape(b), *shape[axis + len(a) :])
+        axis += len(b)
+    return [array]
+
+
+def _inner(sizes: Sequence[PaddedSize]) -> Sequence[PaddedSize]:
+    """The sizes behind the first that is not 1."""
+    first = next((k for k, size in enumerate(sizes) if size != 1), len(sizes))
+    return sizes[first + 1 :]
+
+
+def _places_in(padding: Padding, old: PaddedShape, padded: Sequence[int], new: PaddedShape) -> Any:
+    """Where the elements of new axes stand in old ones, which are padded and flat."""
+    made = padding.shape(new)
+    require(math.prod(made) <= np.iinfo(np.int32).max)
+    number: Any = jnp.zeros(made, jnp.int32)
+    for axis, size in enumerate(new):
+        number = number * padding.count(size) + lax.broadcasted_iota(jnp.int32, made, axis)
+    place, step = jnp.zeros(made, jnp.int32), 1
+    for size, there in zip(reversed(old), reversed(padded), strict=True):
+        count = padding.count(size)
+        place = place + number % count * step
+        number = number // count
+        step *= there
+    return place
+
+
+def _groups(
+    padding: Padding, before: PaddedShape, after: PaddedShape
+) -> Iterator[tuple[slice, slice]]:
+    """Axes that become others, in groups as small as possible, by their sizes for two lengths."""
+    lengths = (padding.most, padding.most + 1)
+    first = second = 0
+    a, b = (1, 1), (1, 1)
+    i = j = 0
+    while i < len(before) or j < len(after):
+        if i < len(before) and (a[0] <= b[0] or j == len(after)):
+            a = _grown(a, before[i], lengths)
+            i += 1
+        else:
+            require(j < len(after))
+            b = _grown(b, after[j], lengths)
+            j += 1
+        if a == b:
+            yield slice(first, i), slice(second, j)
+            first, second, a, b = i, j, (1, 1), (1, 1)
+    require(first == i and second == j)
+
+
+def _grown(product: tuple[int, int], size: PaddedSize, lengths: tuple[int, int]) -> tuple[int, int]:
+    one, other = (size.at(n) if isinstance(size, LinearSize) else size for n in lengths)
+    return product[0] * one, product[1] * other
+
+
+RULES: Mapping[str, PaddingRule] = {
+    "slice": _slice,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update,
+    "concatenate": _concatenate,
+    "pad": _pad,
+    "rev": _rev,
+    "reshape": _reshape,
+}

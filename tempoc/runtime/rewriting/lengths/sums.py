@@ -1,0 +1,101 @@
+"""Operators that combine the elements of axes: what is behind the end becomes neutral first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tempoc.runtime.rewriting.lengths.padding import Padding, require
+from tempoc.runtime.rewriting.lengths.rule import ComputedForm, PaddedOperation, PaddingRule
+
+
+def _least(dtype: Any) -> Any:
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return -jnp.inf
+    return False if jnp.issubdtype(dtype, jnp.bool_) else jnp.iinfo(dtype).min
+
+
+def _greatest(dtype: Any) -> Any:
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return jnp.inf
+    return True if jnp.issubdtype(dtype, jnp.bool_) else jnp.iinfo(dtype).max
+
+
+def _neutral(name: str, dtype: Any) -> Any:
+    """What a reduction leaves as it is: for a conjunction all bits."""
+    kind = name.removeprefix("reduce_").removeprefix("cum").removeprefix("arg")
+    if kind in ("max", "logsumexp"):
+        return _least(dtype)
+    if kind == "min":
+        return _greatest(dtype)
+    if kind == "and":
+        return np.array(True) if jnp.issubdtype(dtype, jnp.bool_) else ~np.zeros((), dtype)
+    return int(kind == "prod")
+
+
+def _reduced(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array, name = given[0], op.primitive.name
+    neutral = _neutral(name, array.dtype)
+    return op.bound([padding.masked(array, op.given[0], op.how["axes"], neutral)])
+
+
+def _reduced_by(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], compute: ComputedForm
+) -> Sequence[Any]:
+    """A reduction with a function of its own, and what is neutral for that."""
+    count = len(given) // 2
+    axes, function = op.how["dimensions"], op.how["jaxpr"]
+    arrays = [
+        padding.masked(array, shape, axes, start)
+        for array, shape, start in zip(given[:count], op.given, given[count:], strict=False)
+    ]
+
+    def combined(a: Any, b: Any) -> Any:
+        return tuple(compute(function, [*a, *b]))
+
+    made: Any = lax.reduce(tuple(arrays), tuple(given[count:]), combined, axes)
+    return [*made]
+
+
+def _cumulative(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    array = given[0]
+    if op.how["reverse"]:
+        neutral = _neutral(op.primitive.name, array.dtype)
+        array = padding.masked(array, op.given[0], (op.how["axis"],), neutral)
+    return op.bound([array])
+
+
+def _product(
+    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
+) -> Sequence[Any]:
+    """Zeros in both operands: zero times no number is no number."""
+    (summed, _batch) = op.how["dimension_numbers"]
+    arrays = [
+        padding.masked(array, shape, axes, 0)
+        for array, shape, axes in zip(given, op.given, summed, strict=True)
+    ]
+    require(len(arrays) == 2)
+    return op.bound(arrays)
+
+
+_REDUCTIONS = (
+    *(f"reduce_{kind}" for kind in ("sum", "max", "min", "prod", "and", "or", "xor")),
+    "argmax",
+    "argmin",
+)
+_CUMULATIVE = tuple(f"cum{kind}" for kind in ("sum", "prod", "max", "min", "logsumexp"))
+
+RULES: Mapping[str, PaddingRule] = {
+    **dict.fromkeys(_REDUCTIONS, _reduced),
+    **dict.fromkeys(_CUMULATIVE, _cumulative),
+    "reduce": _reduced_by,
+    "dot_general": _product,
+}
