@@ -269,13 +269,12 @@ class Body:
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
             return self._converted(self._values[edge.source, edge.out], type_)
-        if (member, slot) in self.forwarded:
-            row = self.forwarded[member, slot]
+        row = self.forwarded.get((member, slot))
+        if row is None:
+            read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
+            row = forwarded_write(read, self.statement, self.frame.proves)
+        if row is not None:
             return self._converted(self._values[row.member, row.out], type_)
-        read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
-        written = forwarded_write(read, self.statement, self.frame.proves)
-        if written is not None:
-            return self._converted(self._values[written.member, written.out], type_)
         if read.forwarded:
             self._flush(read.tensor)
         return self._fetch(read)
