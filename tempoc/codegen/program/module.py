@@ -36,6 +36,7 @@ REGION_HELPERS = {
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,
     "strip_mined_loop": prelude.strip_mined_loop(MODEL.strip_steps),
+    "looped_in_strips": prelude.LOOPED_IN_STRIPS,
     "rotated": prelude.rotated(MODEL.rotated_bytes),
 }
 """Functions that regions call; they are emitted in front of the regions."""

@@ -168,6 +168,15 @@ def strip_mined_loop(lower, upper, step, carry):
 '''
 
 
+LOOPED_IN_STRIPS = '''\
+def looped_in_strips(lower, upper, step, carry, places):
+    """``looped`` on a CPU, for which axes of length 1 count, and ``strip_mined_loop`` on a GPU."""
+    if jax.default_backend() == "cpu":
+        return looped(lower, upper, step, carry, places)
+    return strip_mined_loop(lower, upper, step, carry)
+'''
+"""Stands in front of regions and blocks with loops for which both count."""
+
 LOOPED_WHILE = '''\
 def looped_while(more, step, carry, places):
     """``lax.while_loop`` of a number and arrays, some without axes of length 1."""

@@ -258,8 +258,10 @@ class RegionWriter(RegionNames):
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.loop_range(loop)
         places = self.unit_axis_places(loop, carried)
-        function = "strip_mined_loop" if self.is_strip_mined(loop, root) else "lax.fori_loop"
-        looped = f"{'looped' if places else function}({', '.join(ends)}, {step}"
+        plain_loop, narrow_loop = "lax.fori_loop", "looped"
+        if self.is_strip_mined(loop, root):
+            plain_loop, narrow_loop = "strip_mined_loop", "looped_in_strips"
+        looped = f"{narrow_loop if places else plain_loop}({', '.join(ends)}, {step}"
         first = "at[0]" if root else self.end_text(loop.lower)
         if rings := self.rings(loop, carried):
             looped = f"rotated({', '.join(ends)}, {step}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
 
@@ -31,3 +32,26 @@ def test_arrays_of_layers_are_chosen(
     given = {0: jnp.float32(1), 1: jnp.float32(2)}
     (new,) = functions[name](jnp.bool_(holds), step, (given,))
     assert (float(new[0]), float(new[1])) == (1, 3 if holds else 2)
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 130])
+def test_strips_have_all_steps(device: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of steps is passed; arrays have axes of length 1."""
+    functions: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    for name in ("squeezed", "looped", "strip_mined_loop", "looped_in_strips"):
+        exec(REGION_HELPERS[name], functions)
+    monkeypatch.setattr(jax, "default_backend", lambda: device)
+
+    def step(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        row, total = carry
+        return row.at[0, k % 3].add(1), total + k
+
+    def run(end: jax.Array) -> tuple[jax.Array, jax.Array]:
+        start = jnp.zeros((1, 3), jnp.int32), jnp.int32(0)
+        return functions["looped_in_strips"](2, end, step, start, (0,))  # type: ignore[no-any-return]
+
+    row, total = jax.jit(run)(jnp.int32(2 + count))
+    steps = np.arange(2, 2 + count)
+    np.testing.assert_array_equal(row[0], np.bincount(steps % 3, minlength=3))
+    assert total == steps.sum()
