@@ -11,7 +11,8 @@ for a number each. An element of a product is a product of elements, that of a p
 of the array, and that of a sum of what positions send, ``scatter_add``, is what is sent if the
 position is its own. Where nobody else reads the arrays, they are not made. An array of which
 points read elements in its own step takes no such storage, and stays. So do exponentials and what
-else costs more than a read, where something else reads them: their elements are taken.
+else costs more than a read, where something else reads them: their elements are taken. If they are
+as many as those of the array, nothing is saved, and rows would be read as columns.
 
 An element of a contraction of which nothing else is read is one of the operand that has its axis:
 so the derivative of a named range, or of a function of one that keeps its places apart, is a
@@ -177,6 +178,8 @@ def _computed(
         return None
     if value is None or not isinstance(value.read, Node) or not made.arrays or not value.lead:
         return None
+    if made.takes and not made.saves:
+        return None
     if element.keeps_axis:
         spread = builder.put("axis", ExpandDims(axis=1 + element.axis), (value.read,))
         return builder.finish(spread) if spread.types == node.types else None
@@ -206,6 +209,8 @@ class _Elements:
 
     Places of elements are expressions over the array's dimensions, and the reader's (``READER``).
     ``stays``: an array on the way has other consumers, so contractions that it needs are made.
+    ``takes``: elements of arrays that are made are taken; ``saves``: other arrays are smaller than
+    those that are not made.
     """
 
     graph: Graph
@@ -214,6 +219,8 @@ class _Elements:
     counts: Mapping[str, int]
     arrays: int = 0
     stays: bool = False
+    takes: bool = False
+    saves: bool = False
     padded: ix.Expr | None = None
 
     @property
@@ -349,6 +356,7 @@ class _Elements:
             reads.append(_edge(value.read))
             terms.append(lead * value.lead + term.replace(letter, ""))
         self.arrays += 1
+        self.saves = True
         leads = any(lead in term for term in terms)
         result = lead * leads + letters.result.replace(letter, "")
         op, edges = contraction(Spelling(tuple(terms), result), tuple(reads))
@@ -425,6 +433,7 @@ class _Elements:
         shape = self.builder.type_of(whole.read).shape if isinstance(whole.read, Edge) else ()
         taken = axis + whole.lead
         entries_of = [place if k == taken else (ix.ZERO, n, 1) for k, n in enumerate(shape)]
+        self.takes |= whole.lead
         element = self._made("getitem", SpatialIndex(entries=tuple(entries_of)), (whole.read,))
         return _ReadElement(element, whole.lead, whole.rank - 1)
 
@@ -455,6 +464,7 @@ class _Elements:
         if not is_affine(length) or not self._always_below(place, length, at):
             return None
         self.arrays += 1
+        self.saves = True
         total = ix.add(length, op.widths[axis][1])
         if not any(self.graph.universe.is_dim(n) for n in symbols(total)):
             self.padded = total
@@ -497,6 +507,7 @@ class _Elements:
         if sent is None or position is None:
             return None
         self.arrays += 1
+        self.saves = True
         index = self._made("index", IndexValue(expr=substitute(place, self._reader)))
         same = self._put("own", Equal(), [position, _ReadElement(index, False, 0)])
         zero = self._made("zero", Literal(value=0, dtype=node.types[0].dtype))

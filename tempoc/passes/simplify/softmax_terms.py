@@ -14,14 +14,15 @@
 
 The derivative measures the exponents from the result, as programs do that write softmax so. Where
 it alone reads these exponentials, they are measured from the greatest element, as ``logsumexp``
-does within itself: exponentials and sum are computed once. Where the derivative is computed at
-other points than the result, that stays an operator of its own.
+does within itself: exponentials and sum are computed once. They are computed where the result is;
+the derivative may be needed at fewer points, as that of the last step of training is not. Where it
+is computed at others, the result stays an operator of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Select
@@ -74,6 +75,7 @@ class _Exponentials(NamedTuple):
 
     result: Node
     exponents: Node
+    exponentials: Node
     total: Node
     shares: frozenset[str]
     axes: tuple[int, ...]
@@ -111,7 +113,7 @@ def _terms(graph: Graph, node: Node, uses: UsesByNode) -> _Exponentials | None:
         and sorted(n.name for n, _ in factors) == sorted(n.name for n, _ in products)
         and all(is_identity(n.inputs[slot], graph) for n, slot in (*readers, *shares, *factors))
     )
-    return _Exponentials(result, exponents, total, names, axes) if closed else None
+    return _Exponentials(result, exponents, node, total, names, axes) if closed else None
 
 
 def _readers(graph: Graph, node: Node, uses: UsesByNode) -> list[tuple[Node, int]]:
@@ -167,19 +169,30 @@ def _moves(graph: Graph, operand: Edge, axes: tuple[int, ...]) -> bool:
     return any(graph.universe.is_dim(n) for n in named)
 
 
+def _covers(space: Space, result: Node, total: Node) -> bool:
+    """Whether a result is computed wherever the sum is."""
+    same = result.domain.dims == total.domain.dims
+    return same and space.contains(result.domain, total.domain)
+
+
 def _measured_from_greatest(graph: Graph, terms: _Exponentials, space: Space) -> Graph | None:
     """The graph with exponents that are at most 0; ``None`` where there may be none of them."""
-    result, exponents, total, _, axes = terms
+    result, exponents, exponentials, total, _, axes = terms
+    within = exponents, exponentials, total
+    shared = all(n.domain == total.domain for n in within) and _covers(space, result, total)
     try:
-        builder = NodeBuilder(graph=graph, space=space, node=exponents)
+        at = replace(exponents, domain=result.domain) if shared else exponents
+        builder = NodeBuilder(graph=graph, space=space, node=at)
         operand = exponents.inputs[0]
         greatest = builder.put("greatest", Max(axes=axes, keepdims=True), (operand,))
         nodes = builder.finish(builder.put("sub", Subtract(), (operand, greatest)))
         if nodes is None:
             return None
         graph = replace_nodes(graph, {exponents.name: nodes})
-        if not total.domain == exponents.domain == result.domain:
+        if not shared:
             return graph
+        there = {n.name: (replace(n, domain=result.domain),) for n in (exponentials, total)}
+        graph = replace_nodes(graph, there)
         builder = NodeBuilder(graph=graph, space=space, node=result)
         value = builder.put("add", Add(), (builder.put("log", Log(), (total,)), greatest))
         infinite = builder.put("isinf", IsInf(), (greatest,))

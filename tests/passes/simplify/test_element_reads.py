@@ -60,6 +60,15 @@ MADE["what positions send that are promised"] = SENT
 MADE["exponentials that something else reads"] = """%m = mul %x, %x[0:N] : [t] f32[N]
 %a = exp %m : [t] f32[N]
 %q = sum{axes=(0,)} %a : [t] f32
+%d = einsum{spec="h,s->hs"} %w, %a : [t] f32[2, N]
+%p = div %d, %q : [t] f32[2, N]
+%e = getitem{entries=((0, N, 1), (0, 2, 1), t)} %p[0:N] : [t] f32[N, 2]
+%s = sum{axes=(0,)} %e : [t] f32[2]
+output s = %s[0:N]
+"""
+SHARES = """%m = mul %x, %x[0:N] : [t] f32[N]
+%a = exp %m : [t] f32[N]
+%q = sum{axes=(0,)} %a : [t] f32
 %p = div %a, %q : [t] f32[N]
 %e = getitem{entries=((0, N, 1), t)} %p[0:N] : [t] f32[N]
 %s = sum{axes=(0,)} %e : [t] f32
@@ -71,6 +80,7 @@ KEPT = {
         "products with a range that begins after the point"
     ].replace("%x[t+1:N]", "%x[0:N-1-t]"),
     "an array that is a result as well": MADE["products with a range"] + "output p = %p[0]\n",
+    "as many exponentials, of which elements would be taken": SHARES,
 }
 
 
