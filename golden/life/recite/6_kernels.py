@@ -119,7 +119,7 @@ def term_by_term(product, axes, *arrays):
     Under jax.vmap each point may mask a part of an array that all of them have in common.
     """
     lengths = [x.shape[a] for x, a in zip(arrays, axes) if a is not None]
-    if not all(lengths):
+    if 0 in lengths:
         return product(*arrays)
     result = jax.eval_shape(product, *arrays)
     dtype = jnp.promote_types(result.dtype, jnp.float32)
