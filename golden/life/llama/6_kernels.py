@@ -19,18 +19,18 @@ def term_by_term(product, axes, *arrays):
 
     Under jax.vmap each point may mask a part of an array that all of them have in common.
     """
-    if min(x.shape[a] for x, a in zip(arrays, axes) if a is not None) == 0:
+    lengths = [x.shape[a] for x, a in zip(arrays, axes) if a is not None]
+    if 0 in lengths:
         return product(*arrays)
-    count = max(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
     result = jax.eval_shape(product, *arrays)
     dtype = jnp.promote_types(result.dtype, jnp.float32)
-    wide = lambda x: x.astype(dtype) if x.dtype == result.dtype else x
+    wide = lambda x: x if x.dtype != result.dtype else x.astype(dtype)
 
     def step(k, total):
         cut = lambda x, a: x if a is None else lax.dynamic_slice_in_dim(x, k, 1, a)
         return total + product(*(wide(cut(x, a)) for x, a in zip(arrays, axes)))
 
-    total = lax.fori_loop(0, count, step, jnp.zeros(result.shape, dtype))
+    total = lax.fori_loop(0, max(lengths), step, jnp.zeros(result.shape, dtype))
     return total.astype(result.dtype)
 
 
