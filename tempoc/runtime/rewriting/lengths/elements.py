@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempoc.runtime.rewriting.lengths.padding import Padding, is_ragged, require, static
-from tempoc.runtime.rewriting.lengths.rule import ComputedForm, PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.padding import is_ragged, require, static
+from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 
 _ELEMENTWISE = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e
@@ -21,9 +21,7 @@ _ROWS = ("cholesky", "eigh", "lu", "triangular_solve", "householder_product", "q
 """Solvers: of matrices, the last two axes."""
 
 
-def _elementwise(
-    _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
-) -> Sequence[Any]:
+def _elementwise(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     if op.primitive.name != "optimization_barrier":
         made = op.made[0]
         for shape in filter(None, op.given):
@@ -31,56 +29,44 @@ def _elementwise(
     return op.bound(given)
 
 
-def _as_it_is(
-    _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
-) -> Sequence[Any]:
+def _as_it_is(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     """Axes are moved, or new ones are made of no element."""
     return op.bound(given)
 
 
-def _shaped(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
-    return op.bound(given, shape=padding.shape(op.made[0]))
+def _shaped(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
+    return op.bound(given, shape=op.padding.shape(op.made[0]))
 
 
-def _of_matrices(
-    _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
-) -> Sequence[Any]:
+def _of_matrices(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     first = len(op.given[0]) - 2
     for shape in (*op.given, *op.made):
         static(shape[first:])
     return op.bound(given)
 
 
-def _by_key(
-    _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
-) -> Sequence[Any]:
+def _by_key(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     """What is drawn for each key: as many numbers for all lengths."""
     static(op.how.get("shape", ()))
     return op.bound(given)
 
 
-def _sort(_: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm) -> Sequence[Any]:
+def _sort(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     require(not any(is_ragged(shape[op.how["dimension"] :][:1]) for shape in op.given))
     return op.bound(given)
 
 
-def _of_last(
-    _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
-) -> Sequence[Any]:
+def _of_last(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     static(op.given[0][-1:])
     return op.bound(given)
 
 
-def _of_axis(
-    _: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm
-) -> Sequence[Any]:
+def _of_axis(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     static(op.given[0][op.how["axis"] :][:1])
     return op.bound(given)
 
 
-def _tile(_: Padding, op: PaddedOperation, given: Sequence[Any], __: ComputedForm) -> Sequence[Any]:
+def _tile(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     repeated = zip(op.given[0], op.how["reps"], strict=True)
     static([size for size, times in repeated if times != 1])
     return op.bound(given)

@@ -73,7 +73,7 @@ def require_padded(
 
 
 def for_length(
-    kernel: CompiledFunction, form: Form, length: int, most: int, empty: CompiledFunction
+    kernel: CompiledFunction, form: Form, length: int, most: int, empty: Callable[..., Any]
 ) -> CompiledFunction:
     """A kernel for arrays of a length, by one for arrays with more rows.
 
@@ -102,7 +102,7 @@ def _shapes(
     return [padding.shape(kind.shape) for kind in kinds]
 
 
-def _padded(array: Any, shape: tuple[int, ...], empty: CompiledFunction) -> Any:
+def _padded(array: Any, shape: tuple[int, ...], empty: Callable[..., Any]) -> Any:
     if array.shape == shape:
         return array
     host = np.asarray(array)

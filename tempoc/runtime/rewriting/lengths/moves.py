@@ -20,34 +20,30 @@ from tempoc.runtime.rewriting.lengths.padding import (
     slope,
     static,
 )
-from tempoc.runtime.rewriting.lengths.rule import ComputedForm, PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 
 
-def _slice(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, shape, starts = given[0], op.made[0], op.how["start_indices"]
     strides = op.how["strides"] or (1,) * array.ndim
     for axis, start in enumerate(starts):
         if isinstance(start, LinearSize):
             require(start.slope > 0 and strides[axis] == 1)
-            size = padding.size(shape[axis])
-            array = lax.dynamic_slice_in_dim(array, padding.count(start), size, axis)
+            size = op.padding.size(shape[axis])
+            array = lax.dynamic_slice_in_dim(array, op.padding.count(start), size, axis)
         else:
-            end = start + (padding.size(shape[axis]) - 1) * strides[axis] + 1
+            end = start + (op.padding.size(shape[axis]) - 1) * strides[axis] + 1
             require(end <= array.shape[axis])
             array = lax.slice_in_dim(array, start, max(end, start), strides[axis], axis)
     return [array]
 
 
-def _dynamic_slice(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _dynamic_slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, shape, sizes = given[0], op.given[0], op.how["slice_sizes"]
-    starts = _clamped(padding, given[1:], shape, sizes)
+    starts = _clamped(op.padding, given[1:], shape, sizes)
     for whole, part in zip(shape, sizes, strict=True):
         require(slope(whole) >= slope(part) >= 0)
-    return op.bound([array, *starts], slice_sizes=padding.shape(sizes))
+    return op.bound([array, *starts], slice_sizes=op.padding.shape(sizes))
 
 
 def _clamped(
@@ -64,18 +60,16 @@ def _clamped(
     return clamped
 
 
-def _dynamic_update(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _dynamic_update(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, update = given[:2]
     whole, part = op.given[:2]
-    starts = _clamped(padding, given[2:], whole, part)
+    starts = _clamped(op.padding, given[2:], whole, part)
     for axis, (a, b) in enumerate(zip(whole, part, strict=True)):
         require(slope(a) >= slope(b) >= 0)
         if isinstance(b, LinearSize) and a != b and not _ends_together(op, given, axis):
             before = lax.dynamic_slice(array, starts, update.shape)
             places = lax.broadcasted_iota(jnp.int32, update.shape, axis)
-            update = lax.select(padding.counts(b, places), update, before)
+            update = lax.select(op.padding.counts(b, places), update, before)
     return op.bound([array, update, *starts])
 
 
@@ -85,26 +79,22 @@ def _ends_together(op: PaddedOperation, given: Sequence[Any], axis: int) -> bool
     return isinstance(missing, int) and isinstance(start, np.ndarray) and int(start) >= missing
 
 
-def _concatenate(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _concatenate(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     axis = op.how["dimension"]
     sizes = [shape[axis] for shape in op.given]
     if not is_ragged(sizes[:-1]):
         return op.bound(given)
-    whole = jnp.zeros(padding.shape(op.made[0]), given[0].dtype)
+    whole = jnp.zeros(op.padding.shape(op.made[0]), given[0].dtype)
     start: PaddedSize = 0
     for part, size in zip(given, sizes, strict=True):
         # Each overwrites the padding of the one before it.
         require(slope(size) >= 0)
-        whole = lax.dynamic_update_slice_in_dim(whole, part, padding.count(start), axis)
+        whole = lax.dynamic_update_slice_in_dim(whole, part, op.padding.count(start), axis)
         start = plus(start, size)
     return [whole]
 
 
-def _pad(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _pad(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, value = given
     shape, made = op.given[0], op.made[0]
     for axis, (low, high, interior) in enumerate(op.how["padding_config"]):
@@ -112,14 +102,14 @@ def _pad(
         require(isinstance(low, int) and (low >= 0 or inner == 0))
         filled = array.shape[axis] + max(array.shape[axis] - 1, 0) * inner
         config = [(0, 0, 0)] * array.ndim
-        config[axis] = (low, padding.size(made[axis]) - low - filled, inner)
+        config[axis] = (low, op.padding.size(made[axis]) - low - filled, inner)
         array = lax.pad(array, value, config)
         if isinstance(shape[axis], LinearSize) and high != 0:
             spread = _times(shape[axis], 1 + inner)
             end = plus(plus(spread, -inner), low)
             places = lax.broadcasted_iota(jnp.int32, array.shape, axis)
             rest = lax.broadcast(value, array.shape)
-            array = lax.select(padding.counts(end, places), array, rest)
+            array = lax.select(op.padding.counts(end, places), array, rest)
     return [array]
 
 
@@ -127,9 +117,7 @@ def _times(size: PaddedSize, k: int) -> PaddedSize:
     return LinearSize(size.slope * k, size.offset * k) if isinstance(size, LinearSize) else size * k
 
 
-def _rev(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _rev(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array = given[0]
     for axis in op.how["dimensions"]:
         turned = lax.rev(array, (axis,))
@@ -139,14 +127,12 @@ def _rev(
             most = array.shape[axis]
             config = [(0, most if k == axis else 0, 0) for k in range(array.ndim)]
             longer = lax.pad(turned, jnp.zeros((), array.dtype), config)
-            turned = lax.dynamic_slice_in_dim(longer, most - padding.count(size), most, axis)
+            turned = lax.dynamic_slice_in_dim(longer, most - op.padding.count(size), most, axis)
         array = turned
     return [array]
 
 
-def _reshape(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _reshape(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     """Where the longest axis of those that are joined, or split, is the first, padding stays last.
 
     Elsewhere elements are gathered.
@@ -154,17 +140,17 @@ def _reshape(
     array, before, after = given[0], op.given[0], op.made[0]
     require(op.how.get("dimensions") is None)
     axis = 0
-    for old, new in _groups(padding, before, after):
+    for old, new in _groups(op.padding, before, after):
         a, b = before[old], after[new]
         if is_ragged((*_inner(a), *_inner(b))):
             shape = array.shape
             part = shape[axis : axis + len(a)]
             flat = array.reshape(*shape[:axis], -1, *shape[axis + len(a) :])
-            places = _places_in(padding, a, part, b)
+            places = _places_in(op.padding, a, part, b)
             array = jnp.take(flat, places, axis=axis, mode="clip")
         else:
             shape = array.shape
-            array = array.reshape(*shape[:axis], *padding.shape(b), *shape[axis + len(a) :])
+            array = array.reshape(*shape[:axis], *op.padding.shape(b), *shape[axis + len(a) :])
         axis += len(b)
     return [array]
 

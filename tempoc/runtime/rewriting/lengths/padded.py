@@ -52,6 +52,8 @@ class PaddedFunction:
         if control is not None:
             return control(self, how, given, [form.kinds[v].dtype for v in step.made])
         operation = PaddedOperation(
+            padding=self.padding,
+            compute=self.results,
             primitive=step.primitive,
             how=how,
             given=tuple(
@@ -63,7 +65,7 @@ class PaddedFunction:
             made: Any = step.primitive.bind(*given, **how)
             return made if step.primitive.multiple_results else (made,)
         require(name in RULES)
-        return RULES[name](self.padding, operation, given, self.results)
+        return RULES[name](operation, given)
 
 
 def _scan(

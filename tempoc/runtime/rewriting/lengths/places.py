@@ -11,12 +11,10 @@ from jax.lax import GatherScatterMode as Mode
 
 from tempoc.runtime.rewriting.lengths.form import LinearSize, PaddedShape, PaddedSize
 from tempoc.runtime.rewriting.lengths.padding import Padding, minus, require
-from tempoc.runtime.rewriting.lengths.rule import ComputedForm, PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 
 
-def _gather(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _gather(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, positions = given
     shape, sizes, how = op.given[0], op.how["slice_sizes"], op.how["dimension_numbers"]
     for axis, (whole, part) in enumerate(zip(shape, sizes, strict=True)):
@@ -25,11 +23,11 @@ def _gather(
     mode = op.how["mode"]
     if any(isinstance(shape[axis], LinearSize) for axis in how.start_index_map):
         ends = [minus(shape[axis], sizes[axis]) for axis in how.start_index_map]
-        outside = [padding.size(shape[axis]) for axis in how.start_index_map]
-        positions = _within(padding, positions, ends, outside, mode)
+        outside = [op.padding.size(shape[axis]) for axis in how.start_index_map]
+        positions = _within(op.padding, positions, ends, outside, mode)
     made = op.bound(
         [array, positions],
-        slice_sizes=padding.shape(sizes),
+        slice_sizes=op.padding.shape(sizes),
         indices_are_sorted=False,
         unique_indices=False,
     )
@@ -59,9 +57,7 @@ _SCATTERS = {
 }
 
 
-def _scatter(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _scatter(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, positions, updates = given
     shape, of_positions, of_updates = op.given
     how, mode = op.how["dimension_numbers"], op.how["mode"]
@@ -75,12 +71,12 @@ def _scatter(
         isinstance(size, LinearSize) for size in (*of_positions, *(shape[a] for a in axes))
     )
     if ragged:
-        positions = _within(padding, positions, ends, outside, mode)
+        positions = _within(op.padding, positions, ends, outside, mode)
         away = jnp.broadcast_to(jnp.asarray(outside, positions.dtype), positions.shape)
         for axis, size in enumerate(of_positions[:-1]):
             if isinstance(size, LinearSize):
                 places = lax.broadcasted_iota(jnp.int32, positions.shape, axis)
-                positions = lax.select(padding.counts(size, places), positions, away)
+                positions = lax.select(op.padding.counts(size, places), positions, away)
         mode = Mode.FILL_OR_DROP
     made = _SCATTERS[op.primitive.name](
         array,

@@ -9,11 +9,18 @@ from typing import Any
 from tempoc.runtime.rewriting.lengths.form import Form, LinearSize, PaddedShape
 from tempoc.runtime.rewriting.lengths.padding import Padding, is_ragged, require
 
+ComputedForm = Callable[[Form, Sequence[Any]], list[Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class PaddedOperation:
-    """An operator with its parameters, and the shapes of what it is given and makes."""
+    """An operator with its parameters, and the shapes of what it is given and makes.
 
+    ``compute`` computes a function that is a parameter, for padded operands.
+    """
+
+    padding: Padding
+    compute: ComputedForm
     primitive: Any
     how: Mapping[str, Any]
     given: tuple[PaddedShape, ...]
@@ -39,6 +46,5 @@ def _is_special(value: Any) -> bool:
     return isinstance(value, LinearSize | Form)
 
 
-ComputedForm = Callable[[Form, Sequence[Any]], list[Any]]
-PaddingRule = Callable[[Padding, PaddedOperation, Sequence[Any], ComputedForm], Sequence[Any]]
-"""The padded results of an operation for padded operands, with what computes functions in it."""
+PaddingRule = Callable[[PaddedOperation, Sequence[Any]], Sequence[Any]]
+"""The padded results of an operation for padded operands."""

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tempoc.runtime.rewriting.lengths.padding import Padding, require
-from tempoc.runtime.rewriting.lengths.rule import ComputedForm, PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.padding import require
+from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 
 
 def _least(dtype: Any) -> Any:
@@ -37,49 +37,41 @@ def _neutral(name: str, dtype: Any) -> Any:
     return int(kind == "prod")
 
 
-def _reduced(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _reduced(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, name = given[0], op.primitive.name
     neutral = _neutral(name, array.dtype)
-    return op.bound([padding.masked(array, op.given[0], op.how["axes"], neutral)])
+    return op.bound([op.padding.masked(array, op.given[0], op.how["axes"], neutral)])
 
 
-def _reduced_by(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], compute: ComputedForm
-) -> Sequence[Any]:
+def _reduced_by(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     """A reduction with a function of its own, and what is neutral for that."""
     count = len(given) // 2
     axes, function = op.how["dimensions"], op.how["jaxpr"]
     arrays = [
-        padding.masked(array, shape, axes, start)
+        op.padding.masked(array, shape, axes, start)
         for array, shape, start in zip(given[:count], op.given, given[count:], strict=False)
     ]
 
     def combined(a: Any, b: Any) -> Any:
-        return tuple(compute(function, [*a, *b]))
+        return tuple(op.compute(function, [*a, *b]))
 
     made: Any = lax.reduce(tuple(arrays), tuple(given[count:]), combined, axes)
     return [*made]
 
 
-def _cumulative(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _cumulative(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array = given[0]
     if op.how["reverse"]:
         neutral = _neutral(op.primitive.name, array.dtype)
-        array = padding.masked(array, op.given[0], (op.how["axis"],), neutral)
+        array = op.padding.masked(array, op.given[0], (op.how["axis"],), neutral)
     return op.bound([array])
 
 
-def _product(
-    padding: Padding, op: PaddedOperation, given: Sequence[Any], _: ComputedForm
-) -> Sequence[Any]:
+def _product(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     """Zeros in both operands: zero times no number is no number."""
     (summed, _batch) = op.how["dimension_numbers"]
     arrays = [
-        padding.masked(array, shape, axes, 0)
+        op.padding.masked(array, shape, axes, 0)
         for array, shape, axes in zip(given, op.given, summed, strict=True)
     ]
     require(len(arrays) == 2)
