@@ -36,10 +36,18 @@ UNBOUNDED = DimRange()
 Box = Mapping[str, DimRange]
 
 
-def demanded_boxes(graph: Graph, space: Space, full: Container[str] = ()) -> dict[str, Box]:
-    """The box of each node that is read at all; for the nodes in ``full`` it is their domain."""
+def demanded_boxes(
+    graph: Graph,
+    space: Space,
+    full: Container[str] = (),
+    within: Mapping[str, Container[str]] | None = None,
+) -> dict[str, Box]:
+    """The box of each node that is read at all; for the nodes in ``full`` it is their domain.
+
+    Nodes in ``within`` have limits along these of their dimensions only.
+    """
     worklist = Worklist(topological(graph)[::-1])
-    search = _BoxSearch(graph=graph, space=space, full=full, worklist=worklist)
+    search = _BoxSearch(graph=graph, space=space, full=full, within=within or {}, worklist=worklist)
     for output in graph.outputs:
         search.add_read(Domain(()), {}, output.edge)
     for node in graph.nodes.values():
@@ -68,6 +76,7 @@ class _BoxSearch:
     graph: Graph
     space: Space
     full: Container[str]
+    within: Mapping[str, Container[str]]
     worklist: Worklist[str]
     boxes: dict[str, Box] = field(default_factory=dict)
     moves: dict[tuple[str, str, bool], int] = field(default_factory=dict)
@@ -147,6 +156,11 @@ class _BoxSearch:
 
     def widen(self, node: Node, box: Box) -> None:
         """Join a box with the node's box; puts the node on the worklist if that grows."""
+        if node.name in self.within:
+            limited = self.within[node.name]
+            box = {
+                d: box.get(d, UNBOUNDED) if d in limited else UNBOUNDED for d in node.domain.dims
+            }
         known = self.boxes.get(node.name)
         if known is None:
             self.boxes[node.name] = box

@@ -7,7 +7,8 @@ Nodes of one kernel have one domain. A node that others read at the same point s
 computed exactly where they are. Nodes that could be trimmed are taken in connected components, and
 a component is trimmed unless that leaves fewer aligned reads (at one point, between nodes of equal
 domains) than before. Work that only one step of a loop needs, as the value of the last state, is
-trimmed in any case.
+trimmed in any case, and so is what nothing needs of several layers, as those before the first one
+that learns are in a backward pass.
 
 Demanded points are boxes. Where a condition on several dimensions says at which points consumers
 are, as `q <= p` in a triangle, an elementwise node that they read at their own points is there as
@@ -16,12 +17,12 @@ well. Others, such as products, are cheaper for all points at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
-from tempoc.passes.analysis.demand import demanded_boxes, restrict_to_box
+from tempoc.passes.analysis.demand import Box, demanded_boxes, restrict_to_box
 from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -42,30 +43,38 @@ def trim_domains(
     If ``among`` is given, of these nodes alone, and only where work of a single step is left.
     """
     full = {} if among is None else dict.fromkeys(n for n in graph.nodes if n not in among)
+    within: dict[str, frozenset[str]] = {}
     while True:
-        shorter = _trimmed_domains(graph, space, full)
+        boxes = demanded_boxes(graph, space, full, within)
+        shorter = _trimmed_domains(graph, space, full, boxes)
         if among is None:
             shorter |= _coupled_domains(graph, space, shorter, full)
         parts = connected_components(shorter, lambda name: graph.nodes[name].sources)
         separating = [
-            n
+            p
             for p in parts
-            if (among is not None or _loses_alignment(graph, p, shorter, space))
+            if not all(name in within for name in p)
+            and (among is not None or _loses_alignment(graph, p, shorter, space))
             and not _is_work_of_one_step(graph, p, shorter, space)
-            for n in p
         ]
         if not separating:
             break
-        full |= dict.fromkeys(separating)
+        for part in separating:
+            dims = _dims_of_idle_steps(graph, part, boxes, space) if among is None else frozenset()
+            if dims and not any(name in within for name in part):
+                within |= dict.fromkeys(part, dims)
+            else:
+                full |= dict.fromkeys(part)
     if not shorter:
         return graph, {}
     nodes = {name: _trimmed(node, shorter, space) for name, node in graph.nodes.items()}
     return replace(graph, nodes=nodes), shorter
 
 
-def _trimmed_domains(graph: Graph, space: Space, full: dict[str, None]) -> Domains:
+def _trimmed_domains(
+    graph: Graph, space: Space, full: Collection[str], boxes: Mapping[str, Box]
+) -> Domains:
     """The domains that could be trimmed, in node order; those of ``full`` stay."""
-    boxes = demanded_boxes(graph, space, full)
     shorter: Domains = {}
     for name, node in graph.nodes.items():
         if name in full or is_external(node) or name not in boxes:
@@ -133,6 +142,30 @@ def _is_work_of_one_step(
         return any(space.is_fixed_by(new, d) and not space.is_fixed_by(old, d) for d in new.dims)
 
     return any(graph.nodes[n].op.heavy for n in names) and all(map(is_one_step, names))
+
+
+def _dims_of_idle_steps(
+    graph: Graph, names: tuple[str, ...], boxes: Mapping[str, Box], space: Space
+) -> frozenset[str]:
+    """The dimensions of which several steps do work, at one end, that nothing needs.
+
+    Their extents are known, as those of layers are: with what words of a prompt do not need, loops
+    would have more kinds of steps, which have to be compiled.
+    """
+    universe = graph.universe
+    known = {b.name for b in universe.bounds if isinstance(b.value, ix.Const)}
+    dims: set[str] = set()
+    for node in (graph.nodes[n] for n in names if graph.nodes[n].op.heavy):
+        for dim, ends in boxes[node.name].items():
+            if universe.dim(dim).bound not in known:
+                continue
+            at = ix.Sym(dim)
+            first = at if ends.low is None else ix.sub(ends.low, ix.ONE)
+            last = at if ends.high is None else ix.add(ends.high, ix.ONE)
+            near = ix.conjunction(ix.compare(">=", at, first), ix.compare("<=", at, last))
+            if not space.implies(node.domain, near):
+                dims.add(dim)
+    return frozenset(dims)
 
 
 def _aligned_reads(graph: Graph) -> Iterator[tuple[Node, Node]]:

@@ -16,6 +16,7 @@ from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.verification.verify import verify
+from tempoc.symbolic.parse import parse_expr
 from tests.passes.test_generated import assert_written_once
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.generators.programs import Draw, Program, Writer, access, begin, bound
@@ -245,6 +246,30 @@ output u = %u[0:T-1]
     before = graph(text)
     after = ReduceDomain().run(before, PassContext(Space(before.universe)))
     assert after == before
+
+
+def test_what_layers_that_do_not_learn_need_is_left_out() -> None:
+    text = """
+dim i < I
+dim l < L = 6
+input x[i]: f32[3]
+param up[l]: f32[3, 3]
+w[i, l] = up when l < 4
+w[0, l] = up
+h[i, 0] = x
+y = tanh(w @ h)
+h[i, l+1] = y
+cost = sum(y[l = L-1])
+w[i+1, l] = w - 0.1 * grad(cost, w)
+output cost
+"""
+    before = elaborate(load_source(Source("layers.rt", text)), {})
+    space = Space(before.universe)
+    reduced = run_pipeline(before, (Canonicalize(), ReduceDomain()), PassContext(space)).graph
+    backward = [n for n in reduced.nodes.values() if n.op.heavy and n.name.startswith("cost.d")]
+    assert backward
+    for node in backward:
+        assert "l" not in node.domain.dims or space.implies(node.domain, parse_expr("l >= 4"))
 
 
 def test_starred_dimensions_stay_as_they_are() -> None:
