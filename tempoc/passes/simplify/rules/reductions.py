@@ -195,8 +195,8 @@ def _unpadded_rows(v: Match, node: Node, places: Sequence[int], edge: Edge) -> E
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
     ranging = [d for d, e in at.items() if isinstance(e, ix.Slice)]
     varies = {d for e in row.entries for d in symbols(e)}
-    kept = {d: e for d, e in at.items() if d in varies or d not in ranging}
-    entries = compose((*kept.values(),), (*kept,), row.entries, v.graph.universe)
+    remaining = {d: e for d, e in at.items() if d in varies or d not in ranging}
+    entries = compose((*remaining.values(),), (*remaining,), row.entries, v.graph.universe)
     shape = v.type_of(row).shape
     if entries is None or any(d in symbols(e) for e in shape for d in at):
         return None
