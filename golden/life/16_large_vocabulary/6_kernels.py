@@ -133,7 +133,7 @@ def loss_d_mix(at, d_h_mul2, place):
 
 def loop_tile(
     at, loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past, h2,
-    head, word, loss_d_loss_div2, *, steps=None, T, tiles,
+    head, word, loss_d_loss_div2, *, steps=None, T,
 ):
     """tile from at[0] on, at[1] steps; the loop of loss_d_head_now."""
     count = at[1] if steps is None else steps
@@ -141,14 +141,11 @@ def loop_tile(
         (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past) = carry
         tile = at[0] + i
         (
-            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_head_now2,
-            loss_d_head_past_new,
+            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
         ) = loss_d_head_now(
             (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
-        loss_past = jnp.where(tile + 1 < tiles, loss_past_new, loss_past)
-        loss_d_head_past = jnp.where(tile + 1 < tiles, loss_d_head_past_new, loss_d_head_past)
         return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     (
@@ -167,14 +164,11 @@ def block(at, place, mix, head, word, *, T, tiles):
     def step_tile(tile, carry):
         (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past) = carry
         (
-            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_head_now2,
-            loss_d_head_past_new,
+            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
         ) = loss_d_head_now(
             (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
-        loss_past = jnp.where(tile + 1 < tiles, loss_past_new, loss_past)
-        loss_d_head_past = jnp.where(tile + 1 < tiles, loss_d_head_past_new, loss_d_head_past)
         return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     (
