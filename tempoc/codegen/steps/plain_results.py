@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.at_steps import fails_at_last, is_plain
-from tempoc.codegen.steps.unread import LiveStores, Stores
+from tempoc.codegen.steps.leaves import freed
+from tempoc.codegen.steps.unread import ReadLater, Stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
@@ -29,38 +30,39 @@ def plain_results(
     tree: prog.ProgramStatement, context: ProgramContext, outputs: Collection[str]
 ) -> prog.ProgramStatement:
     """The tree with fewer conditions on results; ``outputs`` are stores that are read after it."""
-    live = LiveStores(context.kernels, context.registers)
-    return _PlainResults(live).convert(tree, frozenset(outputs), None)
+    later = ReadLater(context.kernels, context.registers)
+    return _PlainResults(later).convert(tree, frozenset(outputs), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainResults:
     """Converts trees backwards."""
 
-    live: LiveStores
+    later: ReadLater
 
     def convert(
         self, s: prog.ProgramStatement, after: Stores, ends: tuple[prog.Loop, Stores] | None
     ) -> prog.ProgramStatement:
         """A statement ``after`` which these stores are read.
 
-        ``ends`` has the loop in whose steps it stands, and what is read after it in the last one.
+        ``ends`` has the loop in whose steps it stands, and what is read after it in the last one;
+        what the loop frees counts, too.
         """
         match s:
             case prog.Sequence(items=items):
                 new: list[prog.ProgramStatement] = []
                 for item in reversed(items):
                     new.append(self.convert(item, after, ends))
-                    after = self.live.before(new[-1], after)
+                    after = self.later.before(new[-1], after)
                     if ends is not None and not _is_spare(new[-1], ends[0]):
-                        ends = ends[0], self.live.before(new[-1], ends[1])
+                        ends = ends[0], self.later.before(new[-1], ends[1])
                 return replace(s, items=tuple(new[::-1]))
             case prog.Guard(body=body):
                 return replace(s, body=self.convert(body, after, None))
             case prog.Loop(body=body):
                 moved = s.place == "device" and abs(s.step) == 1 and is_plain(s)
-                inside = self.live.before(s, after)
-                return replace(s, body=self.convert(body, inside, (s, after) if moved else None))
+                ends = (s, after | freed([body])) if moved else None
+                return replace(s, body=self.convert(body, self.later.before(s, after), ends))
             case prog.Call() if ends is not None:
                 return replace(s, results=tuple(self.written(c, *ends) for c in s.results))
             case _:
@@ -68,7 +70,7 @@ class _PlainResults:
 
     def written(self, cell: prog.Cell, loop: prog.Loop, read: Stores) -> prog.Cell:
         """A result, written in the last step as well unless that what it replaces is ``read``."""
-        if cell.when is None or cell.store not in self.live.registers - read:
+        if cell.when is None or cell.store not in self.later.registers - read:
             return cell
         others = [c for c in conjuncts(cell.when) if not fails_at_last(c, loop)]
         return replace(cell, when=ix.conjunction(*others) if others else None)

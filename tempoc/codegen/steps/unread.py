@@ -23,14 +23,14 @@ def without_unread(
 
     Calls that check, end a length or make room are kept.
     """
-    live = LiveStores(context.kernels, context.registers)
-    new, _ = live.without_unread(tree, frozenset(outputs))
+    later = ReadLater(context.kernels, context.registers)
+    new, _ = later.without_unread(tree, frozenset(outputs))
     return new or prog.Sequence(items=())
 
 
 @dataclass(frozen=True, slots=True)
-class LiveStores:
-    """Goes through trees backwards; the fields are those of the context."""
+class ReadLater:
+    """Which stores are read later, going through trees backwards; the fields are the context's."""
 
     kernels: Mapping[str, prog.Kernel]
     registers: Stores

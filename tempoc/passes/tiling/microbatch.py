@@ -59,7 +59,7 @@ class Microbatch(GraphPass):
         metadata={"help": "rows of a tile, also where all fits; 0: by the limit"},
     )
     limit: int = field(
-        default=MODEL.array_bytes, metadata={"help": "bytes that all operands may take"}
+        default=MODEL.microbatch_bytes, metadata={"help": "bytes that all operands may take"}
     )
 
     name: ClassVar[str] = "microbatch"

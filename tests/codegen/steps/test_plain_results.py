@@ -84,6 +84,8 @@ def test_what_nothing_reads_after_the_last_step_is_written_there_too() -> None:
 def test_what_is_read_later_is_preserved() -> None:
     assert conditions(loop(LEARN), ERROR)
     assert conditions(loop(LEARN), outputs="w")
+    free = prog.Free(cells=(prog.Cell(store="w"),))
+    assert conditions(loop(LEARN, free), COPY), "it would be there for longer"
     assert conditions(loop(LEARN, ERROR)), "read in the step"
     last = prog.Guard(condition=parse("m == M - 1"), body=ERROR)
     assert conditions(loop(LEARN, last)), "read in the last step"
