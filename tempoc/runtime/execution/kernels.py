@@ -33,10 +33,12 @@ def compiled_kernels(
 
     A kernel to which other bounds give the same values and results is the same function, of which
     JAX knows for which shapes it is compiled. Shapes that the user's functions must give are looked
-    at when kernels are traced, so these are the same, too.
+    at when kernels are traced, so these are the same, too. Those that are compiled for lengths are
+    told apart by what they are given as well.
     """
     program, known = loaded.program, loaded.known
-    results, counted = _results(program), counted_kernels(program)
+    results, operands = _results(program), _operands(program)
+    counted = counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
     folder, made_of = _kept_in(loaded)
@@ -51,6 +53,9 @@ def compiled_kernels(
             tuple([store.shape for store in stores if store.group < 0]),
             required,
         )
+        if kernel.name in once:
+            given = [layouts[name] for name in operands[kernel.name]]
+            key = *key, tuple([store.shape for store in given if store.group < 0])
         if key not in known:
             compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
             static = {variable(b): bounds[b] for b in kernel.bounds}
@@ -156,3 +161,15 @@ def _results(program: prog.Program) -> dict[str, tuple[list[str], int]]:
             more = bool(s.endings) + (len(s.prints) if isinstance(s, prog.Region) else 0)
             results[s.kernel] = [cells.store for cells in changed], more
     return results
+
+
+def _operands(program: prog.Program) -> dict[str, list[str]]:
+    """For the kernel of each call and block the stores that it is given."""
+    operands: dict[str, list[str]] = {}
+    for s in statements_in(program.tree):
+        if isinstance(s, prog.Call):
+            operands.setdefault(s.kernel, []).extend(cell.store for cell in s.args)
+        elif isinstance(s, prog.Block):
+            cells = (*s.carried, *s.read)
+            operands.setdefault(s.kernel, []).extend(c.store for c in cells)
+    return operands

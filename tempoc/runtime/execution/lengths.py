@@ -24,11 +24,13 @@ from tempoc.runtime.device.capacity import rounded_to
 from tempoc.runtime.rewriting.lengths.form import Form, UnlikeError
 from tempoc.runtime.rewriting.lengths.kernels import (
     CompiledFunction,
+    Shapes,
     TracedKernel,
     arguments_of,
     common_form,
     for_length,
     require_padded,
+    shapes_of,
     traced,
     with_rows,
 )
@@ -87,14 +89,15 @@ class KernelOfLengths:
         def first(*arrays: Any) -> Any:
             nonlocal now
             chosen = self._chosen(exact, function, bounds, arrays)
-            now = exact if chosen is exact else partial(counted, chosen)
+            now = exact if chosen is exact else partial(counted, chosen, shapes_of(arrays))
             return chosen(*arrays)
 
-        def counted(padded: CompiledFunction, *arrays: Any) -> Any:
+        def counted(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
             nonlocal now, calls
             calls += 1
-            if calls <= self.tuning.padded_calls:
+            if calls <= self.tuning.padded_calls and shapes_of(arrays) == shapes:
                 return padded(*arrays)
+            # One that comes often, or for other bounds: with growing stores of another size.
             now = exact
             with backend.session(self.x64):
                 return exact(*arrays)
