@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,25 +37,24 @@ def compiled_kernels(
     told apart by what they are given as well.
     """
     program, known = loaded.program, loaded.known
-    results, operands = _results(program), _operands(program)
-    counted = counted_kernels(program)
+    results, counted = _results(program), counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
     folder, made_of = _kept_in(loaded)
     once = _kernels_of_lengths(loaded, precision)
+    operands = _operands(program, once)
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
         stores = [layouts[name] for name in names]
+        given = [layouts[name] for name in operands.get(kernel.name, ())]
         key = (
             *("kernel", kernel.name, precision),
             tuple([evaluate(e, bounds) for e in kernel.static]),
             tuple([store.shape for store in stores if store.group < 0]),
+            tuple([store.shape for store in given if store.group < 0]),
             required,
         )
-        if kernel.name in once:
-            given = [layouts[name] for name in operands[kernel.name]]
-            key = *key, tuple([store.shape for store in given if store.group < 0])
         if key not in known:
             compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
             static = {variable(b): bounds[b] for b in kernel.bounds}
@@ -163,13 +162,11 @@ def _results(program: prog.Program) -> dict[str, tuple[list[str], int]]:
     return results
 
 
-def _operands(program: prog.Program) -> dict[str, list[str]]:
-    """For the kernel of each call and block the stores that it is given."""
-    operands: dict[str, list[str]] = {}
+def _operands(program: prog.Program, names: Collection[str]) -> dict[str, list[str]]:
+    """For each of these kernels, of calls and blocks, the stores that it is given."""
+    operands: dict[str, list[str]] = {name: [] for name in names}
     for s in statements_in(program.tree):
-        if isinstance(s, prog.Call):
-            operands.setdefault(s.kernel, []).extend(cell.store for cell in s.args)
-        elif isinstance(s, prog.Block):
-            cells = (*s.carried, *s.read)
-            operands.setdefault(s.kernel, []).extend(c.store for c in cells)
+        if isinstance(s, prog.Call | prog.Block) and s.kernel in operands:
+            cells = s.args if isinstance(s, prog.Call) else (*s.carried, *s.read)
+            operands[s.kernel].extend(cell.store for cell in cells)
     return operands
