@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tempoc.program.nodes.tuning import RunTuning
-from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import empty
 from tempoc.runtime.device.capacity import rounded_to
 from tempoc.runtime.rewriting.lengths.form import Form, UnlikeError
@@ -71,7 +70,6 @@ class KernelOfLengths:
     bounds: Collection[str]
     compiled: Callable[[CompiledFunction], CompiledFunction]
     tuning: RunTuning
-    x64: bool
     exact: list[ExactKernel] = field(default_factory=list)
     several: list[LikeLengths] = field(default_factory=list)
     unlike: int = 0
@@ -84,23 +82,16 @@ class KernelOfLengths:
         ``exact`` compiles the function for these bounds alone.
         """
         now: CompiledFunction
-        calls = 0
 
         def first(*arrays: Any) -> Any:
             nonlocal now
             chosen = self._chosen(exact, function, bounds, arrays)
-            now = exact if chosen is exact else partial(counted, chosen, shapes_of(arrays))
+            now = exact if chosen is exact else partial(of_shapes, chosen, shapes_of(arrays))
             return chosen(*arrays)
 
-        def counted(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
-            nonlocal now, calls
-            calls += 1
-            if calls <= self.tuning.padded_calls and shapes_of(arrays) == shapes:
-                return padded(*arrays)
-            # One that comes often, or for other bounds: with growing stores of another size.
-            now = exact
-            with backend.session(self.x64):
-                return exact(*arrays)
+        def of_shapes(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
+            # Growing stores have another size for bounds that the kernel is not told.
+            return (padded if shapes_of(arrays) == shapes else exact)(*arrays)
 
         now = first
         return lambda *arrays: now(*arrays)
