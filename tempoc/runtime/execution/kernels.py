@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,8 @@ def compiled_kernels(
 
     A kernel to which other bounds give the same values and results is the same function, of which
     JAX knows for which shapes it is compiled. Shapes that the user's functions must give are looked
-    at when kernels are traced, so these are the same, too.
+    at when kernels are traced, so these are the same, too. Those that are compiled for lengths are
+    told apart by what they are given as well.
     """
     program, known = loaded.program, loaded.known
     results, counted = _results(program), counted_kernels(program)
@@ -41,14 +42,17 @@ def compiled_kernels(
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
     folder, made_of = _kept_in(loaded)
     once = _kernels_of_lengths(loaded, precision)
+    operands = _operands(program, once)
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
         stores = [layouts[name] for name in names]
+        given = [layouts[name] for name in operands.get(kernel.name, ())]
         key = (
             *("kernel", kernel.name, precision),
             tuple([evaluate(e, bounds) for e in kernel.static]),
             tuple([store.shape for store in stores if store.group < 0]),
+            tuple([store.shape for store in given if store.group < 0]),
             required,
         )
         if key not in known:
@@ -156,3 +160,13 @@ def _results(program: prog.Program) -> dict[str, tuple[list[str], int]]:
             more = bool(s.endings) + (len(s.prints) if isinstance(s, prog.Region) else 0)
             results[s.kernel] = [cells.store for cells in changed], more
     return results
+
+
+def _operands(program: prog.Program, names: Collection[str]) -> dict[str, list[str]]:
+    """For each of these kernels, of calls and blocks, the stores that it is given."""
+    operands: dict[str, list[str]] = {name: [] for name in names}
+    for s in statements_in(program.tree):
+        if isinstance(s, prog.Call | prog.Block) and s.kernel in operands:
+            cells = s.args if isinstance(s, prog.Call) else (*s.carried, *s.read)
+            operands[s.kernel].extend(cell.store for cell in cells)
+    return operands

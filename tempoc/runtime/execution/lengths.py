@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from tempoc.program.nodes.tuning import RunTuning
@@ -22,11 +23,13 @@ from tempoc.runtime.device.capacity import rounded_to
 from tempoc.runtime.rewriting.lengths.form import Form, UnlikeError
 from tempoc.runtime.rewriting.lengths.kernels import (
     CompiledFunction,
+    Shapes,
     TracedKernel,
     arguments_of,
     common_form,
     for_length,
     require_padded,
+    shapes_of,
     traced,
     with_rows,
 )
@@ -82,8 +85,13 @@ class KernelOfLengths:
 
         def first(*arrays: Any) -> Any:
             nonlocal now
-            now = self._chosen(exact, function, bounds, arrays)
-            return now(*arrays)
+            chosen = self._chosen(exact, function, bounds, arrays)
+            now = exact if chosen is exact else partial(of_shapes, chosen, shapes_of(arrays))
+            return chosen(*arrays)
+
+        def of_shapes(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
+            # Growing stores have another size for bounds that the kernel is not told.
+            return (padded if shapes_of(arrays) == shapes else exact)(*arrays)
 
         now = first
         return lambda *arrays: now(*arrays)

@@ -186,6 +186,48 @@ def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) 
     assert compilations == ["jit(block)"] * 2
 
 
+SUMMED = """
+dim t < T
+dim s < S
+input x[t]: f32
+input y[s]: f32
+z = y - max(x[0:T])
+output z
+"""
+GROWN = """
+dim s < S
+dim t < T
+input x[s]: f32
+h[0] = 1.0
+h[t] = 0.5 * h[t-1] + sum(h[0:t]) / 99.0
+z = x * 2.0 + sum(h[0:T])
+output z
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (SUMMED, [(5, 3), (5, 4), (2, 4), (9, 4), (9, 3)]),
+        (GROWN, [(20, 3), (20, 4), (200, 4), (20, 4)]),
+    ],
+)
+def test_a_kernel_of_one_text_has_arrays_of_several_sizes(
+    text: str, sizes: list[tuple[int, int]]
+) -> None:
+    """As a kernel that only sums rows is told nothing of how many there are."""
+    graph, loaded = compile_text(text, 2)
+    for length, other in sizes:
+        bounds = {"T": length, "S": other}
+        random = np.random.default_rng([length, other])
+        shapes = {i.name: length if i.dims == ("t",) else other for i in loaded.program.inputs}
+        data = {name: random.uniform(-2, -1, n).astype(np.float32) for name, n in shapes.items()}
+        given = Given(bounds=bounds, inputs=as_sources(data), params={})
+        outputs = run_given(loaded, given, Settings()).outputs
+        (wanted,) = evaluate_graph(graph, bounds, data, {}).values()
+        np.testing.assert_allclose(outputs["z"], wanted, rtol=1e-5, err_msg=str(bounds))
+
+
 def test_lengths_are_judged_alike() -> None:
     """One call, or several: the same for all lengths whose stores have one size."""
     program = compile_text(CACHE, 2)[1].program

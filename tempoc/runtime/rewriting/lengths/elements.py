@@ -81,7 +81,7 @@ RULES: Mapping[str, PaddingRule] = {
         ("random_bits", "random_split", "random_fold_in", "random_wrap", "random_unwrap"), _by_key
     ),
     "sort": _sort,
-    **dict.fromkeys(("top_k", "lu_pivots_to_permutation"), _of_last),
-    "split": _of_axis,
+    "lu_pivots_to_permutation": _of_last,
+    **dict.fromkeys(("split", "top_k"), _of_axis),
     "tile": _tile,
 }

@@ -155,6 +155,7 @@ class _Former:
         whole = not a.shape and here == np.floor(here) and there == np.floor(there)
         _same(whole and bool(np.isfinite(here) and np.isfinite(there)) and here.dtype != bool)
         number = self._joined(int(here), int(there))
+        _same(isinstance(number, LinearSize))  # zeros of different signs are one integer
         return FormConstant(str(a.dtype), (), number)
 
     def _how(self, e: JaxprEqn, f: JaxprEqn) -> dict[str, Any]:

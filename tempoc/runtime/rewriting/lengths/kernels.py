@@ -15,6 +15,7 @@ from tempoc.runtime.rewriting.lengths.padded import PaddedFunction
 from tempoc.runtime.rewriting.lengths.padding import Padding
 
 CompiledFunction = Callable[..., Any]
+Shapes = list[tuple[int, ...]]
 
 
 class TracedKernel(NamedTuple):
@@ -30,6 +31,11 @@ def arguments_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
         raise UnlikeError
     described = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), tuple(arrays))
     return tuple(described)
+
+
+def shapes_of(arrays: Sequence[Any]) -> Shapes:
+    """The shapes of arguments."""
+    return [a.shape for a in jax.tree.leaves(arrays)]
 
 
 def traced(function: CompiledFunction, arguments: Sequence[Any]) -> TracedKernel:

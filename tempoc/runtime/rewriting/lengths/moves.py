@@ -28,8 +28,9 @@ def _slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     strides = op.how["strides"] or (1,) * array.ndim
     for axis, start in enumerate(starts):
         if isinstance(start, LinearSize):
-            require(start.slope > 0 and strides[axis] == 1)
             size = op.padding.size(shape[axis])
+            require(start.slope > 0 and strides[axis] == 1)
+            require(op.padding.size(start) + size <= array.shape[axis])
             array = lax.dynamic_slice_in_dim(array, op.padding.count(start), size, axis)
         else:
             end = start + (op.padding.size(shape[axis]) - 1) * strides[axis] + 1
@@ -67,7 +68,7 @@ def _dynamic_update(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     for axis, (a, b) in enumerate(zip(whole, part, strict=True)):
         require(slope(a) >= slope(b) >= 0)
         if isinstance(b, LinearSize) and a != b and not _ends_together(op, given, axis):
-            before = lax.dynamic_slice(array, starts, update.shape)
+            before = lax.dynamic_slice(array, starts, update.shape, allow_negative_indices=False)
             places = lax.broadcasted_iota(jnp.int32, update.shape, axis)
             update = lax.select(op.padding.counts(b, places), update, before)
     return op.bound([array, update, *starts])

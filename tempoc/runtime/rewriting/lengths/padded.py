@@ -40,7 +40,8 @@ class PaddedFunction:
         if not isinstance(v, FormConstant):
             return known[v]
         if isinstance(v.content, LinearSize):
-            require(abs(v.content.at(self.padding.most)) <= _LARGEST)
+            numbers = v.content.slope, v.content.offset, v.content.at(self.padding.most)
+            require(max(map(abs, numbers)) <= _LARGEST)
             return lax.convert_element_type(v.content.at(self.padding.length), jnp.dtype(v.dtype))
         return v.array()
 
