@@ -106,7 +106,11 @@ class _ScanRewrite:
     def inside(self, end: ix.Expr) -> bool:
         """Whether the points of a state end where the rows do, or before."""
         low, high = (end, self.ends[1]) if self.recurrence.forward else (self.ends[1], end)
-        return self.space.implies(Domain(()), ix.compare("<=", low, high))
+        return self.is_at_most(low, high)
+
+    def is_at_most(self, a: ix.Expr, b: ix.Expr) -> bool:
+        """Whether an expression over bounds is never greater than another one."""
+        return self.space.implies(Domain(()), ix.compare("<=", a, b))
 
     def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether two expressions over bounds agree."""
@@ -196,7 +200,8 @@ class _ScanRewrite:
     def rows(self, edge: Edge) -> tuple[Edge, int]:
         """A per-step operand as a slice, and the index of the first step's row in it.
 
-        All rows that exist are read, so that the array need not be cut.
+        All rows that exist are read, so that the array need not be cut. Raises ``NotARecurrence``
+        if the last steps, which nothing reads of some states, have none.
         """
         source = self.graph.nodes[edge.source]
         moving = [k for k, e in enumerate(edge.entries) if self.dim in symbols(e)]
@@ -215,6 +220,8 @@ class _ScanRewrite:
         if spans is not None:
             before = ix.sub(low, spans[dim].lower)
             if isinstance(before, ix.Const) and before.value >= 0:
+                if not (self.recurrence.even or self.is_at_most(high, spans[dim].upper)):
+                    raise NotARecurrence(f"`{edge.source}` is not there at the last step")
                 low, high, start = spans[dim].lower, spans[dim].upper, before.value
         entries = (*edge.entries[:place], ix.Slice(low, high), *edge.entries[place + 1 :])
         return replace(edge, entries=entries), start

@@ -25,6 +25,10 @@ MEAN = "m[b, 0] = z[b, 0]\nm[b, i] = m[b, i-1] + 0.1 * (z[b, i] - m[b, i-1])\n"
 PROGRAMS = {
     "an average of an average": (FILTER + "g[i] = 0.5 * g[i-1] + f[i] * x[i]\noutput g\n", [2]),
     "of one that ends before it": (FILTER + "g[i] = 0.5 * g[i-1] + f[i-1]\noutput g\n", [2]),
+    "of one that ends before it, as do its operands": (
+        HEAD + "f[i] = f[i-1] + exp(x)\ng[0] = x[0]\ng[i] = 0.5 * g[i-1] + f[i-1]\noutput g\n",
+        [1, 1],
+    ),
     "with light terms between": (
         FILTER + "g[i] = 0.5 * g[i-1] + x[i] * (f[i] - f[i-1])\noutput g, f\n", [2],
     ),
