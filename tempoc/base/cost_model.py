@@ -209,9 +209,9 @@ class CostModel:
     as long."""
     passing_steps: int = 16
     """Largest number of steps of a loop that is unrolled although what its steps make ends with the
-    step around. 2026-11-27, CPU s of the first call and ms of later ones, unrolled and not: IMPALA,
-    20 steps of 8 actors, 8.0 and 2.9, 4.0 and 2.7; a soft-DTW of 39 diagonals 7.4 and 1.5, 4.4 and
-    2.9."""
+    step around. 2026-11-27, CPU time of the first call and of later ones, unrolled and not: IMPALA,
+    20 steps of 8 actors, 8.0 and 2.7 s, 4.4 and 2.7 ms; a soft-DTW of 39 diagonals 7.4 and 1.9 s,
+    4.4 and 3.7 ms."""
     quick_elements: int = 16
     """Loops of which all operators give so few elements are not unrolled. 2026-11-27, CPU time, as
     part of a step and written out: six steps down a tree 1.8 and 4.1 us, eight of an integrator of
@@ -323,9 +323,6 @@ class CostModel:
     padded_bytes: int = 1 << 23
     """What a kernel for many lengths may make more than one for a length: up to 2 ms of a core,
     where a compilation takes a second."""
-    padded_calls: int = 1000
-    """Calls after which a kernel is compiled for their length alone: they have taken longer by what
-    that takes, at most."""
     summed_products: int = 16
     """A core adds so many products of two numbers while it writes one."""
     compared_lengths: int = 4

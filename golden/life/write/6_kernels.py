@@ -232,6 +232,29 @@ def looped(lower, upper, step, carry, places):
     return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
 
 
+def strip_mined_loop(lower, upper, step, carry):
+    """``lax.fori_loop`` for a number of steps that is passed.
+
+    After each step of such a loop the host of a GPU waits to know whether there is another one, so
+    there 64 steps are one of a loop around them.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.fori_loop(lower, upper, step, carry)
+    rest = lower + 64 * (jnp.maximum(upper - lower, 0) // 64)
+    def strip(k, carry):
+        first = lower + 64 * k
+        return lax.fori_loop(0, 64, lambda n, carry: step(first + n, carry), carry)
+    carry = lax.fori_loop(0, (rest - lower) // 64, strip, carry)
+    return lax.fori_loop(rest, upper, step, carry)
+
+
+def looped_in_strips(lower, upper, step, carry, places):
+    """``looped`` on a CPU, for which axes of length 1 count, and ``strip_mined_loop`` on a GPU."""
+    if jax.default_backend() == "cpu":
+        return looped(lower, upper, step, carry, places)
+    return strip_mined_loop(lower, upper, step, carry)
+
+
 def loop_t(
     at, state, drawn_temperature_categorical, net_letters, net_cell_w, net_cell_b, net_cell_u,
     net_cell_c, net_out_w, net_out_b, random_seed, letter, *, steps=None, B,
@@ -307,5 +330,7 @@ def block(
         fault = first_fault(fault, 0, code, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(P, T_now, step_t2, carry, (0,))
+    (letter, state, drawn_temperature_categorical, fault) = looped_in_strips(
+        P, T_now, step_t2, carry, (0,),
+    )
     return (letter, fault)

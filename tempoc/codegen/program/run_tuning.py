@@ -27,7 +27,6 @@ RUN_TUNING = RunTuning(
     loaded_arrays=MODEL.loaded_arrays,
     loaded_bytes=MODEL.loaded_bytes,
     padded_bytes=MODEL.padded_bytes,
-    padded_calls=MODEL.padded_calls,
     summed_products=MODEL.summed_products,
     compared_lengths=MODEL.compared_lengths,
 )

@@ -26,7 +26,7 @@ from tempoc.passes.analysis.demand import Box, demanded_boxes, restrict_to_box
 from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import topological
+from tempoc.sdg.graph.query import multiplies_matrices, topological
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
@@ -147,7 +147,7 @@ def _is_work_of_one_step(
 def _dims_of_idle_steps(
     graph: Graph, names: tuple[str, ...], boxes: Mapping[str, Box], space: Space
 ) -> frozenset[str]:
-    """The dimensions of which several steps do work, at one end, that nothing needs.
+    """The dimensions of which several steps multiply matrices, at one end, for nothing.
 
     Their extents are known, as those of layers are: with what words of a prompt do not need, loops
     would have more kinds of steps, which have to be compiled.
@@ -155,7 +155,9 @@ def _dims_of_idle_steps(
     universe = graph.universe
     known = {b.name for b in universe.bounds if isinstance(b.value, ix.Const)}
     dims: set[str] = set()
-    for node in (graph.nodes[n] for n in names if graph.nodes[n].op.heavy):
+    for node in (graph.nodes[n] for n in names):
+        if not multiplies_matrices(graph, node):
+            continue
         for dim, ends in boxes[node.name].items():
             if universe.dim(dim).bound not in known:
                 continue

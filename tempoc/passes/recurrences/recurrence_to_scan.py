@@ -71,7 +71,13 @@ from tempoc.passes.recurrences.recognize_recurrence import (
 from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import components, has_run_lengths, operand_type, users
+from tempoc.sdg.graph.query import (
+    components,
+    has_run_lengths,
+    multiplies_matrices,
+    operand_type,
+    users,
+)
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
@@ -283,7 +289,7 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     huge = read_out or size > MODEL.point_bytes
     if is_linear(steps, first, others):
         return False
-    if not huge and not rows and any(_is_matrix_product(graph, n) for n in cycle):
+    if not huge and not rows and any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle):
         return False  # a product of one state takes most of a step, however it is repeated
     readers, dim = users(graph), recurrence.dim
     if (huge or not rows) and states & full_extent_nodes(graph, dim):
@@ -304,7 +310,7 @@ def _is_made_again(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) 
     not much larger than a state. Products of matrices are computed faster for all points at once,
     and what is made of states better from all of them.
     """
-    products = any(_is_matrix_product(graph, n) for n in cycle)
+    products = any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle)
     if products or is_linear(*_step_types(graph, recurrence)):
         return False
     readers, inside = users(graph), {*cycle}
@@ -320,12 +326,6 @@ def _is_made_again(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) 
         return False
     size = sum(constant_elements(m.types[0].shape) or 0 for m in merges)
     return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
-
-
-def _is_matrix_product(graph: Graph, name: str) -> bool:
-    """Whether a node multiplies more than vectors, of which a product takes as long as a sum."""
-    node = graph.nodes[name]
-    return node.op.contraction and any(operand_type(graph, e).ndim > 1 for e in node.inputs)
 
 
 def _only_last_is_read(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:

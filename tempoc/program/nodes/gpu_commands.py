@@ -7,7 +7,8 @@ devices ignore it.
 Whole loops XLA records only if it is told to, and is not: on 2026-11-27, an H200 with JAX 0.11.2,
 such graphs ended loops after their first steps, or wrote to slots of other steps, whatever else was
 recorded and in whichever order. The same functions are right without. Perhaps the cause is that the
-host computes addresses of slices (`_CLAMPED`), which a graph keeps; that was not tried.
+host computes addresses of slices (`_CLAMPED`), which a graph keeps; that was not tried. With
+`_CLAMPED` and without whole loops 100 programs of 100 computed what their twins do.
 """
 
 from __future__ import annotations

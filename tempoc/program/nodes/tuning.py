@@ -24,8 +24,8 @@ class RunTuning:
     that copies arrays of the host, of up to ``loaded_bytes`` each, to a CPU is compiled after
     ``loaded_arrays``, where each call counts as one more. A kernel for many lengths may make
     ``padded_bytes`` more than one for a length, or one ``rounded_part``, where so many
-    ``summed_products`` count as a number; after ``padded_calls`` with a length there is one for
-    that. It is compared with up to ``compared_lengths``, and no more after as many are unlike.
+    ``summed_products`` count as a number. It is compared with up to ``compared_lengths``, and no
+    more after as many are unlike.
     """
 
     store_sizes: int = 1
@@ -48,7 +48,6 @@ class RunTuning:
     loaded_arrays: int = 1
     loaded_bytes: int = 1
     padded_bytes: int = 1
-    padded_calls: int = 1
     summed_products: int = 1
     compared_lengths: int = 1
 

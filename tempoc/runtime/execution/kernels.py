@@ -89,7 +89,7 @@ def _kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kern
     for kernel in called_once(program.tree):
         donated = next(k.donated for k in program.kernels if k.name == kernel)
         compiled = partial(_compiled_for_lengths, donated, precision, most)
-        kernels[kernel] = KernelOfLengths(bounds, compiled, tuning, program.x64)
+        kernels[kernel] = KernelOfLengths(bounds, compiled, tuning)
     loaded.known[key] = kernels
     return kernels
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 from tempoc.program.nodes.tuning import RunTuning
-from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import empty
 from tempoc.runtime.device.capacity import rounded_to
 from tempoc.runtime.rewriting.lengths.form import Form, UnlikeError
@@ -69,7 +67,6 @@ class KernelOfLengths:
     bounds: Collection[str]
     compiled: Callable[[CompiledFunction], CompiledFunction]
     tuning: RunTuning
-    x64: bool
     exact: list[ExactKernel] = field(default_factory=list)
     several: list[LikeLengths] = field(default_factory=list)
     unlike: int = 0
@@ -82,22 +79,11 @@ class KernelOfLengths:
         ``exact`` compiles the function for these bounds alone.
         """
         now: CompiledFunction
-        calls = 0
 
         def first(*arrays: Any) -> Any:
             nonlocal now
-            chosen = self._chosen(exact, function, bounds, arrays)
-            now = exact if chosen is exact else partial(counted, chosen)
-            return chosen(*arrays)
-
-        def counted(padded: CompiledFunction, *arrays: Any) -> Any:
-            nonlocal now, calls
-            calls += 1
-            if calls <= self.tuning.padded_calls:
-                return padded(*arrays)
-            now = exact
-            with backend.session(self.x64):
-                return exact(*arrays)
+            now = self._chosen(exact, function, bounds, arrays)
+            return now(*arrays)
 
         now = first
         return lambda *arrays: now(*arrays)

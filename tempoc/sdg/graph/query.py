@@ -81,6 +81,11 @@ def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     return tuple(operand_type(graph, edge) for edge in node.inputs)
 
 
+def multiplies_matrices(graph: Graph, node: Node) -> bool:
+    """Whether a node multiplies more than vectors, of which a product takes as long as a sum."""
+    return node.op.contraction and any(t.ndim > 1 for t in operand_types(graph, node))
+
+
 def node_expressions(node: Node) -> tuple[ix.Expr, ...]:
     """The index expressions in a node's types and in its operator's attributes."""
     extents = [e for type_ in node.types for e in type_.shape]

@@ -1,7 +1,6 @@
 """Programs for each row of the table of identities: one or more nodes to which it applies.
 
-Nodes called ``%n``, ``%n2``, ... only help; the others are outputs.
-"""
+Nodes called ``%n``, ``%n2``, ... only help; the others are outputs."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import jax
 import numpy as np
@@ -162,23 +161,20 @@ output h[T-1] as last
 """
 
 
-def rows(loaded: LoadedProgram, length: int, calls: int = 1) -> dict[str, np.ndarray]:
+def rows(loaded: LoadedProgram, length: int) -> dict[str, np.ndarray]:
     """The outputs for as many rows of data."""
     random = np.random.default_rng(length)
     data = {"x": random.standard_normal((length, 3), np.float32)}
     weights = {"W": random.standard_normal((3, 3), np.float32)}
     given = Given(bounds={}, inputs=as_sources(data), params=as_sources(weights))
-    for _ in range(calls):
-        result = run_given(loaded, given, Settings())
-    return dict(result.outputs)
+    return dict(run_given(loaded, given, Settings()).outputs)
 
 
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
 @pytest.mark.usefixtures("each_its_own")
 def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) -> None:
-    """Exactly for the first length, then for all up to a size; one that comes often exactly."""
+    """Exactly for the first length, then for all up to a size."""
     graph, loaded = compile_text(ROWS, 2)
-    few = replace(loaded.program.tuning, padded_calls=3)
-    loaded = replace(loaded, program=replace(loaded.program, tuning=few))
     for length in (41, 64, 33, 20, 64):
         outputs = rows(loaded, length)
         random = np.random.default_rng(length)
@@ -188,8 +184,6 @@ def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) 
             found = outputs[name]
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=name)
     assert compilations == ["jit(block)"] * 2
-    rows(loaded, 33, calls=4)
-    assert len(compilations) == 3
 
 
 def test_lengths_are_judged_alike() -> None:
