@@ -176,9 +176,9 @@ def _taken(call: prog.Call, checks: bool) -> prog.ProgramStatement:
     On the device results of small calls are selected instead, and what a call ``checks`` too much
     does not count.
     """
-    wanted = [c.when for c in call.results] + [call.where] * checks
-    conditions = [when for when in wanted if when is not None]
-    if not conditions or len(conditions) < len(wanted) or call.endings or call.needs:
+    given = [c.when for c in call.results] + [call.where] * checks
+    conditions = [when for when in given if when is not None]
+    if not conditions or len(conditions) < len(given) or call.endings or call.needs:
         return call
     if len({*conditions}) == 1:
         results = tuple(replace(c, when=None) for c in call.results)
