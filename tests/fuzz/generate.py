@@ -8,6 +8,7 @@ from random import Random
 from tests.fuzz.families.learning import LEARNING
 from tests.fuzz.families.lengths import iteration
 from tests.fuzz.families.models import MODELS
+from tests.fuzz.families.relaxation import relaxation
 from tests.fuzz.families.selections import selection
 from tests.fuzz.families.sequences import SEQUENCES
 from tests.fuzz.families.states import state
@@ -20,6 +21,9 @@ DIMS = (
 SIZES = (1, 2, 3, 5, 7)
 MOST = 40
 """Points of all dimensions together, beyond which the evaluator would take long."""
+
+RELAXED = 25
+"""One of so many programs is of layers that settle between their neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,18 @@ class Program:
 def program(seed: int, number: int) -> Program:
     """The program of a number."""
     sketch = Sketch(Random(f"{seed}:{number}"))
+    if number % RELAXED == 2:
+        relaxation(sketch)
+    else:
+        mixture(sketch)
+    choose_outputs(sketch)
+    special = sketch.chance(0.04)
+    sizes = bounds(sketch)
+    return Program(sketch.text(), tuple(sorted(sketch.features)), sizes, special)
+
+
+def mixture(sketch: Sketch) -> None:
+    """Parts of all other kinds, over dimensions of any kind."""
     dimensions(sketch)
     inputs(sketch)
     for _ in range(sketch.pick((1, 2, 2, 3, 3, 4, 5, 7))):
@@ -53,10 +69,6 @@ def program(seed: int, number: int) -> Program:
         else:
             sketch.pick(LEARNING)(sketch)
     ends(sketch)
-    choose_outputs(sketch)
-    special = sketch.chance(0.04)
-    sizes = bounds(sketch)
-    return Program(sketch.text(), tuple(sorted(sketch.features)), sizes, special)
 
 
 def dimensions(sketch: Sketch) -> None:

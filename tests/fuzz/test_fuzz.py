@@ -39,6 +39,7 @@ FEATURES = [
         "h[t] = f(h[t-1])|indexing|integers|layers feed the next step|layout|mutual group",
         "nested iteration|nested steps|output of a part|part slice|prefix slice|print",
         "print of a text|print when the data say so",
+        "layers between neighbours",
         "ragged tensor with a name|random|record state|record state from episode to episode",
         "reduction|reduction in time|scan|reduction of a whole dimension|shared bound",
         "shifted read|side by side|state reads its past|state: reset|state: strided",

@@ -160,8 +160,8 @@ def _on_host(loop: prog.Loop, kernels: Mapping[str, prog.Kernel]) -> prog.Loop:
                 return replace(s, body=to_host(body))
             case prog.Loop(body=body):
                 return replace(s, body=to_host(body), place="host")
-            case prog.Call() if not kernels[s.kernel].checks:
-                return _taken(s)
+            case prog.Call():
+                return _taken(s, bool(kernels[s.kernel].checks))
             case _:
                 return s
 
@@ -170,16 +170,19 @@ def _on_host(loop: prog.Loop, kernels: Mapping[str, prog.Kernel]) -> prog.Loop:
     return host_loop
 
 
-def _taken(call: prog.Call) -> prog.ProgramStatement:
+def _taken(call: prog.Call, checks: bool) -> prog.ProgramStatement:
     """A call as a branch if no result is wanted everywhere: on the host not all operands exist.
 
-    On the device results of small calls are selected instead.
+    On the device results of small calls are selected instead, and what a call ``checks`` too much
+    does not count.
     """
-    conditions = [c.when for c in call.results if c.when is not None]
-    if not conditions or len(conditions) < len(call.results) or call.endings or call.needs:
+    given = [c.when for c in call.results] + [call.where] * checks
+    conditions = [when for when in given if when is not None]
+    if not conditions or len(conditions) < len(given) or call.endings or call.needs:
         return call
     if len({*conditions}) == 1:
-        call = replace(call, results=tuple(replace(c, when=None) for c in call.results))
+        results = tuple(replace(c, when=None) for c in call.results)
+        call = replace(call, results=results, where=None)
     return prog.Guard(condition=ix.disjunction(*conditions), body=call)
 
 

@@ -81,7 +81,7 @@ class _Opener:
         match s:
             case prog.Sequence(items=items):
                 return replace(s, items=tuple(self.convert(item, is_extra) for item in items))
-            case prog.Loop(body=body):
+            case prog.Loop(body=body) if is_extra:
                 return replace(s, body=self.convert(body, is_extra))
             case prog.Guard(condition=condition, body=body):
                 parts = conjuncts(condition)

@@ -122,13 +122,10 @@ class _ScanRewrite:
         """The node of the recurrence; ``full``: its rows replace the states."""
         states = [self.graph.nodes[s] for s in self.recurrence.states]
         around = tuple(d for d in states[0].domain.dims if d != self.dim)
-        k = self.recurrence.branches[0]
         if full:
-            step_domain = self.widest([s.domain for s in states])
+            domain = self.space.project(self.widest([s.domain for s in states]), around)
         else:
-            where = ix.conjunction(states[0].domain.where, states[0].inputs[k].guard)
-            step_domain = Domain(states[0].domain.dims, where)
-        domain = self.space.project(step_domain, around)
+            domain = self.common([self.space.project(d, around) for d in self.step_domains()])
         first = [self.first_row(s, k, full) for s, k in self.pairs()]
         moving = [e for e in self.recurrence.operands if self.recurrence.varies(e)]
         fixed = [e for e in self.recurrence.operands if not self.recurrence.varies(e)]
@@ -163,6 +160,23 @@ class _ScanRewrite:
             if all(d == domain or self.space.contains(domain, d) for d in domains):
                 return domain
         raise NotARecurrence("they start or end at different points")
+
+    def common(self, domains: list[Domain]) -> Domain:
+        """The one domain that all are; raises ``NotARecurrence``.
+
+        Elsewhere a state has no step, or another equation, while others go on.
+        """
+        first, *others = domains
+        if any(not self.space.equal(d.where, first.where, Domain(d.dims)) for d in others):
+            raise NotARecurrence("their steps are at different points of other dimensions")
+        return first
+
+    def step_domains(self) -> list[Domain]:
+        """The points of the steps of each state."""
+        return [
+            Domain(s.domain.dims, ix.conjunction(s.domain.where, s.inputs[k].guard))
+            for s, k in self.pairs()
+        ]
 
     def pairs(self) -> list[tuple[Node, int]]:
         """The states, each with its loop-carried branch."""
@@ -228,13 +242,12 @@ class _ScanRewrite:
 
     def materialized(self, edge: Edge) -> Edge:
         """A per-step operand as a tensor of its own, with a point for each step."""
-        state, branch = self.pairs()[0]
-        where = ix.conjunction(state.domain.where, state.inputs[branch].guard)
+        spans = self.graph.nodes[self.recurrence.states[0]].spans
         name = self.fresh_name(f"{self.recurrence.states[0]}.operand")
         type_ = operand_type(self.graph, edge)
         node = Node(
-            name=name, op=Copy(), domain=Domain(state.domain.dims, where), inputs=(edge,),
-            types=(type_,), spans=state.spans,
+            name=name, op=Copy(), domain=self.step_domains()[0], inputs=(edge,),
+            types=(type_,), spans=spans,
         )  # fmt: skip
         self.new_nodes[name] = node
         return read_of(node)

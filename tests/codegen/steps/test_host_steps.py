@@ -45,4 +45,15 @@ def test_what_is_wanted_everywhere_is_no_branch() -> None:
     )
     assert (on_host(some), on_host(effect)) == (some, effect)
     checked = {"f": replace(KERNELS["f"], checks=("wrong",))}
-    assert on_host(call("i == 0"), checked) == call("i == 0")
+    assert on_host(call("i == 0"), checked) == call("i == 0"), "it checks everywhere"
+
+
+def test_what_is_checked_too_much_is_left_out() -> None:
+    checked = {"f": replace(KERNELS["f"], checks=("wrong",))}
+    inside = parse("i < N - 1")
+    for conditions in ((), ("i < N - 1",)):
+        given = replace(call(*conditions), where=inside)
+        plain = call(*(None for _ in conditions))
+        assert on_host(given, checked) == prog.Guard(condition=inside, body=plain)
+    some = replace(call("i < N - 1", None), where=inside)
+    assert on_host(some, checked) == some

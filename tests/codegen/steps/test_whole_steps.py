@@ -112,6 +112,18 @@ def test_what_is_read_later_is_kept() -> None:
     assert opened(after) is None
 
 
+def test_what_loops_in_a_step_do_under_the_condition_is_kept() -> None:
+    """What they write may be read later; only what stands beside them is known to be unread."""
+    inside = program("N", "i < N - 1").items[0]
+    assert isinstance(inside, prog.Loop)
+    layers = replace(inside, var="l", upper=parse("3"), place="unrolled")
+    other = prog.Guard(condition=parse("i < N - 1"), body=call("error", ("e",), "e"))
+    loop = replace(inside, body=prog.Sequence(items=(layers, other)))
+    new = last_steps(prog.Sequence(items=(loop,)), CONTEXT, ("loss", "w"))
+    body = prog.Sequence(items=(layers, other.body))
+    assert new == prog.Sequence(items=(replace(loop, body=body),))
+
+
 def test_what_is_freed_or_read_in_the_step_is_not_made() -> None:
     free = prog.Free(cells=(prog.Cell(store="w"),))
     assert opened(program("N", "i < N - 1", free)) is None

@@ -400,3 +400,25 @@ output m
             after = step.run(after, context)
         assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans, name
         assert_same(before, after)
+
+
+def test_states_that_take_steps_at_different_points_stay_a_loop() -> None:
+    """Of the first layer ``p`` is made of ``a``, of the others of data."""
+    text = """dim l < L = 3
+dim k < K
+input x[l]: f32[3]
+input u[k]: f32[3]
+p[l, k] = u * a[l-1, k] when l >= 1
+p[l, k] = sin(a[l, k]) when k >= 1
+p[l, k] = x
+a[l, 0] = x
+a[l, k+1] = 0.5 * a + p
+s[l, k] = sum(a[l, 0:K]) + p
+output s
+"""
+    before = elaborate(load_source(Source("m.rt", text)), {})
+    context = PassContext(Space(before.universe))
+    after = before
+    for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
+        after = step.run(after, context)
+    assert_same(before, after)
