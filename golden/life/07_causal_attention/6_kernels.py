@@ -14,6 +14,22 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
+def extreme(reduction, x, axes, keepdims=False):
+    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
+
+    What all points of jax.vmap reduce counts together.
+    """
+    def result(x):
+        best = reduction(x, axes, keepdims=keepdims)
+        if jax.default_backend() != "cpu" or x.size < 4096:
+            return best
+        return jnp.where(jnp.isnan(x).any(axes, keepdims=keepdims), jnp.nan, best)
+    call = jax.custom_batching.custom_vmap(result)
+    later = [a + 1 for a in axes]
+    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
+    return call(x)
+
+
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -61,7 +77,7 @@ def surprise(at, Wq, x, k, v, *, T):
         q = matvec(Wq, x, T)
         score = matvec(k, q, T) / 2.8284271247461903
         valid = jnp.arange(T, dtype=jnp.int32) < t+1
-        e_exp = jnp.exp(score - jnp.max(jnp.where(valid, score, -jnp.inf), axis=0, keepdims=True))
+        e_exp = jnp.exp(score - extreme(jnp.max, jnp.where(valid, score, -jnp.inf), (0,), True))
         weight = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=0, keepdims=True)
         weight_masked = jnp.where(valid, weight, 0.0)
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
@@ -73,7 +89,7 @@ def surprise(at, Wq, x, k, v, *, T):
                 ), (0, 0, 0), v, weight_masked, valid2,
             ),
         )
-        surprise = -jnp.log(jnp.max(jnp.where(valid, weight, -jnp.inf), axis=0))
+        surprise = -jnp.log(extreme(jnp.max, jnp.where(valid, weight, -jnp.inf), (0,)))
         return (a, surprise)
     a_rows, surprise_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
     return a_rows, surprise_rows

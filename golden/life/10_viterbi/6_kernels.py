@@ -9,6 +9,22 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def extreme(reduction, x, axes, keepdims=False):
+    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
+
+    What all points of jax.vmap reduce counts together.
+    """
+    def result(x):
+        best = reduction(x, axes, keepdims=keepdims)
+        if jax.default_backend() != "cpu" or x.size < 4096:
+            return best
+        return jnp.where(jnp.isnan(x).any(axes, keepdims=keepdims), jnp.nan, best)
+    call = jax.custom_batching.custom_vmap(result)
+    later = [a + 1 for a in axes]
+    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
+    return call(x)
+
+
 def first_lane(codes):
     """The first code that is not 0, and its place among all elements; 0 if there is none.
 
@@ -43,12 +59,12 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
         score_getitem2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)),
     )
     def step(k, rows):
-        add2 = jnp.max(jnp.expand_dims(rows[k], 1) + move, axis=0) + score_getitem2_slice2[k]
+        add2 = extreme(jnp.max, jnp.expand_dims(rows[k], 1) + move, (0,)) + score_getitem2_slice2[k]
         return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
     score_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(score, (T, 3)))
     score_at2 = lax.dynamic_index_in_dim(score_rows, T-1, 0, keepdims=False)
     path_0 = jnp.argmax(score_at2, axis=None).astype(jnp.int32)
-    likelihood = jnp.max(score_at2, axis=0)
+    likelihood = extreme(jnp.max, score_at2, (0,))
     path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
     return score_rows, path, likelihood, wrong_value(seen_0, (seen_0 >= -4) & (seen_0 < 4))
 

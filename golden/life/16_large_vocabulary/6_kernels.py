@@ -9,6 +9,22 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def extreme(reduction, x, axes, keepdims=False):
+    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
+
+    What all points of jax.vmap reduce counts together.
+    """
+    def result(x):
+        best = reduction(x, axes, keepdims=keepdims)
+        if jax.default_backend() != "cpu" or x.size < 4096:
+            return best
+        return jnp.where(jnp.isnan(x).any(axes, keepdims=keepdims), jnp.nan, best)
+    call = jax.custom_batching.custom_vmap(result)
+    later = [a + 1 for a in axes]
+    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
+    return call(x)
+
+
 def transposed_matmul(x, y, summed=None):
     """x.T @ y: the outer products of rows, summed over the first axes, or over all but the last.
 
@@ -74,7 +90,7 @@ def loss_d_head_now(at, h, head, word, loss_past, d_loss_div, d_head_past, d_ein
     said_tile = (
         word_slice[..., None] == jnp.arange(2048, dtype=jnp.int32)
     ).astype(jnp.int32).astype(jnp.float32)
-    d_greatest_tile = jnp.max(scores_tile, axis=1, keepdims=True)
+    d_greatest_tile = extreme(jnp.max, scores_tile, (1,), True)
     d_exp_tile = jnp.exp(scores_tile - d_greatest_tile)
     d_sum_tile = jnp.sum(d_exp_tile, axis=1, keepdims=True)
     isinf_tile = jnp.isinf(d_greatest_tile)

@@ -24,6 +24,7 @@ from tempoc.ops.tensor.contraction import (
     UNLESS_NAN,
     VALID_ROWS_PRODUCT,
 )
+from tempoc.ops.tensor.reduction import EXTREME
 
 HELPERS = {
     **DRAWING,
@@ -31,6 +32,7 @@ HELPERS = {
     "scanned_rows": SCANNED_ROWS,
     "linear_scanned_rows": LINEAR_SCANNED_ROWS,
     "all_finite": ALL_FINITE,
+    "extreme": EXTREME,
     "any_point": ANY_POINT,
     "unless_nan": UNLESS_NAN,
     "term_by_term": TERM_BY_TERM,

@@ -223,6 +223,26 @@ class Prod(Sum):
     monoid, scan = PROD, CumProd
 
 
+EXTREME = '''\
+def extreme(reduction, x, axes, keepdims=False):
+    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
+
+    What all points of jax.vmap reduce counts together.
+    """
+    def result(x):
+        best = reduction(x, axes, keepdims=keepdims)
+        if jax.default_backend() != "cpu" or x.size < 4096:
+            return best
+        return jnp.where(jnp.isnan(x).any(axes, keepdims=keepdims), jnp.nan, best)
+    call = jax.custom_batching.custom_vmap(result)
+    later = [a + 1 for a in axes]
+    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
+    return call(x)
+'''
+"""Stands in front of kernels with extremes of `f32` and `f64`. XLA computes those of 4096 elements
+and more by a library that loses NaN (JAX 0.10.2), as does ``jnp.max``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Max(Reduction):
     """The greatest element; NaN if there is one. The axes must not be empty."""
@@ -238,6 +258,16 @@ class Max(Reduction):
         if operand[0] is DType.KEY:
             raise OperandError(f"{self.name} takes numbers, not key")
         return operand
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """Mask, then reduce; NaN of `f32` and `f64` is looked for."""
+        dtype = results[0].dtype
+        x, axes = self.prepared(args[0], dtype, out)
+        if not axes or dtype not in (DType.F32, DType.F64):
+            return (self.call(self.jax, x, axes) if axes else x,)
+        keepdims = ", True" if self.keepdims else ""
+        places = f"({', '.join(map(str, axes))}{',' if len(axes) == 1 else ''})"
+        return (f"extreme({self.jax}, {x}, {places}{keepdims})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
