@@ -116,13 +116,19 @@ def all_finite(x):
 def extreme(reduction, x, axes, keepdims=False):
     """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
 
-    What all points of jax.vmap reduce counts together.
+    Those are compared by their bits, which as integers have the order of the numbers. What all
+    points of jax.vmap reduce counts together.
     """
     def result(x):
-        best = reduction(x, axes, keepdims=keepdims)
         if jax.default_backend() != "cpu" or x.size < 4096:
-            return best
-        return jnp.where(jnp.isnan(x).any(axes, keepdims=keepdims), jnp.nan, best)
+            return reduction(x, axes, keepdims=keepdims)
+        whole = jnp.int32 if x.dtype == jnp.float32 else jnp.int64
+        turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
+        last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
+        last = last if reduction is jnp.max else ~last
+        keys = jnp.where(jnp.isnan(x), last, turned(lax.bitcast_convert_type(x, whole)))
+        best = reduction(keys, axes, keepdims=keepdims)
+        return lax.bitcast_convert_type(turned(best), x.dtype)
     call = jax.custom_batching.custom_vmap(result)
     later = [a + 1 for a in axes]
     call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))

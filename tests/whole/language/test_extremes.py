@@ -1,0 +1,45 @@
+"""Maxima and minima of many elements, among which XLA's library for CPUs loses a NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tempoc.ops.tensor.reduction import EXTREME
+
+SHAPES = [((70, 80), (0,)), ((70, 80), (1,)), ((70, 80), (0, 1)), ((5, 6), (0,))]
+FUNCTIONS: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+exec(EXTREME, FUNCTIONS)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "axes"), SHAPES)
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_are_those_of_numpy(
+    dtype: type[np.floating[Any]], shape: tuple[int, ...], axes: tuple[int, ...], name: str
+) -> None:
+    plain = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    zeros = np.where(plain < 0, dtype(-0.0), dtype(0.0))
+    given = [plain, zeros, np.full(shape, -np.inf, dtype), np.full(shape, np.inf, dtype)]
+    for odd in (np.nan, -np.nan, np.inf, -np.inf):
+        given.append(plain.copy())
+        given[-1][3, 4] = odd
+    with jax.enable_x64(dtype is np.float64):
+        found = jax.jit(lambda x: FUNCTIONS["extreme"](getattr(jnp, name), x, axes, True))
+        for x in given:
+            wanted = getattr(np, name)(x, axis=axes, keepdims=True)
+            np.testing.assert_array_equal(found(x), wanted)
+            assert found(x).dtype == dtype
+
+
+def test_points_count_together() -> None:
+    """Each of 30 points has 250 elements."""
+    x = np.random.default_rng(0).standard_normal((30, 50, 5)).astype(np.float32)
+    x[4, 5, 3] = np.nan
+    found = jax.jit(jax.vmap(lambda x: FUNCTIONS["extreme"](jnp.max, x, (0,))))(x)
+    np.testing.assert_array_equal(found, x.max(1))
