@@ -4,8 +4,31 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
+
+
+def extreme(reduction, x, axes, keepdims=False):
+    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
+
+    Those are compared by their bits, which as integers have the order of the numbers. What all
+    points of jax.vmap reduce counts together.
+    """
+    def result(x):
+        if jax.default_backend() != "cpu" or x.size < 4096:
+            return reduction(x, axes, keepdims=keepdims)
+        whole = jnp.int32 if x.dtype == jnp.float32 else jnp.int64
+        turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
+        last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
+        last = last if reduction is jnp.max else ~last
+        keys = jnp.where(jnp.isnan(x), last, turned(lax.bitcast_convert_type(x, whole)))
+        best = reduction(keys, axes, keepdims=keepdims)
+        return lax.bitcast_convert_type(turned(best), x.dtype)
+    call = jax.custom_batching.custom_vmap(result)
+    later = [a + 1 for a in axes]
+    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
+    return call(x)
 
 
 def a(at, x, k, a, *, T):
@@ -23,7 +46,7 @@ def a(at, x, k, a, *, T):
     k = lax.dynamic_update_index_in_dim(k, jnp.tanh(x_t), t, 0)
     s = jnp.matmul(k, x_t)
     valid = jnp.arange(T, dtype=jnp.int32) < t+1
-    p_exp = jnp.exp(s - jnp.max(jnp.where(valid, s, -jnp.inf), axis=0))
+    p_exp = jnp.exp(s - extreme(jnp.max, jnp.where(valid, s, -jnp.inf), (0,)))
     p = p_exp / jnp.sum(jnp.where(valid, p_exp, 0.0), axis=0)
     a = lax.dynamic_update_index_in_dim(a, jnp.matmul(jnp.where(valid, p, 0.0), k), t, 0)
     return k, a
