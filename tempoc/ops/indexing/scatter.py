@@ -15,6 +15,7 @@ from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype, ufunc
 from tempoc.ops.definition.operator import (
     Array,
+    EmittedValue,
     EmittedValues,
     Emitter,
     Monoid,
@@ -106,17 +107,12 @@ class Scatter(Op):
         """What stands in padding counts as the identity."""
         (result,) = results
         x, idx = (pads.with_own_padding(v, out) for v in args)
-        axis, rank = axis_of(self.axis, x.type.ndim + 1), idx.type.ndim
-        wide = result.dtype.wide
+        axis, wide = axis_of(self.axis, x.type.ndim + 1), result.dtype.wide
         x = pads.converted(x, wide, out)
-        goal = list(x.padded)
-        goal[axis : axis + rank] = idx.padded
-        x = out.align(x, tuple(goal))
-        text = out.masked(x, tuple(range(axis, axis + rank)), self.own().neutral(wide))
+        text = _sent(x, idx, axis, self.own().neutral(wide), out)
         positions = placed(idx, self.n, axis, self.sure, out)
         shape = pads.static_shape(pads.padded(result.shape, out), out)
-        leading = "".join(":, " for _ in range(axis))
-        target = f"{self.nothing(shape, wide)}.at[{leading}{positions}]"
+        target = f"{self.nothing(shape, wide)}.at[{':, ' * axis}{positions}]"
         return (cast(f'{target}.{self.jax}({text}, mode="drop")', wide, result.dtype),)
 
     def nothing(self, shape: str, dtype: DType) -> str:
@@ -212,11 +208,15 @@ class AddAt(Op):
         (result,) = results
         x = pads.aligned_to(args[0], pads.padded(result.shape, out), out)
         idx, v = (pads.with_own_padding(a, out) for a in args[1:])
-        axis, rank = axis_of(self.axis, result.ndim), idx.type.ndim
-        goal = list(v.padded)
-        goal[axis : axis + rank] = idx.padded
-        v = out.align(v, tuple(goal))
-        text = out.masked(v, tuple(range(axis, axis + rank)), SUM.neutral(result.dtype))
+        axis = axis_of(self.axis, result.ndim)
+        text = _sent(v, idx, axis, SUM.neutral(result.dtype), out)
         positions = placed(idx, result.shape[axis], axis, self.sure, out)
-        leading = "".join(":, " for _ in range(axis))
-        return (f'{x.text}.at[{leading}{positions}].add({text}, mode="drop")',)
+        return (f'{x.text}.at[{":, " * axis}{positions}].add({text}, mode="drop")',)
+
+
+def _sent(v: EmittedValue, idx: EmittedValue, axis: int, neutral: str, out: Emitter) -> str:
+    """The elements that positions send, from an axis on; ``neutral`` in padding."""
+    rank = idx.type.ndim
+    goal = list(v.padded)
+    goal[axis : axis + rank] = idx.padded
+    return out.masked(out.align(v, tuple(goal)), tuple(range(axis, axis + rank)), neutral)

@@ -274,8 +274,7 @@ class Max(Reduction):
         if not axes or dtype not in (DType.F32, DType.F64):
             return (self.call(self.jax, x, axes) if axes else x,)
         keepdims = ", True" if self.keepdims else ""
-        places = f"({', '.join(map(str, axes))}{',' if len(axes) == 1 else ''})"
-        return (f"extreme({self.jax}, {x}, {places}{keepdims})",)
+        return (f"extreme({self.jax}, {x}, {axes}{keepdims})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -200,13 +200,14 @@ def _longest(
     """The interval that has all others, which begin, or which end, where it does."""
     for longest in intervals:
         low, high = longest
-        starts = all(i[0] == low and _is_at_most(i[1], high, space) for i in intervals)
-        if starts or all(i[1] == high and _is_at_most(low, i[0], space) for i in intervals):
+        starts = all(i[0] == low and is_at_most(i[1], high, space) for i in intervals)
+        if starts or all(i[1] == high and is_at_most(low, i[0], space) for i in intervals):
             return longest
     raise NotARecurrence("they start or end at different points")
 
 
-def _is_at_most(a: ix.Expr, b: ix.Expr, space: Space) -> bool:
+def is_at_most(a: ix.Expr, b: ix.Expr, space: Space) -> bool:
+    """Whether an expression over bounds is never greater than another one."""
     return space.implies(Domain(()), ix.compare("<=", a, b))
 
 

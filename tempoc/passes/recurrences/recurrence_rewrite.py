@@ -30,7 +30,11 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.passes.recurrences.recognize_recurrence import NotARecurrence, RecurrenceCycle
+from tempoc.passes.recurrences.recognize_recurrence import (
+    NotARecurrence,
+    RecurrenceCycle,
+    is_at_most,
+)
 from tempoc.passes.simplify.copy_propagation import read_original
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
@@ -106,11 +110,7 @@ class _ScanRewrite:
     def inside(self, end: ix.Expr) -> bool:
         """Whether the points of a state end where the rows do, or before."""
         low, high = (end, self.ends[1]) if self.recurrence.forward else (self.ends[1], end)
-        return self.is_at_most(low, high)
-
-    def is_at_most(self, a: ix.Expr, b: ix.Expr) -> bool:
-        """Whether an expression over bounds is never greater than another one."""
-        return self.space.implies(Domain(()), ix.compare("<=", a, b))
+        return is_at_most(low, high, self.space)
 
     def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether two expressions over bounds agree."""
@@ -234,7 +234,7 @@ class _ScanRewrite:
         if spans is not None:
             before = ix.sub(low, spans[dim].lower)
             if isinstance(before, ix.Const) and before.value >= 0:
-                if not (self.recurrence.even or self.is_at_most(high, spans[dim].upper)):
+                if not (self.recurrence.even or is_at_most(high, spans[dim].upper, self.space)):
                     raise NotARecurrence(f"`{edge.source}` is not there at the last step")
                 low, high, start = spans[dim].lower, spans[dim].upper, before.value
         entries = (*edge.entries[:place], ix.Slice(low, high), *edge.entries[place + 1 :])

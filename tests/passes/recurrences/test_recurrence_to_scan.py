@@ -15,6 +15,7 @@ from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.text.parse import parse_graph
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.verify import verify
@@ -306,6 +307,15 @@ def test_recurrences_become_scans_and_mean_the_same(text: str) -> None:
     assert_same(graph, outcome.graph)
 
 
+def scanned(text: str) -> tuple[Graph, Graph]:
+    """The graph of a program, and what the pass makes of it, vectorized."""
+    before = after = elaborate(load_source(Source("m.rt", text)), {})
+    context = PassContext(Space(before.universe))
+    for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
+        after = step.run(after, context)
+    return before, after
+
+
 def test_of_what_a_step_computes_only_the_last_one_is_left() -> None:
     text = """dim k < K
 param w: f32[3, 3]
@@ -316,10 +326,7 @@ x[k+1] = next
 last = next[K-1]
 output last
 """
-    after = elaborate(load_source(Source("m.rt", text)), {})
-    context = PassContext(Space(after.universe))
-    for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
-        after = step.run(after, context)
+    _, after = scanned(text)
     (product,) = (line for line in show(after).split("\n") if " = matmul %w, " in line)
     assert "[k* | k == K-1]" in product
 
@@ -338,11 +345,7 @@ output last
 """
     for last, scans in (("next[k = K-1]", 0), ("next[k = K-1] + f32(argmax(next[k = 0:K]))", 1)):
         changed = text.replace("last = next[k = K-1]", f"last = {last}")
-        before = elaborate(load_source(Source("m.rt", changed)), {})
-        context = PassContext(Space(before.universe))
-        after = before
-        for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
-            after = step.run(after, context)
+        before, after = scanned(changed)
         assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
         assert_same(before, after)
 
@@ -359,11 +362,7 @@ w[t+1] = w + 0.1 * e * x
 output e
 """
     for changed, scans in ((text, 0), (text.replace("w + 0.1 * e", "tanh(M @ w) + 0.1 * e"), 1)):
-        before = elaborate(load_source(Source("m.rt", changed)), {})
-        context = PassContext(Space(before.universe))
-        after = before
-        for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
-            after = step.run(after, context)
+        before, after = scanned(changed)
         assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
         assert_same(before, after)
 
@@ -393,11 +392,7 @@ output m
         "much larger than a state": (wide, 1),
     }
     for name, (changed, scans) in programs.items():
-        before = elaborate(load_source(Source("m.rt", changed)), {})
-        context = PassContext(Space(before.universe))
-        after = before
-        for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
-            after = step.run(after, context)
+        before, after = scanned(changed)
         assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans, name
         assert_same(before, after)
 
@@ -416,9 +411,5 @@ a[l, k+1] = 0.5 * a + p
 s[l, k] = sum(a[l, 0:K]) + p
 output s
 """
-    before = elaborate(load_source(Source("m.rt", text)), {})
-    context = PassContext(Space(before.universe))
-    after = before
-    for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
-        after = step.run(after, context)
+    before, after = scanned(text)
     assert_same(before, after)
