@@ -52,6 +52,7 @@ from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.walk import symbols
 
 _MOST_BYTES = 1 << 20
 _BEFORE = (Canonicalize(), Algebra(), Distribute(), Reassociate(), Canonicalize(), ReduceDomain())
@@ -84,7 +85,7 @@ class _Argument:
         """The names of its extents, or itself if it is one."""
         if self.type == "extent":
             return [self.name]
-        return re.findall(r"[A-Za-z_]\w*", self.type.partition("[")[2])
+        return _names(self.type.partition("[")[2])
 
 
 def read_table(path: str) -> str:
@@ -136,6 +137,9 @@ class _EntryReader:
         name, fields, path, folder = self.name, self.fields, self.path, self.folder
         module, function = self.function()
         arguments = [self.argument(text) for text in fields["arguments"]]
+        given = {key: self.given(key, value) for key, value in fields.get("given", {}).items()}
+        when = self.expression("when", fields["when"]) if "when" in fields else ix.TRUE
+        self.check_names(arguments, given, when)
 
         @functools.cache
         def pattern(dtype: DType) -> FormulaPattern:
@@ -146,9 +150,9 @@ class _EntryReader:
             pattern=pattern,
             module=module,
             function=function,
-            given={key: self.given(key, value) for key, value in fields.get("given", {}).items()},
+            given=given,
             device=fields.get("device", ""),
-            when=self.expression("when", fields["when"]) if "when" in fields else ix.TRUE,
+            when=when,
             dtypes=self.dtypes(),
             sizes=fields.get("sizes", {}),
         )
@@ -178,6 +182,30 @@ class _EntryReader:
             if type(size) is not int or size < 1:
                 raise self.refused(f"the size {name} is a whole number from 1 on")
 
+    def check_names(
+        self,
+        arguments: Sequence[_Argument],
+        given: Mapping[str, GivenNumber | ix.Expr],
+        when: ix.Expr,
+    ) -> None:
+        """The formula reads all arguments, and what names an extent names one that there is."""
+        read = _names(self.fields["formula"])
+        for a in arguments:
+            if a.type != "extent" and a.name not in read:
+                raise self.refused(f"its formula does not read `{a.name}`")
+        bounds = (name for d in self.fields.get("dims", []) for name in _names(d.partition("<")[2]))
+        extents = dict.fromkeys((*(e for a in arguments for e in a.extents()), *bounds))
+        numbers = {a.name for a in arguments if a.is_number}
+        uses = [("when", name) for name in symbols(when)]
+        uses += [("sizes", name) for name in self.fields.get("sizes", {})]
+        for value in given.values():
+            names = symbols(value) if isinstance(value, ix.Expr) else ()
+            uses += [("given", name) for name in names if name not in numbers]
+        for key, name in uses:
+            if name not in extents:
+                known = ", ".join(extents) or "none"
+                raise self.refused(f"`{key}` names {name}; the extents here are {known}")
+
     def function(self) -> tuple[str, str]:
         """The module and the name of the function; the module is empty for the compiler's own."""
         module, _, function = self.fields["function"].partition(":")
@@ -196,6 +224,8 @@ class _EntryReader:
         """What `F` stands for."""
         known = {d.value: d for d in _FLOATS}
         names = self.fields.get("dtypes", [DType.F32.value])
+        if not names:
+            raise self.refused("`dtypes` is empty")
         for name in names:
             if name not in known:
                 raise self.refused(f"`dtypes` are some of {', '.join(known)}, not {name}")
@@ -226,6 +256,10 @@ class _EntryReader:
             return parse_expr(text)
         except ValueError as error:
             raise self.refused(f"`{key}`: {error}") from None
+
+
+def _names(text: str) -> list[str]:
+    return re.findall(r"[A-Za-z_]\w*", text)
 
 
 def _number(text: str | None) -> float | None:

@@ -64,12 +64,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_functions_of_the_user_are_called(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = '[other]\narguments = ["a: F[n]"]\nformula = "sin(a)"\nfunction = "fast_kernels:near"\n'
+    (folder / "t.toml").write_text(TABLE + other)
     command = ["compile", "m.rt", "-o", "out", "--dispatch", "t.toml", "--remarks", "--verify-each"]
     assert status(command) == 0
     remarks = [line for line in capsys.readouterr().err.splitlines() if "dispatch:" in line]
     assert remarks == [
         "  dispatch: `z` is computed by fast_kernels:gated, as entry gated says",
         "  dispatch: `near` is computed by fast_kernels:near where T >= 3, as entry near says",
+        "  dispatch: no equation matches the formula of entry other, in f32",
     ]
     text = (folder / "out/kernels.py").read_text()
     assert "from fast_kernels import near" in text
@@ -126,6 +129,9 @@ ENTRY = {
     '[a]\nformula = "x"\nfunction = "tempoc:f"\narguments = []': "tempoc has no f",
     '[a]\nformula = "x"\nfunction = "m:f"\narguments = []\nsizes = {T = 0}': "the size T",
     '[a]\nformula = "x"\nfunction = "m:f"\narguments = ["c: number = a"]': "`a` is no number",
+    '[a]\nformula = "x"\nfunction = "m:f"\narguments = ["x: F[n]", "y: F[n]"]': "not read `y`",
+    '[a]\nformula = "x"\nfunction = "m:f"\narguments = ["x: F[n]"]\ndtypes = []': "is empty",
+    '[a]\nformula = "x"\nfunction = "m:f"\narguments = ["x: F[n]"]\nwhen = "m > 1"': "are n",
 }
 
 

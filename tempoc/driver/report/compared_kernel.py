@@ -98,7 +98,7 @@ def _called(
         arguments=tuple(map(signature_text, types)),
         results=(signature_text(result),),
         takes=tuple(names),
-        gives=("result",),
+        gives=("value",),
     )
     given: dict[str, Any] = {}
     for name, value in entry.given.items():

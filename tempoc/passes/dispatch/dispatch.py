@@ -61,14 +61,22 @@ class Dispatch(GraphPass):
     name: ClassVar[str] = "dispatch"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with calls; remarks say of which functions, or what is in the way."""
+        """The graph with calls; remarks say of which functions, or what is in the way.
+
+        They also say which entries of users match nothing.
+        """
         floats = {t.dtype for n in graph.nodes.values() for t in n.types if t.dtype.is_float}
         for entry in self.entries:
+            before = len(context.remarks.entries)
             for dtype in (d for d in entry.dtypes or tuple(DType) if d in floats):
                 pattern = entry.pattern(dtype)
                 for name in [*graph.nodes]:
                     if name in graph.nodes:
                         graph = _dispatched(graph, name, entry, pattern, context)
+            if entry.module and len(context.remarks.entries) == before:
+                dtypes = " or ".join(d.value for d in entry.dtypes)
+                message = f"no equation matches the formula of entry {entry.name}, in {dtypes}"
+                context.remarks.add(Dispatch.name, message)
         return graph
 
 
@@ -319,7 +327,7 @@ class _CallBuilder:
             arguments=tuple(signature_text(builder.type_of(e)) for e in edges),
             results=(signature_text(result),),
             takes=tuple(names),
-            gives=("result",),
+            gives=("value",),
             given=tuple(given.items()),
         )
 
