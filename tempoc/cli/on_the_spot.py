@@ -8,6 +8,7 @@ from pathlib import Path
 from tempoc.cli.options.kernels import compare_kernels
 from tempoc.cli.reports.memory import within_budget_of_run
 from tempoc.cli.reports.terminal import echo_notes, waiting
+from tempoc.codegen.program.signature import signature
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.files.interrupts import temporary_folder
@@ -24,11 +25,14 @@ def compiled(
 ) -> Iterator[tuple[RunOptions, Compilation]]:
     """Compile `request.directory`, a .rt file, for the time of a run, within its memory budget.
 
-    Yields the request for the compiled directory, and the compilation. Raises `DiagnosticError`.
+    Yields the request for the compiled directory, and the compilation. Raises `DiagnosticError`,
+    and `RunError` for wrong data, before anything is compiled.
     """
     program = request.directory
     compilation = Compilation.from_path(program, chosen)
     echo_notes(compilation.notes, error_format)
+    if request.resume is None:
+        bind(signature(compilation.graph), open_inputs(request))
     with waiting(f"compiling {program}", compilation.progress):
         if request.memory_budget is not None or _may_exceed_device(compilation, request):
             compilation = within_budget_of_run(compilation, request, request.memory_budget)

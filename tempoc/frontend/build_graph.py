@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tempoc.base.names import Names
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
 def assemble(
-    name: str, doc: str, space: Space, drafts: list[Draft], results: list[OutputRead]
+    name: str,
+    doc: str,
+    space: Space,
+    drafts: list[Draft],
+    results: list[OutputRead],
+    assumed_at: Mapping[ix.Expr, Span],
 ) -> Graph:
     """The graph of the drafts, which are those that outputs and effects need."""
     names = _names(drafts)
@@ -26,7 +35,14 @@ def assemble(
         )
         for r in results
     )
-    return Graph(name=name, universe=space.universe, nodes=nodes, outputs=outputs, doc=doc)
+    return Graph(
+        name=name,
+        universe=space.universe,
+        nodes=nodes,
+        outputs=outputs,
+        doc=doc,
+        assumed_at=assumed_at,
+    )
 
 
 def _names(drafts: list[Draft]) -> dict[Draft, str]:

@@ -109,7 +109,8 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str], limits: Limit
     causality.prove_accesses(round, drafts, results, program.errors)
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")
-    graph = assemble(name, modules.main.tree.doc or "", space, drafts, results)
+    doc = modules.main.tree.doc or ""
+    graph = assemble(name, doc, space, drafts, results, round.assumptions)
     return Elaborated(graph, space)
 
 

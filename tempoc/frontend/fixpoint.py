@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.graphs import reachable
 from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram
 from tempoc.frontend.declarations.outputs import OutputRead, elaborate_outputs
@@ -46,6 +47,7 @@ from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.syntax import ast
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
 
 MAX_ROUNDS = 24
@@ -62,6 +64,7 @@ class _FixpointState:
     seeded: dict[TensorKey, None] = field(default_factory=dict)
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     data_dims: dict[TensorKey, DataDimension] = field(default_factory=dict)
+    assumptions: dict[ix.Expr, Span] = field(default_factory=dict)
     assumed: dict[TensorKey, None] = field(default_factory=dict)
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
     restarted: dict[TensorKey, None] = field(default_factory=dict)
@@ -87,6 +90,7 @@ class _FixpointState:
             limits=self.space.frame.limits,
             drawn=self.drawn,
             data_dims=self.data_dims,
+            assumptions=self.assumptions,
             assumed=self.assumed,
             spoiled=self.spoiled,
             restarted=self.restarted,
@@ -186,7 +190,7 @@ def _report_unknown(round: Round) -> None:
 
 def _with_assumptions(universe: Universe, round: Round) -> Universe:
     """The universe with the assumptions from annotations, which are checked at run time."""
-    new = [a for a in dict.fromkeys(round.assumptions) if a not in universe.assumptions]
+    new = [a for a in round.assumptions if a not in universe.assumptions]
     return replace(universe, assumptions=(*universe.assumptions, *new)) if new else universe
 
 

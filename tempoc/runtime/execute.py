@@ -15,12 +15,13 @@ from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import checkpoint_options
 from tempoc.runtime.data import files
-from tempoc.runtime.data.bindings import Given, left_to_defaults
+from tempoc.runtime.data.bindings import Given, bind, left_to_defaults
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend, small_loops
 from tempoc.runtime.host.effects import EffectSink, saves
-from tempoc.runtime.load.load import load
+from tempoc.runtime.load.directory import read_stored
+from tempoc.runtime.load.load import load_stored
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.options import RunOptions
@@ -38,9 +39,14 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     with streams_kept():
-        loaded = load(options.directory, options.extern_path)
-    small_loops.compile_whole(loaded.program.tuning.whole_loop_bytes)
+        stored = read_stored(options.directory)
     given = open_inputs(options)
+    # What lacks is said before modules of the user are imported, which may take seconds.
+    if options.resume is None:
+        bind(stored.program, given)
+    with streams_kept():
+        loaded = load_stored(stored, options.extern_path)
+    small_loops.compile_whole(loaded.program.tuning.whole_loop_bytes)
     check_targets(options, saves(loaded.program.tree))
     report_defaults(loaded.program, given)
     trace = Trace() if options.profile else None

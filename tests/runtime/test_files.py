@@ -294,6 +294,9 @@ def test_objects_are_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.txt", "x", "x.pt"])
 def test_unknown_suffix(tmp_path, name):
+    with pytest.raises(RunError, match="RT542" if "." in name else "RT540"):
+        files.open_tensor("x", tmp_path / name)
+    (tmp_path / name).touch()
     with pytest.raises(RunError, match="RT542"):
         files.open_tensor("x", tmp_path / name)
     with pytest.raises(RunError, match="RT542"):

@@ -304,7 +304,7 @@ def _program(stages: Stages) -> prog.Program:
         bounds=interface.bounds(graph.universe),
         lengths=interface.lengths(graph.universe),
         dims=tuple((d.name, d.bound) for d in graph.universe.dims),
-        assumptions=interface.assumptions(graph.universe),
+        assumptions=interface.assumptions(graph),
         inputs=interface.inputs(stages),
         params=interface.params(stages),
         seed=interface.seed(stages),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tempoc.codegen.stores.context import Stages
+from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random.draws import Seed
@@ -14,7 +15,7 @@ from tempoc.poly.relations.run_lengths import largest
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import Assumption, FoundLength, ProgramBound
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Tensor
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
@@ -45,9 +46,16 @@ def lengths(universe: Universe) -> tuple[FoundLength, ...]:
     )
 
 
-def assumptions(universe: Universe) -> tuple[Assumption, ...]:
-    """The assumptions about bounds that the runner checks, with their source text."""
-    return tuple(Assumption(text=show(a), condition=a) for a in universe.assumptions)
+def assumptions(graph: Graph) -> tuple[Assumption, ...]:
+    """The assumptions about bounds that the runner checks, with the casts that make them."""
+
+    def place(a: ix.Expr) -> str:
+        span = graph.assumed_at.get(a)
+        return "" if span is None else equation_lines([span], graph.name)[0]
+
+    return tuple(
+        Assumption(text=show(a), condition=a, where=place(a)) for a in graph.universe.assumptions
+    )
 
 
 def stores(stages: Stages) -> tuple[Buffer, ...]:

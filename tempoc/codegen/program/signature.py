@@ -15,7 +15,7 @@ def signature(graph: Graph) -> prog.Program:
         name=graph.name,
         bounds=bounds(graph.universe),
         dims=tuple((d.name, d.bound) for d in graph.universe.dims),
-        assumptions=assumptions(graph.universe),
+        assumptions=assumptions(graph),
         inputs=tuple(g for g in both if isinstance(g, prog.ProgramInput)),
         params=tuple(g for g in both if isinstance(g, prog.ProgramParam)),
     )

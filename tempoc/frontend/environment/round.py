@@ -147,7 +147,8 @@ class Round:
     `length` and the like ask for, which are part of the universe in the next round; `drawn` the
     domains of draws for unindexed targets (by offset), as far as known; `draws` and `calls` count
     draws and expansions so far.
-    `done` has the equations begun, true for those finished; `extents` what casts found.
+    `done` has the equations begun, true for those finished; `extents` what casts found;
+    `assumptions` what annotations assume of bounds, with the first that does.
     """
 
     universe: Universe
@@ -164,7 +165,7 @@ class Round:
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
     cells: dict[TensorKey, IndexedTensor] = field(default_factory=dict)
-    assumptions: list[ix.Expr] = field(default_factory=list)
+    assumptions: dict[ix.Expr, Span] = field(default_factory=dict)
     outer: dict[str, tuple[str, ...]] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[TensorKey, bool] = field(default_factory=dict)

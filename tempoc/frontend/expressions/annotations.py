@@ -178,7 +178,8 @@ def _check_leaf(
     if any(not (is_affine(a) and is_affine(b)) for a, b in unproved):
         return apply.make(round, frame, Ensure(shape=declared.shape), (ref,), span)[0]
     for a, b in unproved:
-        round.assumptions.append(_equality_condition(round, frame, a, b, actual, declared, span))
+        condition = _equality_condition(round, frame, a, b, actual, declared, span)
+        round.assumptions.setdefault(condition, span)
     copy = apply.make(round, frame, Copy(), (ref,), span)[0]
     type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
     copy.draft.types = (type,)

@@ -71,6 +71,8 @@ def open_tensor(name: str, path: str | Path) -> TensorSource:
 
 def _opened(path: Path, suffixes: Sequence[str]) -> dict[str, TensorSource]:
     if path.suffix not in suffixes:
+        if not (path.suffix or path.exists()):
+            raise RunError(errors.no_file(str(path)))
         raise RunError(errors.unknown_suffix(str(path), suffixes, path.suffix in SUFFIXES))
     with _reading(path):
         tensors = _READERS[path.suffix](DataFile(path))

@@ -27,8 +27,8 @@ def resident(value: object) -> DeviceArray | None:
     """The array of the device that a value is; ``None`` for what has to come from the host.
 
     An array of JAX is taken as it is, since it never changes. What an accelerator of another
-    library holds (by DLPack) may change, and is copied there. Raises ``RunError`` for a value that
-    JAX traces.
+    library holds (by DLPack) may change, and is copied there, as is what another one has in host
+    memory and NumPy has no dtype for (bf16). Raises ``RunError`` for a value that JAX traces.
     """
     if isinstance(value, jax.core.Tracer):
         raise RunError(errors.traced())
@@ -36,13 +36,20 @@ def resident(value: object) -> DeviceArray | None:
         if isinstance(value, jax.Array):
             return _without_weak_type(value) if _is_here(value) else None
         place = getattr(value, "__dlpack_device__", None)
-        if place is None or place()[0] == _CPU:
+        if place is None or (place()[0] == _CPU and _is_for_numpy(value)):
             return None
-        array = jax.dlpack.from_dlpack(value)
-        return private(array) if _is_here(array) else None
+        return private(jax.device_put(jax.dlpack.from_dlpack(value), jax.devices()[0]))
     except Exception:
         # Such as a tensor that does not let go of its gradient: NumPy says why not.
         return None
+
+
+def _is_for_numpy(value: object) -> bool:
+    try:
+        as_array(value)
+    except Exception:
+        return False
+    return True
 
 
 def taken(value: object) -> Any:

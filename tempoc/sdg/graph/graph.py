@@ -92,6 +92,7 @@ class Graph:
     """A program.
 
     ``groups`` is empty until ``fuse`` has run; then it partitions the computed nodes.
+    ``assumed_at`` has the annotations from which assumptions of the universe come, for messages.
     """
 
     name: str
@@ -100,3 +101,4 @@ class Graph:
     outputs: tuple[Output, ...]
     groups: tuple[Group, ...] = ()
     doc: str = ""
+    assumed_at: Mapping[ix.Expr, Span] = field(default_factory=dict, compare=False, repr=False)

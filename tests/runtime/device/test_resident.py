@@ -213,3 +213,11 @@ def test_arrays_elsewhere_come_through_the_host() -> None:
         array, jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="pinned_host")
     )
     assert resident.resident(elsewhere) is None
+
+
+def test_halves_of_other_libraries_in_host_memory(tmp_path: Path) -> None:
+    """NumPy has no dtype for them, so JAX has to take them."""
+    directory = compiled(tmp_path, "input x: bf16[3]\ny = 2.0 * x\noutput y\n")
+    given = {"x": Exchanged(jnp.arange(3, dtype=jnp.bfloat16))}
+    for values in (ready(directory)(given), run(directory, {}, given).outputs):
+        assert values["y"].dtype == jnp.bfloat16 and values["y"].tolist() == [0, 2, 4]

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.runtime.data.bindings import Given, bind
+from tempoc.runtime.data.source import as_sources
 from tests.support.agreement import agree
 
 FLATTENED = """
@@ -34,6 +44,17 @@ output low, g
 
 def test_a_flattened_input() -> None:
     agree(FLATTENED, {"N": 1}, {"N": 5}, {"N": 2})
+
+
+def test_what_bounds_break_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "p.rt"
+    source.write_text("dim n < N\ninput x[n]: f32[4]\ny = x[0:N] as f32[k, k]\noutput y\n")
+    program = Compilation.from_path(str(source), Options()).emitted.program
+    with pytest.raises(RunError) as caught:
+        given = as_sources({"x": np.ones((3, 4), np.float32)})
+        bind(program, Given(bounds={"N": 3}, inputs=given, params={}))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.notes == ("assumed at p.rt:3: y = x[0:N] as f32[k, k]",)
 
 
 def test_signatures() -> None:
