@@ -124,6 +124,10 @@ MENDED = {
     "RT069 a method by axis": ("y = A.sum(axis = 1)", "`sum(A, axis = 1)`", "y = sum(A, axis = 1)"),
     "RT069 a shape": ("y = A.shape[0]", "write `size(A, axis)`", "y = size(A, 0)"),
     "RT070": ("mean = 3.0\ny = mean(A)", "give that another name", "mean2 = 3.0\ny = mean(A)"),
+    "RT060 a product": (
+        "y[b, t] = zeros([B * T])[b * T + t]", "`i32(t+T*b)`",
+        "y[b, t] = zeros([B * T])[i32(t + T * b)]",
+    ),
     "RT061 a list": (
         "y = A[t][[0, 1]]", "`stack(list, 0)`", "y = A[t][stack([0, 1], 0)]"
     ),
