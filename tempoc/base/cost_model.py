@@ -51,6 +51,20 @@ class CostModel:
     128 ns with one kernel of a few elements, 700 with two that update arrays."""
     scan_step_ns: float = 50
     """A step of a scan: 11 ns with scalars, 70 with a product of 8 x 8."""
+    f64_factor: float = 2
+    """How much longer double precision takes. 2026-11-27, CPU time: a recurrence with a matrix of
+    256 x 256, 2.1 ms in f32 and 6.3 in f64."""
+    sorted_ns: float = 6
+    """Of `sort` and `argsort`, for each element and each doubling of their number. 2026-11-27: 2000
+    random numbers of f32 in a loop 5.5; 16 to 20,000 of them 12 to 15 on a busy machine."""
+    printed_line_ns: float = 50_000
+    """A line of `print`, without its numbers; 2026-11-27, CPU time of 400 lines: 80 us on a busy
+    machine."""
+    printed_number_ns: float = 2_000
+    """A number in it. 2026-11-27: 3 us with 256 in each line, on a busy machine."""
+    saved_file_ns: float = 2_000_000
+    """A file of `save`, which is on the disk before it counts. 2026-11-27: 1.7 ms of CPU time for
+    64 numbers, 15 to 20 by the clock on a busy machine."""
     compile_ms_per_op: float = 2.5
     """XLA compiles each operator in 2 to 3 ms."""
 
@@ -353,6 +367,11 @@ class CostModel:
     """From so many elements on, it matters that they do not lie side by side."""
     long_range: int = 64
     """Shorter ranges are cheap to go through anew in each step."""
+    named_compile_seconds: float = 0.3
+    """Kernels that XLA compiles sooner are not said to be written out."""
+    named_copies: int = 16
+    """What is written out less often is not, either. A step of four operators 40 times: compiled in
+    2.0 s, as a dimension in 0.2 (2026-11-27)."""
     guard_samples: int = 24
     """At how many steps a condition is looked at, to estimate how often it holds."""
 
@@ -463,6 +482,10 @@ class CostModel:
         """Whether a step stores so many elements beside a state of so many for others."""
         return size >= self.beside_elements and made <= self.beside_factor * size
 
+    def compile_seconds(self, operators: int) -> float:
+        """How long XLA takes for a kernel of so many operators."""
+        return operators * self.compile_ms_per_op / 1000
+
     @property
     def unrolled_operators(self) -> int:
         """Largest number of operators after unrolling."""
@@ -486,6 +509,7 @@ GPU = replace(
     bytes_per_ns=2_500,
     step_ns=1_300,
     scan_step_ns=6_000,
+    sorted_ns=0.05,
     compile_ms_per_op=1.4,
 )
 """2026-11-26, an H100, JAX 0.11.2: a call takes 34 us, 85 with coordinates from the host. Pinned

@@ -252,7 +252,8 @@ def _field(round: Round, frame: Frame, e: ast.Field, given: tuple[str, ...] = ()
             return value
         close = nearest(e.name, iter(base.names))
         raise Failure(type_errors.no_field(e.name_span, base, e.name, close))
-    shown = e.base.span.text
+    # What `fft.rfft(x)` is asked of is no operand, but the module in which others have it.
+    shown = "" if isinstance(base, val.Builtin) else e.base.span.text
     way_out = about_method(e.name, shown, given, SIGNATURES.get(e.name, ""))
     raise Failure(type_errors.no_field(e.name_span, base, e.name, None, way_out))
 

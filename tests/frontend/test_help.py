@@ -69,16 +69,31 @@ MENDED = {
     "RT023 a bound": ("T = 3", "such as `U`", "U = 3"),
     "RT023 a word": ("D = 3", "such as `E`", "E = 3"),
     "RT021 of linear algebra": (
-        "y = inv(A)",
-        '`extern jax inv(a: f32[3, 3]) -> (b: f32[3, 3]) from "jax.numpy.linalg:inv"`',
-        'extern jax inv(a: f32[3, 3]) -> (b: f32[3, 3]) from "jax.numpy.linalg:inv"\ny = inv(A)',
+        "y = pinv(A)",
+        '`extern jax pinv(a: f32[3, 3]) -> (b: f32[3, 3]) from "jax.numpy.linalg:pinv"`',
+        'extern jax pinv(a: f32[3, 3]) -> (b: f32[3, 3]) from "jax.numpy.linalg:pinv"\ny = pinv(A)',
     ),
     "RT021 that nobody calls": (
-        "def f(a) = inv(a)",
-        '`extern jax inv(a: f32[D, D]) -> (b: f32[D, D]) from "jax.numpy.linalg:inv"`',
-        'extern jax inv(a: f32[D, D]) -> (b: f32[D, D]) from "jax.numpy.linalg:inv"\n'
-        "def f(a) = inv(a)",
+        "def f(a) = expm(a)",
+        '`extern jax expm(a: f32[D, D]) -> (b: f32[D, D]) from "jax.scipy.linalg:expm"`',
+        'extern jax expm(a: f32[D, D]) -> (b: f32[D, D]) from "jax.scipy.linalg:expm"\n'
+        "def f(a) = expm(a)",
     ),
+    "RT021 an inverse": ("y = inv(A)", "`inverse(a)`", "y = inverse(A)"),
+    "RT021 a dtype": ("y = int8(A)", "`i8(x)`", "y = i8(A)"),
+    "RT021 bins": (
+        "y = digitize(A, A[t][0])", '`searchsorted(bins, x, side = "right")`',
+        'y = searchsorted(A[t][0], A, side = "right")',
+    ),
+    "RT021 repeated rows": (
+        "y = repeat(A, 2)", "`take(x, arange(k * n) // k, axis)`",
+        "y = take(A, arange(2 * D) // 2, 0)",
+    ),
+    "RT022 a draw": (
+        "y[t] = random.gumbel([3])", "`-log(-log(random.uniform([...])))`",
+        "y[t] = -log(-log(random.uniform([3])))",
+    ),
+    "RT069 a module": ("y = fft.rfft(A)", "write `rfft(A)`", "y = rfft(A)"),
     "RT021 of NumPy": ("y = matmul(A, A)", "`a @ b`", "y = A @ A"),
     "RT021 of a module": ("y = softmax(A)", "`import nn`", "import nn\ny = nn.softmax(A)"),
     "RT021 a norm": ("y = norm(A)", "`sqrt(sum(x * x))`", "y = sqrt(sum(A * A))"),
@@ -109,6 +124,10 @@ MENDED = {
     "RT069 a method by axis": ("y = A.sum(axis = 1)", "`sum(A, axis = 1)`", "y = sum(A, axis = 1)"),
     "RT069 a shape": ("y = A.shape[0]", "write `size(A, axis)`", "y = size(A, 0)"),
     "RT070": ("mean = 3.0\ny = mean(A)", "give that another name", "mean2 = 3.0\ny = mean(A)"),
+    "RT060 a product": (
+        "y[b, t] = zeros([B * T])[b * T + t]", "`i32(t+T*b)`",
+        "y[b, t] = zeros([B * T])[i32(t + T * b)]",
+    ),
     "RT061 a list": (
         "y = A[t][[0, 1]]", "`stack(list, 0)`", "y = A[t][stack([0, 1], 0)]"
     ),

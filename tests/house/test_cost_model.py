@@ -38,7 +38,6 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "codegen/program/lengths.py": {3},
         "codegen/regions/writer.py": {3},
         "driver/report/caches.py": {4},
-        "frontend/errors/library.py": {-2},
         "frontend/format/expressions.py": {4, 12},
         "memory/text.py": {5},
         "runtime/report/streams.py": {3},

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tempoc.base.cost_model import CostModel
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at
+from tempoc.driver.slow.rates import nanoseconds
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.schedule.tree import (
@@ -25,7 +26,6 @@ from tempoc.schedule.tree import (
     executed,
 )
 from tempoc.sdg.graph.graph import Node
-from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.accessed import accessed_part
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic import expr as ix
@@ -181,10 +181,7 @@ class Estimator:
 
     def nanoseconds(self, node: Node, at: PointSizes) -> float:
         """The time of a node's operations at a point."""
-        count = evaluate(node.op.work(operand_types(self.graph, node), node.types), at)
-        steps = node.op.steps if isinstance(node.op, Recurrence) else ()
-        summed = node.op.contraction or any(op.contraction for op, _, _ in steps)
-        return count / (self.model.summed_per_ns if summed else self.model.elementwise_per_ns)
+        return nanoseconds(self.graph, node, at, self.model)
 
     def bytes(self, statement: Statement, at: PointSizes) -> int:
         """What is read and written in stores at a point."""

@@ -136,15 +136,22 @@ class LoopFindings:
             if not dims:
                 continue
             if cycle is not None:
-                free = [m for m in members if not self.needs([m], cycle, inside)]
-                work = self.estimator.portion(kernel, free)
-                members = free if work * part.share(kernel) >= MODEL.telling_share else []
-            if not members:
-                continue
+                members = [m for m in members if not self.needs([m], cycle, inside)]
+                work = self.estimator.portion(kernel, members) * part.share(kernel)
+                parts = all(self.is_part(m, cycle) for m in members)
+                if work < (MODEL.main_share if parts else MODEL.telling_share):
+                    continue
             remark = self.reason(kernel, members, dims)
-            if remark is not None and (finding := self.step_by_step(kernel, members, remark)):
+            finding = self.step_by_step(kernel, members, remark, cycle) if remark else None
+            if remark is not None and finding is not None:
                 yield finding, (kernel.statement.name, remark.reason)
                 return
+
+    def is_part(self, name: str, cycle: LoopCycle | None) -> bool:
+        """Whether a node is a part of an equation of a cycle, and has no name in the source."""
+        return cycle is not None and self.words.name(name) in {
+            self.words.name(n) for n in cycle.nodes
+        }
 
     def needs(self, names: list[str], cycle: LoopCycle, inside: list[TimedKernel]) -> bool:
         """Whether nodes of a loop are in its cycle, or made of what is, step by step."""
@@ -178,15 +185,14 @@ class LoopFindings:
         return remark.reason != "holes" or named or not any(guards)
 
     def step_by_step(
-        self, kernel: TimedKernel, free: list[str], remark: LoopRemark
+        self, kernel: TimedKernel, free: list[str], remark: LoopRemark, cycle: LoopCycle | None
     ) -> Finding | None:
-        """Why nodes of a kernel that are in no cycle have no star."""
+        """Why nodes of a kernel that are in no cycle have no star; ``cycle``: that of others."""
         dim = remark.dim
         named = [m for m in free if m in remark.nodes] or free
         nodes = [self.graph.nodes[m] for m in named]
-        names = list(dict.fromkeys(self.words.name(n.name) for n in nodes))
-        need = "needs" if len(names) == 1 else "need"
-        start = f"{quoted(names)} ({self.words.lines(nodes)}) {need} nothing of other `{dim}`"
+        is_part = self.is_part(nodes[-1].name, cycle)
+        start = f"{self.subject(nodes, is_part)} nothing of other `{dim}`"
         match remark.reason:
             case "holes":
                 return self.holes(start, nodes)
@@ -199,12 +205,14 @@ class LoopFindings:
                     "at all points and choose with `where`",
                 )
             case "kept":
+                name = "part" if is_part else self.words.name(nodes[-1].name)
                 return Finding(
                     why=f"{start}, but at all `{dim}` at once it would have to be kept for the "
                     f"loop as a whole",
-                    help=f"where that fits, read it as one tensor: `whole = "
-                    f"{bracketed(self.words.name(nodes[-1].name), self.whole(nodes[-1], dim))}`, "
-                    f"then `whole[{dim}]`",
+                    help="give it an equation of its own, `part`; "
+                    * is_part
+                    + "where that fits, read it as one tensor: `whole = "
+                    f"{bracketed(name, self.whole(nodes[-1], dim))}`, then `whole[{dim}]`",
                     minor=2 * kernel.fixed > kernel.time,
                 )
             case "shown":
@@ -226,6 +234,14 @@ class LoopFindings:
                 return self.elsewhere(start, dim)
             case _:
                 return None
+
+    def subject(self, nodes: list[Node], is_part: bool) -> str:
+        """`e` and `f` (lines 3 and 4) need."""
+        names = list(dict.fromkeys(self.words.name(n.name) for n in nodes))
+        shown = f"{quoted(names)} ({self.words.lines(nodes)})"
+        if is_part:
+            return f"a part of {shown} needs"
+        return f"{shown} {'needs' if len(names) == 1 else 'need'}"
 
     def elsewhere(self, start: str, dim: str) -> Finding | None:
         """A kernel that is in a cycle at other points than those of this loop."""

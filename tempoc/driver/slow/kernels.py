@@ -11,6 +11,7 @@ from tempoc.driver.report.cost import bytes_at, thousands_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.driver.slow.findings import NOTHING
 from tempoc.driver.slow.host_loops import Finding
+from tempoc.driver.slow.operators import OperatorFindings
 from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.tensor.joining import Concat
@@ -30,6 +31,7 @@ class KernelFindings:
         self.graph = compilation.optimized
         self.estimator = estimator
         self.words = words
+        self.operators = OperatorFindings(compilation, estimator, words)
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the kernels that take most of a part's time."""
@@ -40,7 +42,8 @@ class KernelFindings:
                 yield from self.matrix(kernel)
                 yield from self.spread(kernel)
                 yield from self.scan(kernel)
-                yield from self.operator(part, kernel)
+                known = [*self.operators.of(part, kernel)]
+                yield from known or self.operator(part, kernel)
         whole = self.whole(part)
         if whole is not None:
             yield whole
@@ -63,7 +66,7 @@ class KernelFindings:
         if not grows:
             return
         node, _, dim = grows[-1]
-        names = [self.words.read(e) for _, e, d in grows if d == dim]
+        names = [self.words.read_by(n, e) for n, e, d in grows if d == dim]
         bound = self.estimator.values[self.graph.universe.dim(dim).bound]
         pairs = thousands_text(bound * bound // 2)
         line = self.words.line(node)
@@ -125,7 +128,7 @@ class KernelFindings:
             return
         portions = {n: self.estimator.portion(kernel, [n.name]) for n in self.nodes(kernel)}
         node = max(portions, key=lambda n: portions[n])
-        if portions[node] < MODEL.main_share or len(portions) == 1:
+        if portions[node] < MODEL.main_share or len(portions) == 1 or not node.op.pure:
             return
         count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
         where = self.words.line(node)

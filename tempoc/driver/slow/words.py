@@ -120,6 +120,18 @@ class Words:
             return bracketed(name, dims)
         return bracketed(name, edge.entries)
 
+    def read_by(self, node: Node, edge: Edge) -> str:
+        """What a node reads; where that is a part of its own equation, the range that this part
+        reads, as the source has it: of `sum(tanh(x[0:t+1]))` it is `x[0:t+1]`."""
+        name = self.name(node.name)
+        if edge.source in self.source.nodes or self.name(edge.source) != name:
+            return self.read(edge)
+        own = [n for n in self.source.nodes.values() if self.name(n.name) == name]
+        ranges = [
+            e for n in own for e in n.inputs if any(isinstance(x, ix.Slice) for x in e.entries)
+        ]
+        return self.read(ranges[0]) if ranges else self.read(edge)
+
 
 def bracketed(name: str, entries: Sequence[ix.Entry]) -> str:
     """`x[t, 0:T]`."""

@@ -1,10 +1,11 @@
 """Updates that forget: a function's state begins anew where the tensor that it updates goes on.
 
     new = optim.adam(w, g, k)
-    w[e, k+1] = new
-    w[e+1, 0] = new[e, K-1]
+    w[e, k+1] = new                    w[e, k] = new[e, k-1] when k >= 1
+    w[e+1, 0] = new[e, K-1]      or    w[e, 0] = new[e-1, K-1] when e >= 1
 
-The state of `adam` has a first point in each `e`, at `k = 0`, since it was given `k` alone.
+The state of `adam` has a first point in each `e`, at `k = 0`, since it was given `k` alone. Given
+`e` alone it would have one for each `k`.
 """
 
 from __future__ import annotations
@@ -30,34 +31,55 @@ def restarted(round: Round, scope: Scope) -> Iterator[Diagnostic]:
         for start in cell.plan.placements:
             for outer, inner in _goes_on(round, cell, start):
                 for call in _updates(scope, cell, inner, start):
-                    if any(_forgets(state, call, inner) for state in cells):
+                    given = [d for d in (inner, outer) if any(_has(x, call, d) for x in cells)]
+                    if given:
                         dims = outer, inner, round.universe.dim(inner).bound
+                        function, goes_on = call.function.span.text, start.target.span
                         yield domain_errors.restarted_state(
-                            call.span, call.function.span.text, cell.name, dims, start.target.span
+                            call.span, function, cell.name, dims, given[0], goes_on
                         )
                         return
 
 
 def _goes_on(round: Round, cell: IndexedTensor, place: Placement) -> Iterator[tuple[str, str]]:
-    """The dimensions `e, k` of an equation for `w[e+1, 0]`."""
+    """The dimensions `e, k` of an equation for `w[e+1, 0]`, or for `w[e, 0]` of what is read at
+    `e-1`."""
     for outer in cell.plan.dims:
-        if place.entries[outer] == ix.add(ix.Sym(outer), ix.ONE):
+        if _is_next(cell, place, outer):
             for inner in cell.plan.dims:
                 if not any(round.universe.is_dim(n) for n in symbols(place.entries[inner])):
                     yield outer, inner
+
+
+def _is_next(cell: IndexedTensor, place: Placement, dim: str) -> bool:
+    """Whether an equation takes a value over from one step along a dimension to the next."""
+    if place.entries[dim] == ix.add(ix.Sym(dim), ix.ONE):
+        return True
+    value = place.equation.values[0]
+    if place.entries[dim] != ix.Sym(dim) or not isinstance(value, ast.Access):
+        return False
+    at = cell.plan.dims.index(dim)
+    named = [e for e in value.entries if e.name is not None]
+    mine = [e for e in named if e.name is not None and e.name.name == dim]
+    entries = mine if named else value.entries[at : at + 1]
+    entry = entries[0].value if entries else None
+    return (
+        isinstance(entry, ast.Binary)
+        and (entry.op, _name(entry.left)) == ("-", dim)
+        and isinstance(entry.right, ast.NumberExpr)
+        and entry.right.value == 1
+    )
 
 
 def _updates(
     scope: Scope, cell: IndexedTensor, inner: str, start: Placement
 ) -> Iterator[ast.CallExpr]:
     """The calls, of the tensor itself, whose result is both its next point and where it goes on."""
-    following = ix.add(ix.Sym(inner), ix.ONE)
-    last = start.equation.values[0]
-    goes_on = last.base if isinstance(last, ast.Access) else last
+    goes_on = _base(start.equation.values[-1])
     for place in cell.plan.placements:
-        if place.entries[inner] != following or len(place.equation.values) != 1:
+        if len(place.equation.values) != 1 or not _is_next(cell, place, inner):
             continue
-        value: object = place.equation.values[0]
+        value = _base(place.equation.values[0])
         if not isinstance(goes_on, ast.Name) or goes_on.name not in (cell.name, _name(value)):
             continue
         made = scope.find(_name(value))
@@ -69,16 +91,21 @@ def _updates(
                 yield value
 
 
+def _base(value: object) -> object:
+    """What is read, without where."""
+    return value.base if isinstance(value, ast.Access) else value
+
+
 def _name(e: object) -> str:
     return e.name if isinstance(e, ast.Name) else ""
 
 
-def _forgets(state: IndexedTensor, call: ast.CallExpr, inner: str) -> bool:
+def _has(state: IndexedTensor, call: ast.CallExpr, dim: str) -> bool:
     """Whether a tensor is state of the call, along this one dimension."""
     calls = state.origin.calls
     return (
         bool(calls)
         and calls[0].span == call.span
-        and state.plan.dims == (inner,)
+        and state.plan.dims == (dim,)
         and len(state.plan.placements) > 1
     )

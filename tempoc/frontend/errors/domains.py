@@ -296,15 +296,24 @@ spatial_data_point = ErrorRow(
 
 
 def restarted_state(
-    span: Span, function: str, tensor: str, dims: tuple[str, str, str], goes_on: Span
+    span: Span,
+    function: str,
+    tensor: str,
+    dims: tuple[str, str, str],
+    given: str,
+    goes_on: Span,
 ) -> Diagnostic:
-    """An update whose state begins anew in each step of `dims[0]`; `dims` ends with a bound."""
+    """An update with a state along `given` alone, of a tensor that goes through all steps of
+    `dims[1]` in each of `dims[0]`; `dims` ends with a bound."""
     outer, inner, bound = dims
+    how = f"begins anew in each `{outer}`"
+    if given == outer:
+        how = f"goes from `{outer}` to `{outer}`, for each `{inner}` by itself"
     return error(
         "RT108",
-        f"what `{function}` remembers begins anew in each `{outer}`, while `{tensor}` goes on",
+        f"what `{function}` remembers {how}, while `{tensor}` goes on",
         span,
-        f"give it the number of the step, `{outer} * {bound} + {inner}`, for `{inner}`; to begin "
+        f"give it the number of the step, `{outer} * {bound} + {inner}`, for `{given}`; to begin "
         "anew on purpose, pass what is remembered yourself, as with `optim.adam_step`",
         secondary=(Label(goes_on, f"here `{tensor}` goes on"),),
     )

@@ -11,7 +11,7 @@ from tempoc.ops.definition.shapes import Shape, shape_text
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
-from tempoc.symbolic.walk import ceildiv
+from tempoc.symbolic.walk import ceildiv, is_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,11 @@ def _point(e: ix.Expr, n: ix.Expr, axis: int, facts: ShapeFacts) -> ix.Expr:
     if not facts.holds(inside):
         unsure = "is" if isinstance(e, ix.Const) and isinstance(n, ix.Const) else "can be"
         raise OperandError(
-            f"index {show(e)} {unsure} out of range for axis {axis} of extent {show(n)}"
+            f"index {show(e)} {unsure} out of range for axis {axis} of extent {show(n)}",
+            help=None
+            if is_affine(e)
+            else f"nothing is proved of products of bounds: as a tensor, `i32({show(e)})`, the "
+            "index is checked when the program runs",
         )
     return place
 

@@ -19,6 +19,10 @@ def unexpected(span: Span, actual: str, expected: str | None) -> Diagnostic:
 
 
 missing_operand = ErrorRow("RT001", "expected an expression after `{after}`, found {actual}")
+left_shift = ErrorRow("RT001", "`<<` is not part of the language", "write `left_shift(x, places)`")
+right_shift = ErrorRow(
+    "RT001", "`>>` is not part of the language", "write `right_shift(x, places)`"
+)
 condition_first = ErrorRow(
     "RT001",
     "`if` stands between two values",
@@ -90,11 +94,11 @@ misplaced_doc = ErrorRow(
 # RT004, RT005: characters and numbers
 
 _INSTEAD = {
-    "&": "write `and`",
-    "|": "write `or`",
+    "&": "write `and`, of the bits of integers `bitwise_and(a, b)`",
+    "|": "write `or`, of the bits of integers `bitwise_or(a, b)`",
     "!": "write `not`",
-    "~": "write `not`",
-    "^": "a power is written `**`",
+    "~": "write `not`, of the bits of an integer `bitwise_not(a)`",
+    "^": "a power is written `**`; of the bits of integers write `bitwise_xor(a, b)`",
     "\\": "a statement goes on by itself after an operator and inside brackets",
     "?": "write `a if condition else b`",
 }

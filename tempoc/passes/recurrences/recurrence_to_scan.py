@@ -353,7 +353,8 @@ def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) ->
         node = graph.nodes[use.reader]
         if use.reader in cycle or not recurrence.varies(node.inputs[use.slot]):
             continue
-        made = constant_elements(node.types[0].shape)
+        # An effect, such as `print`, makes nothing: it takes the point as it is.
+        made = constant_elements(node.types[0].shape) if node.types else None
         little = made is not None and made * MODEL.made_factor <= size
         own = all(
             recurrence.varies(e) and not any(isinstance(x, ix.Slice) for x in e.entries)

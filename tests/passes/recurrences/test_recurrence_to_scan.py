@@ -413,3 +413,12 @@ output s
 """
     before, after = scanned(text)
     assert_same(before, after)
+
+
+def test_large_states_that_are_printed_become_a_scan() -> None:
+    """A line takes a point as it is; it reduces nothing."""
+    _, after = scanned(
+        "dim t < T\nparam w: f32[256, 256]\nh[0] = ones([256])\nh[t+1] = tanh(w @ h)\nprint h[t]\n"
+        "output h[T-1] as last\n"
+    )
+    assert any(isinstance(n.op, Recurrence) for n in after.nodes.values())

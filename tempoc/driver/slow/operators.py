@@ -1,0 +1,127 @@
+"""Operators that cost much, with one that costs less: text, sorts, picked rows, `f64`, copies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tempoc.base.cost_model import MODEL
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.cost import thousands_text
+from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
+from tempoc.driver.slow.host_loops import Finding
+from tempoc.driver.slow.rates import extent_sorted, is_wide, numbers_shown
+from tempoc.driver.slow.words import Words, time_text
+from tempoc.ops.control.effects import Print
+from tempoc.ops.indexing.indexing import OneHot
+from tempoc.ops.indexing.search import Ordering
+from tempoc.sdg.graph.graph import Node
+from tempoc.sdg.graph.query import operand_types
+from tempoc.symbolic.walk import evaluate
+
+
+class OperatorFindings:
+    """Explains operators of one program for which there is another way."""
+
+    def __init__(self, compilation: Compilation, estimator: Estimator, words: Words) -> None:
+        self.graph = compilation.optimized
+        self.estimator = estimator
+        self.words = words
+
+    def of(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
+        """The findings about one kernel of a part."""
+        nodes = [self.graph.nodes[m] for m in kernel.statement.members]
+        for node in nodes:
+            if self.tells(part, kernel, [node]):
+                yield from self.lines(kernel, node)
+                yield from self.sort(kernel, node)
+                yield from self.picked(kernel, node)
+        yield from self.wide(part, kernel, nodes)
+        yield from self.copies(nodes)
+
+    def tells(self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]) -> bool:
+        """Whether operators take a good part of the time."""
+        portion = self.estimator.portion(kernel, [n.name for n in nodes])
+        return portion * kernel.work >= MODEL.telling_share * part.time
+
+    def lines(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
+        """Numbers that are written as text; for loops of the host it is what makes them such."""
+        loops = kernel.loops
+        if not isinstance(node.op, Print):
+            return
+        if loops and self.estimator.is_on_host(loops[-1], loops):
+            return
+        each = numbers_shown(operand_types(self.graph, node), kernel.at)
+        every = f" in all, {thousands_text(each)} at each `{loops[-1].var}`" if loops else ""
+        yield Finding(
+            why=f"{self.words.line(node)} prints {thousands_text(round(kernel.count) * each)} "
+            f"numbers{every}, which become text",
+            help="print less of it, such as a sum or an element, or less often (`when`), or make "
+            "it an output",
+        )
+
+    def sort(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
+        """Many elements that are put in order."""
+        if not isinstance(node.op, Ordering):
+            return
+        count = extent_sorted(node.op, operand_types(self.graph, node), kernel.at)
+        if count >= MODEL.long_range:
+            each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
+            yield Finding(
+                why=f"{self.words.line(node)} puts {count} elements in order{each}",
+                help="where few are needed, `top_k(x, k)` finds the greatest and "
+                "`-top_k(-x, k)[0]` the least in less time",
+            )
+
+    def picked(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
+        """A product with `one_hot`, which takes a row of a matrix."""
+        for edge in node.inputs if node.op.contraction else ():
+            source = self.graph.nodes[edge.source]
+            if not isinstance(source.op, OneHot):
+                continue
+            rows = evaluate(source.op.n, kernel.at)
+            others = [e for e in node.inputs if e is not edge]
+            if rows < MODEL.long_range or len(others) != 1:
+                continue
+            table = self.words.name(others[0].source)
+            shown = f"({table})" if self.graph.nodes[others[0].source].domain.dims else table
+            yield Finding(
+                why=f"{self.words.line(node)} multiplies `{table}` with `one_hot`: sums of "
+                f"{rows} products, of which one counts",
+                help=f"read the row instead: "
+                f"`{shown}[{self.words.name(source.inputs[0].source)}]`, for positions that lie "
+                "inside",
+            )
+
+    def wide(
+        self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
+    ) -> Iterator[Finding]:
+        """Double precision."""
+        wide = [n for n in nodes if is_wide(n)]
+        if kernel.time >= MODEL.main_share * part.time and (
+            self.estimator.portion(kernel, [n.name for n in wide]) >= MODEL.main_share
+        ):
+            lines = self.words.lines(wide)
+            verb = "compute" if lines.startswith("lines") else "computes"
+            yield Finding(
+                why=f"{lines} {verb} in `f64`",
+                help="where seven digits are enough, `f32` takes half of the time and of the "
+                "memory",
+            )
+
+    def copies(self, nodes: Sequence[Node]) -> Iterator[Finding]:
+        """What a `for` or a list writes out again and again within one kernel."""
+        compiled = MODEL.compile_seconds(len(nodes))
+        often = Counter((n.op.name, n.spans) for n in nodes if n.spans and not n.op.cheap)
+        if not often or compiled < MODEL.named_compile_seconds:
+            return
+        (name, spans), count = often.most_common(1)[0]
+        if count < MODEL.named_copies:
+            return
+        node = next(n for n in nodes if (n.op.name, n.spans) == (name, spans))
+        yield Finding(
+            why=f"{self.words.line(node)} is written out {count} times in one kernel, which XLA "
+            f"compiles in about {time_text(compiled)}",
+            help=f"where a `for` or a list does that, a dimension of {count} steps, each of "
+            "which reads the one before, is compiled once",
+        )
