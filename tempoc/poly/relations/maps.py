@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations.sets import Coordinates, IslFrame
 from tempoc.symbolic import expr as ix
 
@@ -47,6 +49,20 @@ def union(maps: Sequence[isl.Map]) -> isl.Map:
     for m in maps[1:]:
         total = total.union(m)
     return total.coalesce()
+
+
+def through(first: isl.Map, order: isl.Map, last: isl.Map) -> isl.Map:
+    """`first`, then `order`, then `last`; of many pieces as few as can be made at little cost.
+
+    An order of vectors has a piece for each coordinate, so there are up to as many as the product
+    of all pieces: often hundreds, of which a tenth is left. To coalesce compares all pairs, and
+    those of one piece of `first` are most alike: they come first.
+    """
+    whole = first.apply_range(order).apply_range(last)
+    if whole.n_basic_map() <= EFFORT.composed_pieces:
+        return whole
+    parts = map(isl.Map.from_basic_map, first.get_basic_maps())
+    return reduce(isl.Map.union, (p.apply_range(order).apply_range(last).coalesce() for p in parts))
 
 
 def latest(times: isl.Map) -> isl.Map:

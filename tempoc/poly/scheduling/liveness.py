@@ -296,7 +296,7 @@ class Liveness:
             born = self._born(writes)
             times = born.get_space().range()
             order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
-            until = self._reading(writes, use).apply_range(order).apply_range(born.reverse())
+            until = maps.through(self._reading(writes, use), order, born.reverse())
             return self._since(writes).intersect(until).deltas()
 
         return self._once("clash", (writes, use), compute)
@@ -307,7 +307,7 @@ class Liveness:
         def compute() -> isl.Map:
             born = self._born(writes)
             later = isl.Map.lex_le(born.get_space().range())
-            return born.apply_range(later).apply_range(born.reverse())
+            return maps.through(born, later, born.reverse())
 
         return self._once("since", writes, compute)
 
