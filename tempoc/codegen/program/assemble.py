@@ -31,6 +31,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
+from tempoc.codegen.steps.fresh_results import fresh_results
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.codegen.steps.plain_results import plain_results
@@ -274,7 +275,8 @@ def _steps(
     if (shorter := without_unread(longer, context, outputs)) != longer:
         longer = last_steps(shorter, context, outputs, kinds.light)
     longer = rolled_steps(longer, context, kinds, "host")
-    return plain_results(selected_results(longer, context, kinds), context, outputs)
+    plain = plain_results(selected_results(longer, context, kinds), context, outputs)
+    return fresh_results(plain, context, outputs)
 
 
 def _is_heavy(s: Statement, graph: Graph) -> bool:

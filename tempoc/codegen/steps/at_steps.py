@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -113,6 +113,38 @@ def is_known(condition: ix.Expr, known: Conditions) -> bool:
         return False
     gap = _gaps(condition).get(condition.op)
     return gap is not None and any(implies(c, gap) for c in (ix.TRUE, *known))
+
+
+def largest_gaps(conditions: Conditions, loops: Sequence[prog.Loop]) -> Iterator[ix.Expr]:
+    """What conditions in steps of loops by 1 or -1 say of bounds alone; the outermost loop first.
+
+    ``k >= 1`` of a step below ``K`` says that ``K >= 2``.
+    """
+    for condition in conditions:
+        if not isinstance(condition, ix.Relation):
+            continue
+        difference = ix.sub(condition.left, condition.right)
+        gap = _gaps(condition).get(condition.op)
+        if condition.op == "!=" and _end(difference, loops, least=True) == ix.ZERO:
+            gap = ix.sub(difference, ix.ONE)
+        most = None if gap is None else _end(gap, loops, least=False)
+        if most is not None:
+            yield ix.compare(">=", most, ix.ZERO)
+
+
+def _end(e: ix.Expr, loops: Sequence[prog.Loop], *, least: bool) -> ix.Expr | None:
+    """The least or largest value of an expression in loops; ``None`` if it is not linear."""
+    for loop in reversed(loops):
+        if loop.var not in symbols(e):
+            continue
+        terms = e.terms if isinstance(e, ix.IndexSum) else ((1, e),)
+        named = [(weight, term) for weight, term in terms if loop.var in symbols(term)]
+        if len(named) != 1 or named[0][1] != ix.Sym(loop.var):
+            return None
+        first, last = loop.lower, ix.sub(loop.upper, ix.Const(loop.step))
+        low, high = (first, last) if loop.step > 0 else (last, first)
+        e = substitute(e, {loop.var: low if least == (named[0][0] > 0) else high})
+    return e
 
 
 def _gaps(condition: ix.Relation) -> dict[str, ix.Expr]:

@@ -56,6 +56,14 @@ output a = %a[0:N, 0:M]
 }
 
 
+ROWS = """
+%z = input{dtype=f32, shape=(3,)} : [n, p] f32[3]
+%a = mul %x, %z : [n, p] f32[3]
+%c = div %a, %y[n, p] : [n, p] f32[3]
+%b = sum{axes=(0,)} %c[n, 0:P] : [n] f32[3]
+"""
+
+
 def _end(text: str) -> str:
     dims = "0:N, 0:M" if ": [n, m] f32\n" in text else "0:N"
     return f"{HEAD}{text}output b = %b[{dims}]\n"
@@ -67,6 +75,13 @@ def test_pairs_are_contracted(name: str) -> None:
     after = Story().tell(name, _end(CONTRACTED[name]), *steps, rounded=True).graph
     assert any(node.op.contraction for node in after.nodes.values())
     assert not any(len(n.types[0].shape) + len(n.domain.dims) > 2 for n in after.nodes.values())
+
+
+def test_weighted_rows_are_a_product_with_a_matrix() -> None:
+    head = HEAD.replace("%y = input{dtype=f32} : [m, p]", "%y = input{dtype=f32} : [n, p]")
+    text = f"{head}{ROWS}output b = %b[0:N]\n"
+    after = Story().tell("rows", text, Algebra(), rounded=True).graph
+    assert [n.op.name for n in after.nodes.values() if n.op.contraction] == ["matmul"]
 
 
 @pytest.mark.parametrize("name", STAYS)
