@@ -139,14 +139,16 @@ def lu_equations(graph: Graph, space: Space, part: tuple[str, ...]) -> LuEquatio
         for e in graph.nodes[name].inputs
         if e.source in part and any(isinstance(x, ix.Slice) for x in e.entries)
     )
-    if not 1 <= len(tables) <= 2 or _is_differentiated(graph, part):
+    if not 1 <= len(tables) <= 2:
         raise NoFactor
     dims = graph.nodes[next(iter(tables))].domain.dims
     for lower, upper in itertools.product(tables, repeat=2):
         for row, column in itertools.permutations(dims, 2):
             if (lower != upper) == (len(tables) == 2):
                 with suppress(NoFactor):
-                    return _equations(graph, space, part, (lower, upper), (row, column))
+                    equations = _equations(graph, space, part, (lower, upper), (row, column))
+                    if not _is_differentiated(graph, part):
+                        return equations
     raise NoFactor
 
 
