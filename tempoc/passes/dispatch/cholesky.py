@@ -23,6 +23,7 @@ from tempoc.ops.tensor.contraction import MatMul
 from tempoc.ops.tensor.elementwise import Negative, Sqrt
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.source import Literal
+from tempoc.passes.dispatch.matrix_elements import MatrixElement, NoFactor
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import compose_node
@@ -30,18 +31,7 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
 
 
-class NoFactor(Exception):
-    """A tensor whose equations are not those of Cholesky's factor."""
-
-
-class MatrixElement(NamedTuple):
-    """An element of the matrix, read in the coordinates of the factor: a sum of signed terms."""
-
-    terms: tuple[tuple[int, Edge], ...]
-    domain: Domain
-
-
-class _Operation(NamedTuple):
+class Operation(NamedTuple):
     """What an operand is made of, in the coordinates of the factor."""
 
     edge: Edge
@@ -75,7 +65,7 @@ def recognize(graph: Graph, space: Space, part: tuple[str, ...], state: Node) ->
     for row in state.domain.dims:
         for column in state.domain.dims:
             if row != column and _is_square(graph, space, state.domain, row, column):
-                walk = _EquationWalk(
+                walk = EquationWalk(
                     graph=graph,
                     space=space,
                     part={*part},
@@ -102,7 +92,7 @@ def _is_square(graph: Graph, space: Space, domain: Domain, row: str, column: str
 
 
 @dataclass(slots=True, kw_only=True)
-class _EquationWalk:
+class EquationWalk:
     """Looks at the equations of a tensor; ``at`` is the domain of the one that it looks at."""
 
     graph: Graph
@@ -139,7 +129,7 @@ class _EquationWalk:
         condition = ix.compare(comparison, ix.Sym(self.row), ix.Sym(self.column))
         return self.space.implies(self.at, condition)
 
-    def value(self, edge: Edge) -> _Operation | None:
+    def value(self, edge: Edge) -> Operation | None:
         """What makes an operand, copies apart; ``None`` if the equations do not."""
         while edge.source in self.part:
             node = self.graph.nodes[edge.source]
@@ -147,7 +137,7 @@ class _EquationWalk:
             if made is None or isinstance(node.op, Merge):
                 raise NoFactor
             if not isinstance(node.op, Copy):
-                return _Operation(edge, *made)
+                return Operation(edge, *made)
             (edge,) = made[1]
         return None
 
@@ -168,7 +158,7 @@ class _EquationWalk:
         self.roots.append(value.edge)
         return self.element(value.operands[0])
 
-    def first(self, edge: Edge) -> _Operation:
+    def first(self, edge: Edge) -> Operation:
         """The equation of an element before which there is none, which reads no others."""
         if not self.space.implies(self.at, ix.compare("==", ix.Sym(self.column), ix.ZERO)):
             raise NoFactor
@@ -178,7 +168,7 @@ class _EquationWalk:
             return self.first(made[1][0])
         if made is None:
             raise NoFactor
-        return _Operation(edge, *made)
+        return Operation(edge, *made)
 
     def quotient(self, edge: Edge) -> MatrixElement:
         """An equation of elements below the diagonal; raises ``NoFactor``."""
@@ -237,7 +227,7 @@ class _EquationWalk:
             raise NoFactor
         return [], [sign]
 
-    def is_product(self, value: _Operation) -> bool:
+    def is_product(self, value: Operation) -> bool:
         """Whether a value is the product of what stands before an element, and its diagonal's."""
         if isinstance(value.op, MatMul):
             return self.are_rows(value.operands)

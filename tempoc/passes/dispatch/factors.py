@@ -26,17 +26,16 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
-from tempoc.ops.tensor.arithmetic import Add, Subtract
-from tempoc.ops.tensor.elementwise import Negative
-from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.dispatch.cholesky import CholeskyEquations, MatrixElement, NoFactor, recognize
+from tempoc.passes.dispatch.cholesky import CholeskyEquations, recognize
 from tempoc.passes.dispatch.derivative import is_derivative_kept
+from tempoc.passes.dispatch.lu import lu_equations
+from tempoc.passes.dispatch.matrix_elements import NoFactor, put_element, put_rows
 from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.symbolic import expr as ix
@@ -139,6 +138,11 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
             name = equations.state.name
             message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
             return replace_nodes(graph, replaced), message
+    with suppress(NoFactor, OperandError):
+        both = lu_equations(graph, space, part)
+        tables = " and ".join(f"`{n}`" for n in both.names)
+        message = f"{tables}: factors of a matrix along {both.row}, no rows exchanged"
+        return both.applied(graph, space), message
     builder = _system(graph, space, part)
     if builder.batch:
         raise NoSubstitution
@@ -175,17 +179,8 @@ class _FactorBuilder:
     def nodes(self) -> Mapping[str, tuple[Node, ...]]:
         """What replaces the tensor, and those of its diagonal. Raises ``NoFactor``."""
         about, state = self.equations, self.equations.state
-        matrix = self.matrix()
-        rows = tuple(
-            ix.Slice(ix.ZERO, ix.Sym(self.graph.universe.dim(d).bound))
-            if d in (about.row, about.column)
-            else ix.Sym(d)
-            for d in state.domain.dims
-        )
         domain = self.space.project(state.domain, about.batch)
-        whole: Edge | Node = replace(read_of(matrix), entries=rows)
-        if state.domain.dims.index(about.column) < state.domain.dims.index(about.row):
-            whole = self.builder.put("rows", Transpose(), (whole,), domain)
+        whole = self.rows(domain)
         factor = self.builder.put("factor", CholeskyRows(), (whole,), domain)
         point = (ix.Sym(about.row), ix.Sym(about.column))
         read = Edge(source=factor.name, entries=tuple(map(ix.Sym, domain.dims)))
@@ -217,32 +212,13 @@ class _FactorBuilder:
                 replaced[root.name] = nodes[1:]
         return replaced
 
-    def matrix(self) -> Node:
-        """The elements that the equations read, with zeros above the diagonal."""
+    def rows(self, domain: Domain) -> Edge | Node:
+        """The matrix that the equations read, with zeros above the diagonal."""
         about, builder = self.equations, self.builder
-        dims = about.state.domain.dims
-        batch = self.space.project(about.state.domain, about.batch)
-        row, column = ix.Sym(about.row), ix.Sym(about.column)
-        branches = [read_of(self.part(e)) for e in about.elements]
-        guards = [e.domain.where for e in about.elements]
-        above = Domain(dims, ix.conjunction(batch.where, ix.compare(">", column, row)))
-        number = Literal(value=0.0, dtype=about.state.types[0].dtype)
-        zero = builder.put("zero", number, (), Domain(()))
-        branches.append(read_of(builder.put("above", Copy(), (zero,), above)))
-        guards.append(ix.compare(">", column, row))
-        edges = [replace(b, guard=g) for b, g in zip(branches, guards, strict=True)]
-        op = Merge(targets=tuple(tuple(map(ix.Sym, dims)) for _ in edges))
-        return builder.put("matrix", op, edges, Domain(dims, batch.where), about.state.types)
-
-    def part(self, element: MatrixElement) -> Node:
-        """The elements of one equation. Raises ``NoFactor`` if they have another dtype."""
-        (sign, total), *others = element.terms
-        node = self.builder.put("part", Copy(), (total,), element.domain)
-        if sign < 0:
-            node = self.builder.put("part", Negative(), (node,), element.domain)
-        for sign, term in others:
-            op = Add() if sign > 0 else Subtract()
-            node = self.builder.put("part", op, (node, term), element.domain)
-        if replace(node.types[0], weak=False) != replace(self.equations.state.types[0], weak=False):
-            raise NoFactor
-        return node
+        type_ = about.state.types[0]
+        branches = [(put_element(builder, e, type_), e.domain.where) for e in about.elements]
+        guard = ix.compare(">", ix.Sym(about.column), ix.Sym(about.row))
+        above = Domain(about.state.domain.dims, ix.conjunction(domain.where, guard))
+        zero = builder.put("zero", Literal(value=0.0, dtype=type_.dtype), (), Domain(()))
+        branches.append((builder.put("above", Copy(), (zero,), above), guard))
+        return put_rows(builder, branches, about.row, about.column, domain, type_)

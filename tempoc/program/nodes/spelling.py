@@ -11,7 +11,7 @@ PREAMBLE = (
     *("greatest_first", "has_cudnn", "in_batches", "in_blocks", "in_branch", "in_rows"),
     *("in_windows", "integer_power", "jax", "jnp", "joined", "lax", "least_first", "linear_rows"),
     *("linear_scanned_rows", "long_convolution", "looped", "looped_in_strips", "looped_while"),
-    *("matvec", "minus_log", "paired", "picked_product", "put_into_sum", "random_bits"),
+    *("lu_rows", "matvec", "minus_log", "paired", "picked_product", "put_into_sum", "random_bits"),
     *("random_fold", "random_gumbel", "random_integers", "random_key", "random_normal"),
     *("random_normal64", "random_of_few", "random_uniform", "random_uniform64", "ring_age"),
     *("ring_row", "rotated", "scanned_rows", "scatter_products", "selected_if", "squeezed"),

@@ -24,17 +24,19 @@ class OutputSlice:
     """How an output is read from its store, for given bounds.
 
     ``points`` are the points read along each dimension of the store, ``spans`` the dimensions that
-    are axes of the output, ``shape`` its spatial extents. ``slices`` are taken of each axis of a
-    cell, then the ``squeezed`` axes are squeezed. ``is_cell``: the output is the whole cell.
+    are axes of the output, ``extents`` its shape. The axes of a cell are put in their ``order``,
+    the ``slots`` of some taken, then the ``index``; none of these are empty. ``is_cell``: the
+    output is the whole cell.
     """
 
     layout: Layout
     dtype: str
     points: Mapping[str, range]
     spans: tuple[str, ...]
-    shape: tuple[int, ...]
-    slices: tuple[slice | tuple[int, ...], ...]
-    squeezed: tuple[int, ...]
+    extents: tuple[int, ...]
+    order: tuple[int, ...]
+    slots: Mapping[int, HostArray]
+    index: tuple[Any, ...]
     is_cell: bool
 
     def __call__(self, cells: KeyedCells | DeviceArray) -> HostArray:
@@ -42,8 +44,7 @@ class OutputSlice:
         if self.is_cell:
             return backend.host(cells)
         if self.layout.is_single:
-            part: HostArray = self._single(backend.host(cells), np)
-            return part
+            return self._single(backend.host(cells), np)  # type: ignore[no-any-return]
         result: HostArray = np.empty(self.extents, NUMPY[self.dtype])
         for places, cell in self._cells(cells):
             where = dict(zip(self.layout.keys, places, strict=True))
@@ -68,11 +69,6 @@ class OutputSlice:
             empty=(self.extents, self.dtype),
         )
 
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """The shape of the output."""
-        return (*(len(self.points[d]) for d in self.spans), *self.shape)
-
     def _single(self, cell: Any, namespace: Any) -> Any:
         """Of a cell without keys, or with a single slot: that has the only point that is read."""
         part = self.part(cell)
@@ -93,15 +89,11 @@ class OutputSlice:
 
     def part(self, array: Any) -> Any:
         """The part of one cell that the output reads, without padding."""
-        if not self.layout.is_plain:
-            order = self.layout.order
-            array = array.transpose([order.index(k) for k in range(len(order))])
-        for axis, cut in enumerate(self.slices):
-            if isinstance(cut, tuple):
-                array = array.take(np.array(cut, np.int32), axis=axis)
-            elif cut != slice(0, array.shape[axis], 1):
-                array = array[(slice(None),) * axis + (cut,)]
-        return array.squeeze(self.squeezed) if self.squeezed else array
+        if self.order:
+            array = array.transpose(self.order)
+        for axis, slots in self.slots.items():
+            array = array.take(slots, axis=axis)
+        return array[self.index] if self.index else array
 
 
 def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> OutputSlice:
@@ -110,26 +102,29 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)
     _check(output, layout, points, shape)
-    slices: list[slice | tuple[int, ...]] = []
+    slots: dict[int, HostArray] = {}
+    index: list[Any] = []
     for dim, ring, every in zip(layout.axes, layout.rings, layout.every, strict=True):
         indices = points[dim]
+        cut = slice(indices.start, indices.stop, indices.step)
         if ring or every > 1:
-            slices.append(tuple(p // every % ring if ring else p // every for p in indices))
-        else:
-            slices.append(slice(indices.start, indices.stop, indices.step))
-    slices += [slice(0, n, 1) for n in shape]
-    squeezed = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
-    plain = layout.is_plain and layout.group < 0
-    full = [slice(0, n, 1) for n in layout.shape]
+            rows = [p // every % ring if ring else p // every for p in indices]
+            slots[len(index)], cut = np.array(rows, np.int32), slice(0, len(rows), 1)
+        index.append(cut if isinstance(entries[dim], OutputSpan) else cut.start)
+    index += [slice(0, n, 1) for n in shape]
+    whole = not slots and layout.group < 0 and index == [slice(0, n, 1) for n in layout.extents]
+    spans = tuple(d for d, e in entries.items() if isinstance(e, OutputSpan))
+    single = layout.is_single and {*spans}.isdisjoint(layout.keys)
     return OutputSlice(
         layout=layout,
         dtype=output.dtype,
         points=points,
-        spans=tuple(d for d, e in entries.items() if isinstance(e, OutputSpan)),
-        shape=shape,
-        slices=tuple(slices),
-        squeezed=squeezed,
-        is_cell=plain and not layout.keys and not squeezed and slices == full,
+        spans=spans,
+        extents=(*(len(points[d]) for d in spans), *shape),
+        order=() if layout.is_plain else tuple(map(layout.order.index, range(len(index)))),
+        slots=slots,
+        index=() if whole else (*index, ...),
+        is_cell=whole and layout.is_plain and single,
     )
 
 

@@ -10,6 +10,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
+from tempoc.ops.linear.lu_rows import LuRows
 from tempoc.ops.linear.solve import TriangularSolve
 from tempoc.passes.context import PassContext
 from tempoc.passes.dispatch.factors import MatrixFactors
@@ -71,6 +72,31 @@ LOOPS = {
     "the product of other rows": (ROOT, QUOTIENT.replace("%L[i, 0:j]", "%L[j, 0:j]")),
     "a matrix of the factor": (ROOT, QUOTIENT.replace("sub %a, %L.q", "sub %L[j, j], %L.q")),
 }
+DOOLITTLE = """%L.p = matmul %L[i, 0:j], %U[0:j, j] : [i, j | i > j] f32
+%L.s = sub %a, %L.p : [i, j | i > j] f32
+%L.0 = div %L.s, %U[j, j] : [i, j | i > j] f32
+%L.1 = literal{value=1.0, dtype=f32} : [] f32
+%L.2 = copy %L.1 : [i, j | i == j] f32
+%L = merge{targets=((i, j), (i, j))} %L.0 when i > j, %L.2 when i == j : [i, j | i >= j] f32
+%U.p = matmul %L[i, 0:i], %U[0:i, j] : [i, j | i <= j] f32
+%U = sub %a, %U.p : [i, j | i <= j] f32
+%z.p = matmul %L[i, 0:i], %z[0:i] : [i] f32
+%z = sub %a[i, 0], %z.p : [i] f32
+%l = sum %L[i, 0:i+1] : [i] f32
+output z = %z[0:N]
+output l = %l[0:N]
+output d = %U[0, 0:N]
+"""
+ONE_TABLE = """%F.p = matmul %F[i, 0:i], %F[0:i, j] : [i, j | i < j] f32
+%F.0 = sub %a, %F.p : [i, j | i < j] f32
+%F.m = mul %F[i, 0:j], %F[0:j, j] : [i, j | i >= j] f32[j]
+%F.r = sum %F.m : [i, j | i >= j] f32
+%F.1 = sub %a, %F.r : [i, j | i >= j] f32
+%F.2 = div %F.0, %F[i, i] : [i, j | i < j] f32
+%F = merge{targets=((i, j), (i, j))} %F.1 when i >= j, %F.2 when i < j : [i, j] f32
+%d = sum %F[i, 0:N] : [i] f32
+output d = %d[0:N]
+"""
 PROGRAM = """
 dim s < S
 dim i < N
@@ -98,6 +124,26 @@ def test_factors(golden: Golden) -> None:
         assert calls(outcome.graph, CholeskyRows) == 1, name
         assert calls(outcome.graph, TriangularSolve) == text.count("%z ="), name
     golden("passes/factors.txt", story.text)
+
+
+def test_no_rows_exchanged(golden: Golden) -> None:
+    story = Story()
+    texts = {
+        "Doolittle's factors, and a system": DOOLITTLE,
+        "Crout's in one table": ONE_TABLE,
+    }
+    for name, text in texts.items():
+        outcome = story.tell(name, HEAD + text, MatrixFactors(), rounded=True)
+        assert calls(outcome.graph, LuRows) == 1, name
+        assert calls(outcome.graph, TriangularSolve) == text.count("%z ="), name
+    golden("passes/factors_lu.txt", story.text)
+
+
+@pytest.mark.parametrize("old, new", [("%U[j, j]", "%L[j, 0]"), ("sub %a, %U.p", "add %a, %U.p")])
+def test_other_products_of_two_tables_stay(old: str, new: str) -> None:
+    before = graph(HEAD + DOOLITTLE.replace(old, new).replace("[i, 0:i+1]", "[i, 0:i]"))
+    after = MatrixFactors().run(before, PassContext(Space(before.universe)))
+    assert not calls(after, LuRows)
 
 
 @pytest.mark.parametrize("equations", LOOPS.values(), ids=LOOPS)
