@@ -30,6 +30,7 @@ from tempoc.passes.fusion.later_loops import reads_of_later_loops
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.positions import computed_where_read
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
+from tempoc.passes.memory.merged_reads import reads_of_states
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Group
 from tempoc.sdg.graph.query import topological, users
@@ -67,6 +68,10 @@ class Fuse(GraphPass):
             message = f"no later loop reads `{node.name}`: its last step is not kept apart"
             context.remarks.add(self.name, message, node.span)
         graph, homes = delay(graph, partition.homes, context.space)
+        graph, twice = reads_of_states(graph, homes, context.space)
+        for node in twice:
+            message = f"later loops read the steps of `{node.name}` where they are stored anyway"
+            context.remarks.add(self.name, message, node.span)
         graph, homes = computed_where_read(graph, homes)
         graph, homes = sink(graph, homes)
         graph, homes, unread = without_padding(graph, homes, context.space)
