@@ -505,7 +505,9 @@ class VectorBody:
         """The name of the current contents of a store, if the kernel has them."""
         tensor, key = cell
         store = self.mapped_stores[tensor].store
-        same = (n for (t, k), n in self._latest.items() if t == tensor and same_slots(store, key, k))
+        same = (
+            n for (t, k), n in self._latest.items() if t == tensor and same_slots(store, key, k)
+        )
         return next(same, None)
 
     def _old_contents(self, cell: KernelCell) -> str:

@@ -21,7 +21,7 @@ from tempoc.sdg.graph.graph import Graph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarts:
-    """By dimension, the rounds (``full_extent.py``) of units, and of the first loops that they start.
+    """The rounds (``full_extent.py``) of units, and of the first loops that they start, by dimension.
 
     Only units that do not loop over the dimension are in either.
     """
