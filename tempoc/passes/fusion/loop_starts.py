@@ -21,7 +21,7 @@ from tempoc.sdg.graph.graph import Graph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarts:
-    """The rounds (``full_extent.py``) of units, and of the first loops that they start, by dimension.
+    """By dimension, the rounds of units (``full_extent.py``) and of the first loops they start.
 
     Only units that do not loop over the dimension are in either.
     """
