@@ -32,8 +32,9 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.driver.search import candidates
 from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied
+from tempoc.offload.host_calls import count_host_calls
 from tempoc.passes.analysis.cost import operations
-from tempoc.program.analysis.count_calls import count_calls, count_host_calls
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
@@ -262,17 +263,20 @@ class _BudgetSearch:
 
         The others, within them or beside, are loops of the device again, if that fits as well.
         """
-        best: list[BudgetVariant] = []
-        for variant in variants:
-            options = variant.compilation.options
-            if not options.away or not options.apart or options.level < 2:
-                best.append(variant)
-                continue
-            hosted = replace(options, regions=None, hosted=tuple(options.away), away={}, ahead=())
-            others = self.offloading(variant.compilation.variant(hosted))
-            fewer = [v for v in others if v.copied.nbytes <= variant.copied.nbytes]
-            best += fewer or [variant]
-        return best
+        return [v for variant in variants for v in self._rolled(variant) or [variant]]
+
+    def _rolled(self, variant: BudgetVariant) -> list[BudgetVariant]:
+        options = variant.compilation.options
+        if not options.away or not options.apart or options.level < 2:
+            return []
+        hosted = replace(options, regions=None, hosted=tuple(options.away), away={}, ahead=())
+        compilation = variant.compilation.variant(hosted)
+        program = compilation.emitted.program
+        calls = count_host_calls(program.tree, bound_values(program, self.bounds))
+        if calls >= variant.launched:
+            return []
+        others = self.offloading(compilation)
+        return [v for v in others if v.copied.nbytes <= variant.copied.nbytes]
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""
@@ -280,9 +284,10 @@ class _BudgetSearch:
         sized = replace(options, sizes=dict(self.bounds))
         deep = options.level > 1 and options.passes is None
         if deep and compilation.options.on_device:
-            yield compilation.variant(
-                replace(compilation.options, walk=True, sizes=dict(self.bounds))
-            )
+            walked = replace(compilation.options, walk=True, sizes=dict(self.bounds))
+            walking = compilation.variant(walked)
+            if not candidates.is_alike(walking, compilation):
+                yield walking
         yield compilation.variant(options)
         if deep:
             yield compilation.variant(replace(sized, walk=True))

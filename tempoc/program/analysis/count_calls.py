@@ -22,37 +22,24 @@ def count_calls(
     return count if isinstance(count, int) else count(env)
 
 
-def count_host_calls(s: prog.ProgramStatement, env: Mapping[str, int]) -> int:
-    """How many calls the host makes, of kernels and of loops on the device."""
-    count = _counter(s, lambda call: 1, region=1)
-    return count if isinstance(count, int) else count(env)
-
-
 _CallCount = Callable[[Mapping[str, int]], int]
 
 
-def _counter(
-    s: prog.ProgramStatement, weigh: Callable[[prog.Call], int], region: int | None = None
-) -> int | _CallCount:
-    """What is called in a statement, or how to find that out.
-
-    A loop on the device counts as ``region``; ``None``: as what it calls.
-    """
+def _counter(s: prog.ProgramStatement, weigh: Callable[[prog.Call], int]) -> int | _CallCount:
+    """What is called in a statement, or how to find that out."""
     match s:
         case prog.Sequence(items=items):
-            return _sum_counters([_counter(item, weigh, region) for item in items])
+            return _sum_counters([_counter(item, weigh) for item in items])
         case prog.Loop(body=body):
-            return _loop_counter(s, _counter(body, weigh, region))
+            return _loop_counter(s, _counter(body, weigh))
         case prog.Guard(condition=condition, body=body):
-            return _guard_counter(condition, _counter(body, weigh, region))
+            return _guard_counter(condition, _counter(body, weigh))
         case prog.Call():
             return weigh(s)
         case prog.Effect(call=call):
             return weigh(call)
-        case prog.Region() if region is not None:
-            return region
         case prog.Region(loop=body) | prog.Block(body=body):
-            return _counter(body, weigh, region)
+            return _counter(body, weigh)
         case prog.Free() | prog.Host() | prog.Load() | prog.Evict():
             return 0
 

@@ -32,7 +32,7 @@ def reads_of_states(
     And the nodes that are not stored for them.
     """
     uses, lazy = users(graph), enclosing_conds(graph)
-    loops = _Loops(graph=graph, homes=homes)
+    loops = _LaterReads(graph=graph, homes=homes)
     moved: dict[OperandUse, Edge] = {}
     writers: dict[str, Node] = {}
     for state, branch, targets in _branches(graph):
@@ -57,7 +57,7 @@ def reads_of_states(
 
 
 @dataclass(frozen=True, slots=True)
-class _Loops:
+class _LaterReads:
     """What is known of the loops over each dimension, as it is asked for."""
 
     graph: Graph
