@@ -145,15 +145,15 @@ class Effort:
     """
     far_factor: int = 2
     """The search for tiles ends when two sizes both take more than this factor times the budget."""
-    offloaded_calls: int = 100_000
-    """Programs with more kernel calls are not searched for stores to offload."""
+    offloaded_calls: int = 200_000
+    """Programs with more calls by the host are not searched for stores to offload."""
     offload_moves: int = 64
     """The number of greedy moves before all offloadable stores are offloaded."""
     dry_run_calls: int = 200_000
     """Kernel calls in all dry runs of a search for stores to offload together."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
-    loops_by_host: int = 4
+    loops_by_host: int = 6
     """The most variants with loops run by the host that a search for a budget expects to try."""
     variant_factor: int = 4
     """The factor beyond the reach of a variant at which the next one is searched; more if there

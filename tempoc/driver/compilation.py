@@ -265,7 +265,9 @@ class Compilation:
         parts = self._timed("statements", lambda: statements(graph, space))
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
         if self.options.on_device:
-            tree = place_loops(scheduled.tree, parts, graph, space, self._about_regions)
+            tree = place_loops(
+                scheduled.tree, parts, graph, space, self._about_regions, self.options.hosted
+            )
             scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
             check = self._timed

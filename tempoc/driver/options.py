@@ -34,6 +34,7 @@ class Options:
     uses at which they are loaded (`offload/rewrite.py`); `ahead`: those prefetched a step early.
     `apart`: inputs and outputs are one array per point, and no recurrence becomes a scan in a
     kernel. `walk`: large points are computed one after the other where a loop runs anyway.
+    `hosted`: tensors over whose points loops run on the host, which moves them one by one.
     `commands`: command buffers of a GPU by kernel (`program/nodes/gpu_commands.py`), `""` for all.
     `kernels`: a table of kernels, its text, its path and the folder in which it lies
     (`kernel_table.py`); `library`: use the table that comes with the compiler, too. `device`: the
@@ -60,6 +61,7 @@ class Options:
     apart: bool = False
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
+    hosted: tuple[str, ...] = ()
     kernels: tuple[str, str, str] | None = None
     library: bool = True
     device: str = CPU
@@ -85,6 +87,7 @@ class Options:
         entries |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
         entries |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
         entries |= {f"ahead.{name}": "yes" for name in self.ahead}
+        entries |= {f"hosted.{name}": "yes" for name in self.hosted}
         entries |= {"apart": "yes"} if self.apart else {}
         entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
@@ -115,6 +118,7 @@ class Options:
             bucket=int(provenance.get("bucket", MODEL.capacity)),
             away={name: int(provenance[f"away.{name}"]) for name in away},
             ahead=tuple(k.removeprefix("ahead.") for k in provenance if k.startswith("ahead.")),
+            hosted=tuple(k.removeprefix("hosted.") for k in provenance if k.startswith("hosted.")),
             apart=provenance.get("apart") == "yes",
             commands={
                 key.removeprefix(COMMANDS).removeprefix("."): mode

@@ -19,7 +19,7 @@ C = TypeVar("C", contravariant=True)
 LoopReason = Literal[
     "cycle", "ahead", "kept", "shown", "length", "holes", "outside", "partial",
     "python", "print", "nested print", "save", "own length", "again", "given",
-    "unrolled", "arrays", "tile", "range", "diagonals",
+    "unrolled", "arrays", "moves", "tile", "range", "diagonals",
 ]  # fmt: skip
 """Why a dimension is a loop (first row), why a loop is one of the host (second), and what tiles,
 ranges and diagonals are; ``driver/slow/findings.py`` has the sentences."""

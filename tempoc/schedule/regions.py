@@ -40,7 +40,7 @@ excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
@@ -94,11 +94,19 @@ class Business(NamedTuple):
 
 
 def place_loops(
-    tree: ScheduleTree, statements: Statements, graph: Graph, space: Space, say: Say
+    tree: ScheduleTree,
+    statements: Statements,
+    graph: Graph,
+    space: Space,
+    say: Say,
+    hosted: Collection[str] = (),
 ) -> ScheduleTree:
-    """The tree with the place (host, device, unrolled) of each loop set."""
+    """The tree with the place (host, device, unrolled) of each loop set.
+
+    No loop over the points of a ``hosted`` tensor runs on the device.
+    """
     homes = length_homes(tree, statements, graph)
-    places = _RegionPlaces(statements, graph, space, say, homes)
+    places = _RegionPlaces(statements, graph, space, say, homes, hosted)
     return places.with_short_loops(places.outside(tree))
 
 
@@ -113,6 +121,7 @@ class _RegionPlaces:
     space: Space
     say: Say
     homes: Mapping[str, TreeLoop]
+    hosted: Collection[str] = ()
     sure: ix.Expr = ix.TRUE
 
     def where(self, condition: ix.Expr) -> _RegionPlaces:
@@ -168,7 +177,7 @@ class _RegionPlaces:
             if business := self.business(statement) or self.lasts(inner, execute):
                 self.refuse(loop, business, self.span(statement))
                 return None
-        if business := self.printing(loop):
+        if business := self.moving(inner) or self.printing(loop):
             self.refuse(loop, business, None)
             return None
         first = self.span(self.statement(next(executed(loop))))
@@ -350,6 +359,15 @@ class _RegionPlaces:
         tensors = self.statements.tensors
         if any(tensors[w.tensor].is_given for w in statement.writes):
             return Business("given", f"`{name}` computes weights that may be given", nodes)
+        return None
+
+    def moving(self, nest: Sequence[TreeLoop]) -> Business | None:
+        """The tensor that the host moves from step to step of a loop nest."""
+        variables = tuple(part.var for part in nest)
+        for tensor, _, moves in _accesses(nest[0], self.statements, variables):
+            if moves and tensor in self.hosted:
+                text = f"`{tensor}` moves between host and device from step to step"
+                return Business("moves", text, (tensor,))
         return None
 
     def printing(self, loop: TreeLoop) -> Business | None:

@@ -13,12 +13,14 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import BudgetFit, fit_budget
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.analysis.traversal import regions
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.forecast.budget import peak_bytes
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import RunResult, Settings, run_given
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agreement import data
 
 RNN = """
@@ -45,6 +47,15 @@ w[0] = ones([8, 4]) * 0.01
 loss[k] = mean(tanh(tanh(x[k]) @ w[k]) ** 2)
 w[k+1] = w - 0.1 * grad(loss[k], w)
 output loss
+"""
+CHUNKS = """
+dim c < C
+dim e < E = 8
+input x[c]: f32[E, 64]
+h[0, 0] = x[0][0]
+h[c, e] = tanh(x[c][e] + h[c, e-1]) when e >= 1
+h[c, 0] = tanh(x[c][0] + h[c-1, E-1]) when c >= 1
+output h[C-1, E-1] as last
 """
 TEXTS = {"rnn": (RNN, "T"), "scores": (SCORES, "T"), "learned": (LEARNED, "K")}
 SIZE = 60
@@ -92,3 +103,18 @@ def test_the_smallest_budget(text: str, name: str) -> None:
     assert least_run.peak_bytes == least
     for key, value in wanted.outputs.items():
         np.testing.assert_allclose(least_run.outputs[key], value, rtol=1e-5, atol=1e-6)
+
+
+def test_chunks_of_an_input_move_and_the_loop_over_one_is_on_the_device() -> None:
+    compilation = Compilation(load_source(Source("m.rt", CHUNKS)), Options())
+    found = asked(compilation, "C", 4 * 8 * 64 * 4)
+    assert isinstance(found, BudgetFit)
+    assert found.chosen.about() == (
+        "`x` with the host between uses, loops that move it run by the host"
+    )
+    assert (found.chosen.copied.nbytes, found.chosen.launched) == (SIZE * 8 * 64 * 4, 2 * SIZE)
+    assert [*regions(found.chosen.compilation.emitted.program.tree)]
+    result, inputs = ran(found, "C"), data(compilation.graph, {"C": SIZE}, special=False)
+    assert (result.peak_bytes, result.loaded) == (found.chosen.peak, SIZE * 8 * 64 * 4)
+    wanted = evaluate(compilation.graph, {"C": SIZE}, inputs, {})
+    np.testing.assert_allclose(result.outputs["last"], wanted["last"], rtol=1e-5, atol=1e-6)

@@ -132,6 +132,12 @@ def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
             "loops run by the host point by point",
         ),
         (
+            Options(away={"a": 0}, hosted=("a",), apart=True),
+            "offload-outer-loops-by-host",
+            "`a` with the host between uses, loops that move it run by the host",
+        ),
+        (Options(walk=True), "large-points-in-turn", "large points one after the other"),
+        (
             Options(recompute="all", apart=True, walk=True),
             "recompute-all-large-points-in-turn-loops-by-host",
             "values rematerialized, loops run by the host, large points one after the other",

@@ -421,9 +421,9 @@ class VectorBody:
         if write is not None:
             single = [k for k, p in enumerate(places) if p.single]
             text = from_axis_order(text, [k for k in order if k not in single])
-        if inner.where == ix.TRUE and all(p.whole for p in places):
+        if all(p.whole for p in places) and (inner.where == ix.TRUE or self._is_new(cell)):
             self._latest[cell] = text
-            return KernelResult(cell=cell, text=text)
+            return KernelResult(cell=cell, text=text, where=inner.where)
         if self.stages.rows_alone:
             order = tuple(k for k in order if k >= len(places) or not places[k].moving)
         lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
@@ -493,12 +493,28 @@ class VectorBody:
         """A static index beside traced ones, which are i32."""
         return f"jnp.int32({text})" if self.stages.x64 else text
 
+    def _is_new(self, cell: KernelCell) -> bool:
+        """Whether one write of the kernel gives a cell its contents, and nothing else names it.
+
+        Then what it held is not needed to keep it where the condition of the write fails.
+        """
+        writes = [w for w in self.single.writes if w.tensor == cell[0]]
+        return len(writes) == 1 and self._known_contents(cell) is None
+
+    def _known_contents(self, cell: KernelCell) -> str | None:
+        """The name of the current contents of a store, if the kernel has them."""
+        tensor, key = cell
+        store = self.mapped_stores[tensor].store
+        same = (
+            n for (t, k), n in self._latest.items() if t == tensor and same_slots(store, key, k)
+        )
+        return next(same, None)
+
     def _old_contents(self, cell: KernelCell) -> str:
         """The name of the current contents of a store."""
-        tensor, key = cell
-        for (known, other), name in self._latest.items():
-            if known == tensor and same_slots(self.mapped_stores[tensor].store, key, other):
-                return name
+        if (known := self._known_contents(cell)) is not None:
+            return known
+        tensor, _ = cell
         name = self.names.fresh(self.stages.local_name(tensor))
         self.arguments[cell] = KernelArgument(cell=cell, name=name)
         self._latest[cell] = name

@@ -11,7 +11,9 @@ predicted by a dry run:
   copies: in the program as it is; then with all loops run by the host, which can move cells between
   steps, and one array per point of inputs and outputs; then with large points computed one after
   the other where a loop runs (``passes/memory/serialize.py``), so that no call reads all of them;
-  then with the smallest tiles; at last with a call for each point (``-O1``).
+  then with the smallest tiles; at last with a call for each point (``-O1``). Where one of these
+  fits, loops that move nothing run on the device again. Large points one after the other are tried
+  without offloading first, as they may need no more than a window of what is stored else.
 
 Tiles are also combined with rematerialization where neither suffices. Among the candidates that fit
 the cheapest is chosen, by the estimated time of kernel calls, copies and operations.
@@ -30,6 +32,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.driver.search import candidates
 from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied
+from tempoc.offload.host_calls import count_host_calls
 from tempoc.passes.analysis.cost import operations
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
@@ -46,14 +49,15 @@ FilledStores = Callable[[prog.Program], frozenset[str]]
 class BudgetVariant:
     """A compilation with its predicted cost.
 
-    ``peak``: the most bytes of stores on the device; ``calls``: kernel calls; ``operations``: an
-    estimate of scalar operations; ``away``: the most bytes of offloaded stores on the host;
-    ``copied``: what moves between device and host.
+    ``peak``: the most bytes of stores on the device; ``calls``: kernel calls, ``launched`` those of
+    the host; ``operations``: an estimate of scalar operations; ``away``: the most bytes of
+    offloaded stores on the host; ``copied``: what moves between device and host.
     """
 
     compilation: Compilation
     peak: int
     calls: int
+    launched: int
     operations: int
     away: int = 0
     copied: Copied = NOTHING_COPIED
@@ -69,7 +73,8 @@ class BudgetVariant:
         """The estimated time of a run, in nanoseconds."""
         model, copied = self.model, self.copied
         copies = model.copy_ns_per_byte * copied.nbytes + model.transfer_ns * copied.arrays
-        return model.call_ns * self.calls + copies + self.operations / model.flops_per_ns
+        steps = model.call_ns * self.launched + model.step_ns * (self.calls - self.launched)
+        return steps + copies + self.operations / model.flops_per_ns
 
     def more(self, other: BudgetVariant) -> str:
         """The increase in operations over another variant, in percent."""
@@ -184,7 +189,7 @@ class _BudgetSearch:
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
-            fitting += self.offloading(variant)
+            fitting += self.rolled(self.offloading(variant))
         if self.exact and not fitting:
             self.expect(compilation, 0, 0)
             fitting += [v for v in self.measure_skipped() if v.peak <= self.budget]
@@ -253,11 +258,36 @@ class _BudgetSearch:
         self.measured = [relabelled if v is variant else v for v in self.measured]
         return relabelled
 
+    def rolled(self, variants: list[BudgetVariant]) -> list[BudgetVariant]:
+        """Variants with loops run by the host, rather with only those that move what is offloaded.
+
+        The others, within them or beside, are loops of the device again, if that fits as well.
+        """
+        return [v for variant in variants for v in self._rolled(variant) or [variant]]
+
+    def _rolled(self, variant: BudgetVariant) -> list[BudgetVariant]:
+        options = variant.compilation.options
+        if not options.away or not options.apart or options.level < 2:
+            return []
+        hosted = replace(options, regions=None, hosted=tuple(options.away), away={}, ahead=())
+        compilation = variant.compilation.variant(hosted)
+        program = compilation.emitted.program
+        calls = count_host_calls(program.tree, bound_values(program, self.bounds))
+        if calls >= variant.launched:
+            return []
+        others = self.offloading(compilation)
+        return [v for v in others if v.copied.nbytes <= variant.copied.nbytes]
+
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""
         options = replace(compilation.options, regions=False, bucket=0, apart=True)
         sized = replace(options, sizes=dict(self.bounds))
         deep = options.level > 1 and options.passes is None
+        if deep and compilation.options.on_device:
+            walked = replace(compilation.options, walk=True, sizes=dict(self.bounds))
+            walking = compilation.variant(walked)
+            if not candidates.is_alike(walking, compilation):
+                yield walking
         yield compilation.variant(options)
         if deep:
             yield compilation.variant(replace(sized, walk=True))
@@ -271,7 +301,7 @@ class _BudgetSearch:
         """The compilation with as few stores offloaded as the budget demands, if that fits."""
         program = compilation.emitted.program
         values, filled = bound_values(program, self.bounds), self.given(program)
-        if count_calls(program.tree, values) > EFFORT.offloaded_calls:
+        if count_host_calls(program.tree, values) > EFFORT.offloaded_calls:
             return self.unchanged(compilation)
         choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
@@ -297,6 +327,7 @@ class _BudgetSearch:
             compilation=compilation,
             peak=prediction.peak,
             calls=count_calls(program.tree, values),
+            launched=count_host_calls(program.tree, values),
             operations=operations(compilation.optimized, values),
             away=prediction.away,
             copied=moved,

@@ -35,7 +35,7 @@ from tempoc.runtime.messages.units import size_text
 from tempoc.symbolic.walk import evaluate
 
 AS_IT_IS = "as it is"
-_SHOWN, _LARGE_IN_TURN = 4, "large points one after the other"
+_SHOWN = 4
 
 
 def device_row() -> CostModel:
@@ -51,6 +51,8 @@ class Difference(NamedTuple):
 
 
 BY_HOST = Difference("loops-by-host", "loops run by the host")
+OUTER_BY_HOST = Difference("outer-loops-by-host", "loops that move it run by the host")
+IN_TURN = Difference("large-points-in-turn", "large points one after the other")
 RECOMPUTED = {
     "cheap": Difference("recompute-cheap", "cheap values rematerialized"),
     "all": Difference("recompute-all", "values rematerialized"),
@@ -77,11 +79,13 @@ def differences(options: Options) -> Iterator[Difference]:
         text = ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
         yield Difference("offload", f"{text} with the host between uses")
     if options.apart:
-        name, about = BY_HOST
+        name, about = OUTER_BY_HOST if options.hosted else BY_HOST
         about += " point by point" if options.level < 2 else ""
         if options.walk:
-            name, about = f"large-points-in-turn-{name}", f"{about}, {_LARGE_IN_TURN}"
+            name, about = f"{IN_TURN.name}-{name}", f"{about}, {IN_TURN.about}"
         yield Difference(name, about)
+    elif options.walk:
+        yield IN_TURN
 
 
 def is_tileable(compilation: Compilation) -> bool:

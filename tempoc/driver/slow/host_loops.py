@@ -78,6 +78,10 @@ class HostLoops:
                 "values are made again to save memory, in an order that XLA would undo",
                 "compile without --recompute, or with a larger --memory-budget",
             ),
+            "moves": (
+                f"{line} uses {name}, which moves between host and device from step to step",
+                "allow a larger --memory-budget, or compute larger parts of it at each step",
+            ),
             "given": (
                 f"{line} computes {name}, which a file of params may hold",
                 "compute the default outside of loops",

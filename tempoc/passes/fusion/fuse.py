@@ -5,12 +5,14 @@
 
 Nodes are joined greedily: along reads at the same point, then along reads that include it, then
 horizontally. A join must leave everything schedulable (``analysis/dependence.py``), must not close
-a cycle within an instance, and must not reverse a loop that could run forward. Then groups of later
-loops read states, not copies of their last steps (``later_loops.py``), light functions of what is
-stored anyway move to their consumers (``delay.py``), as do functions of positions (masks,
-``positions.py``), and cheap nodes (constants) are copied into each group that uses them
-(``sink.py``). Padding that nobody sees is left out (``columns.py``), and rows that a step stores
-are handed to the groups that read them in the same step (``handed.py``).
+a cycle within an instance, must not reverse a loop that could run forward, and must not make one
+wait for another that it could share (``loop_starts.py``). Then groups of later loops read states,
+not copies of their last steps (``later_loops.py``), nor what the steps computed, if states hold
+that as well (``merged_reads.py``). Light functions of what is stored anyway move to their consumers
+(``delay.py``), as do functions of positions (masks, ``positions.py``), and cheap nodes (constants)
+are copied into each group that uses them (``sink.py``). Padding that nobody sees is left out
+(``columns.py``), and rows that a step stores are handed to the groups that read them in the same
+step (``handed.py``).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from tempoc.passes.fusion.columns import without_padding
 from tempoc.passes.fusion.delay import delay
 from tempoc.passes.fusion.handed import handed_over
 from tempoc.passes.fusion.later_loops import reads_of_later_loops
+from tempoc.passes.fusion.merged_reads import reads_of_states
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.positions import computed_where_read
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
@@ -67,6 +70,10 @@ class Fuse(GraphPass):
             message = f"no later loop reads `{node.name}`: its last step is not kept apart"
             context.remarks.add(self.name, message, node.span)
         graph, homes = delay(graph, partition.homes, context.space)
+        graph, twice = reads_of_states(graph, homes, context.space)
+        for node in twice:
+            message = f"later loops read the steps of `{node.name}` where they are stored anyway"
+            context.remarks.add(self.name, message, node.span)
         graph, homes = computed_where_read(graph, homes)
         graph, homes = sink(graph, homes)
         graph, homes, unread = without_padding(graph, homes, context.space)

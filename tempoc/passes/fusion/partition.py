@@ -11,6 +11,7 @@ from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.dependence import Dependence, loop_dims
 from tempoc.passes.analysis.full_extent import later_rounds
 from tempoc.passes.fusion.loop_nests import LoopNests
+from tempoc.passes.fusion.loop_starts import LoopStarts
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import ancestors
 from tempoc.symbolic.coordinates import coordinates
@@ -35,6 +36,7 @@ class Partition:
     members: dict[str, list[str]]
     refused: set[tuple[str, str]]
     nests: LoopNests
+    starts: LoopStarts
 
     @classmethod
     def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Partition:
@@ -63,6 +65,7 @@ class Partition:
             members={u: [u] for u in units},
             refused=set(),
             nests=LoopNests(units, needs, {u: stands[d] for u, d in dims.items()}),
+            starts=LoopStarts.of(graph, needs, dims),
         )
 
     def join(self, a: str, b: str, limit: int = 0) -> bool:
@@ -109,7 +112,18 @@ class Partition:
 
     def is_legal(self, first: str, second: str) -> bool:
         """Whether two groups may become one."""
-        return self.keeps_direction(first, second) and self.nests.may_join(first, second)
+        return (
+            self.keeps_direction(first, second)
+            and self.keeps_loops(first, second)
+            and self.nests.may_join(first, second)
+        )
+
+    def keeps_loops(self, first: str, second: str) -> bool:
+        """Whether a join of groups that share nothing postpones no loop."""
+        is_horizontal = not self.nests.between(first, second)
+        return not (
+            is_horizontal and self.starts.postpones(self.members[first], self.members[second])
+        )
 
     def keeps_direction(self, first: str, second: str) -> bool:
         """Whether a join reverses no loop that could run forward before.

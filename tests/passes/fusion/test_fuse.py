@@ -71,6 +71,33 @@ dim t < T
 output a = %a[0:T]
 output c = %c[0:T]
 """,
+    "what starts a loop does not wait for what ends another": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%c = input{dtype=f32} : [] f32
+%r = exp %x : [t] f32
+%all = sum{axes=(0,)} %r[0:T] : [] f32
+%g = sum{axes=(0,)} %r[t:min(t+3, T)] : [t] f32
+%s.0 = exp %c : [] f32
+%s.1 = mul %s[t-1], %g : [t | t >= 1] f32
+%s = merge{targets=((0,), (t,))} %s.0 when t == 0, %s.1 when t >= 1 : [t] f32
+output all = %all
+output s = %s[0:T]
+""",
+    "a later loop reads steps from the state that holds all of them": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [] f32
+%h.0 = copy %x : [] f32
+%h.1 = tanh %h : [t | t < T-1] f32
+%h = merge{targets=((0,), (t+1,))} %h.0 when t == 0, %h.1[t-1] when t-1 >= 0 : [t] f32
+%d.0 = copy %h[T-1] : [] f32
+%d.m = mul %d[t+1], %h.1 : [t | t < T-1] f32
+%d.1 = sub %d.m, %h : [t | t < T-1] f32
+%d = merge{targets=((T-1,), (t,))} %d.0 when t == T-1, %d.1 when t < T-1 : [t] f32
+output d = %d[0:T]
+""",
     "a recurrence that runs backwards is one kernel": """
 bound T
 dim t < T

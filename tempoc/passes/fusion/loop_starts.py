@@ -1,0 +1,63 @@
+"""What starts a loop is not joined with what ends an earlier one, or one that could be the same.
+
+    %zero = full 0                 : [i]       (the same)
+    %last = sum %r[i, 0:T]         : [i]       (the same)
+    %s = add %s[i, t-1] | %zero, … : [i, t]    (a loop over t)
+
+A group of ``%zero`` and ``%last`` would run after the loop that computes ``%r``, and so would the
+loop that ``%zero`` starts, which else may be a part of that one: then each step of it needs but a
+few steps of ``%r``, and not all of them are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.passes.analysis.dependence import Dependence
+from tempoc.passes.analysis.full_extent import loop_rounds
+from tempoc.sdg.graph.graph import Graph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopStarts:
+    """By dimension, the rounds of units (``full_extent.py``) and of the first loops they start.
+
+    Only units that do not loop over the dimension are in either.
+    """
+
+    ends: Mapping[str, Mapping[str, int]]
+    starts: Mapping[str, Mapping[str, int]]
+
+    @classmethod
+    def of(
+        cls, graph: Graph, needs: Iterable[Dependence], loops: Mapping[str, Sequence[str]]
+    ) -> LoopStarts:
+        """Those of units with these dependences and the dimensions over which each loops."""
+        started: dict[str, dict[str, list[str]]] = {}
+        for d in needs:
+            for dim in loops[d.sink]:
+                if dim not in loops[d.source]:
+                    started.setdefault(dim, {}).setdefault(d.source, []).append(d.sink)
+        rounds = {dim: loop_rounds(graph, dim) for dim in started}
+        return cls(
+            ends={
+                dim: {u: number for u, number in rounds[dim].items() if dim not in loops.get(u, ())}
+                for dim in started
+            },
+            starts={
+                dim: {u: min(rounds[dim][s] for s in sinks) for u, sinks in units.items()}
+                for dim, units in started.items()
+            },
+        )
+
+    def postpones(self, some: Sequence[str], others: Sequence[str]) -> bool:
+        """Whether a loop that one of these groups starts has to wait for what the other ends."""
+        return any(
+            self._waits(dim, some, others) or self._waits(dim, others, some) for dim in self.starts
+        )
+
+    def _waits(self, dim: str, starting: Sequence[str], ending: Sequence[str]) -> bool:
+        starts, ends = self.starts[dim], self.ends[dim]
+        first = min((starts[u] for u in starting if u in starts), default=None)
+        return first is not None and any(ends.get(u, 0) > first for u in ending)
