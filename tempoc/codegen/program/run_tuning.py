@@ -29,4 +29,6 @@ RUN_TUNING = RunTuning(
     padded_bytes=MODEL.padded_bytes,
     summed_products=MODEL.summed_products,
     compared_lengths=MODEL.compared_lengths,
+    probed_step=MODEL.probed_step,
+    probed_bounds=MODEL.probed_bounds,
 )

@@ -24,8 +24,8 @@ class RunTuning:
     that copies arrays of the host, of up to ``loaded_bytes`` each, to a CPU is compiled after
     ``loaded_arrays``, where each call counts as one more. A kernel for many lengths may make
     ``padded_bytes`` more than one for a length, or one ``rounded_part``, where so many
-    ``summed_products`` count as a number. It is compared with up to ``compared_lengths``, and no
-    more after as many are unlike.
+    ``summed_products`` count as a number. It is traced for lengths of up to ``probed_bounds`` that
+    are ``probed_step`` apart, or one, and no more after ``compared_lengths`` that were compiled.
     """
 
     store_sizes: int = 1
@@ -50,6 +50,8 @@ class RunTuning:
     padded_bytes: int = 1
     summed_products: int = 1
     compared_lengths: int = 1
+    probed_step: int = 1
+    probed_bounds: int = 1
 
 
 UNTUNED = RunTuning()
