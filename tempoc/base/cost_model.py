@@ -330,10 +330,11 @@ class CostModel:
     of programs that quarter a length have four forms. A trace and its comparison take a twelfth of
     a compilation, for Viterbi's algorithm 0.02 and 0.27 s, for a filter of Kalman's 0.08 and 1.0
     (2026-11-27)."""
-    probed_step: int = 48
+    far_step: int = 48
     """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16, by which
-    programs divide them. Where kernels for large data are others, lengths next to each other may
-    be alike."""
+    programs divide them."""
+    near_step: int = 2
+    """Kernels for large data may be others than for small ones; odd lengths than even ones."""
     probed_bounds: int = 3
     """Two traces for one length, four for two, eight for three: as long as a compilation."""
     loaded_arrays: int = 800

@@ -122,7 +122,7 @@ class KernelOfLengths:
         self.unlike += 1
         for names in dict.fromkeys((self.varied, changed)):
             ordered = tuple(name for name in self.bounds if name in names)
-            for step in (self.tuning.probed_step, 1):
+            for step in (self.tuning.far_step, self.tuning.near_step):
                 with suppress(UnlikeError):
                     self.several.append(self._compiled(now, trace, ordered, bounds, step))
                     return self.several[-1].at(bounds)
@@ -154,10 +154,23 @@ class KernelOfLengths:
             raise UnlikeError
         lengths = tuple(bounds[name] for name in names)
         probes = Probes(lengths, tuple(n + step for n in lengths))
-        others = [{**bounds, **dict(zip(names, n, strict=True))} for n in probes.lengths[1:]]
-        traces = [self.source.at(other, now.arguments).trace() for other in others]
-        form = common_form([trace, *traces], probes)
+        corners = [dict(zip(names, n, strict=True)) for n in probes.lengths]
+        far = self.source.at({**bounds, **corners[-1]}, now.arguments).trace()
+        common_form([trace, far], Probes((0,), (step,)))  # before all are traced
+        between = [self.source.at({**bounds, **c}, now.arguments).trace() for c in corners[1:-1]]
+        traces = [trace, *between, far]
+        form = common_form(traces, probes)
         most = self._most(form, lengths)
+        shared = [k for k in range(len(names)) if self._is_shared(form, most, lengths, k)]
+        if not shared:
+            raise UnlikeError
+        if len(shared) < len(names):
+            kept = tuple(names[k] for k in shared)
+            same = {name: bounds[name] for name in names if name not in kept}
+            traces = [t for t, c in zip(traces, corners, strict=True) if same.items() <= c.items()]
+            names, lengths = kept, tuple(bounds[name] for name in kept)
+            form = common_form(traces, Probes(lengths, tuple(n + step for n in lengths)))
+            most = self._most(form, lengths)
         function = with_rows(form, trace.results, most, now.function)
         require_padded(form, function, trace.arguments, most)
         fixed = {name: n for name, n in bounds.items() if name not in names}
@@ -170,11 +183,16 @@ class KernelOfLengths:
         for k in range(len(lengths)):
             with_most = partial(_with_most, form.divisor, most, k)
 
-            def is_cheap(size: int, k: int = k, with_most: Any = with_most) -> bool:
-                return self._is_cheap(form, with_most(size), lengths, k + 1)
+            def is_cheap(size: int, least: Lengths = most, with_most: Any = with_most) -> bool:
+                return self._is_cheap(form, with_most(size), least, 1)
 
             most = with_most(rounded_to(lengths[k], is_cheap, self.tuning))
         return most
+
+    def _is_shared(self, form: Form, most: Lengths, lengths: Lengths, k: int) -> bool:
+        """Whether rows for the most serve a longer or a shorter one of a length, too."""
+        shorter = (*lengths[:k], lengths[k] - form.divisor, *lengths[k + 1 :])
+        return most[k] > lengths[k] or (shorter[k] > 0 and self._is_cheap(form, most, shorter, 1))
 
     def _is_cheap(self, form: Form, most: Lengths, lengths: Lengths, times: int) -> bool:
         products = self.tuning.summed_products
