@@ -17,8 +17,8 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import CapacityGroup
 from tempoc.runtime.device.stores import Layout, fitting, layout
 from tempoc.runtime.rewriting.lengths.kernels import (
-    Arguments,
     CompiledFunction,
+    GivenArrays,
     TracedKernel,
     traced,
     with_shapes,
@@ -30,7 +30,7 @@ class KernelAt(NamedTuple):
     """A kernel for bounds, and what it is given: shapes and dtypes."""
 
     function: CompiledFunction
-    arguments: Arguments
+    arguments: GivenArrays
 
     def trace(self) -> TracedKernel:
         """As JAX traces it."""
@@ -50,7 +50,7 @@ class BoundKernel:
     growing: tuple[CapacityGroup, ...]
     precision: str
 
-    def at(self, bounds: Mapping[str, int], arguments: Arguments) -> KernelAt:
+    def at(self, bounds: Mapping[str, int], arguments: GivenArrays) -> KernelAt:
         """The kernel for bounds, where growing stores have the capacity that these arguments have.
 
         Raises ``UnlikeError`` for bounds that the program does not take.

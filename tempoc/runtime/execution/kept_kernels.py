@@ -30,11 +30,11 @@ A second process with SmolLM spends 0.2 s on all of its 16 kernels, with 0.05 he
 executables 0.5 s (CPU time, 2026-11-27).
 """
 _RUNNER = Path(__file__).parents[1]
-Place = tuple[Path | None, str]
+ExecutablesPlace = tuple[Path | None, str]
 """A folder, if executables are kept, and what those of all kernels are made of."""
 
 
-def kept_in(loaded: LoadedProgram) -> Place:
+def kept_in(loaded: LoadedProgram) -> ExecutablesPlace:
     """Where executables are kept, and what those of all kernels are made of."""
     folder, about = backend.executables(), backend.making()
     if folder is None or about is None or loaded.traced or loaded.stored is None:
@@ -43,7 +43,7 @@ def kept_in(loaded: LoadedProgram) -> Place:
 
 
 def kept_compiler(
-    place: Place,
+    place: ExecutablesPlace,
     compiled: Callable[..., CompiledKernel],
     how: tuple[object, ...],
     plain: Callable[..., Any],

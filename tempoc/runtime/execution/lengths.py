@@ -23,8 +23,8 @@ from tempoc.runtime.device.capacity import rounded_to
 from tempoc.runtime.execution.bound_kernel import BoundKernel, KernelAt
 from tempoc.runtime.rewriting.lengths.form import Form
 from tempoc.runtime.rewriting.lengths.kernels import (
-    Arguments,
     CompiledFunction,
+    GivenArrays,
     Shapes,
     TracedKernel,
     arguments_of,
@@ -104,7 +104,7 @@ class KernelOfLengths:
         now = first
         return lambda *arrays: now(*arrays)
 
-    def _chosen(self, bounds: Bounds, arguments: Arguments) -> CompiledFunction | None:
+    def _chosen(self, bounds: Bounds, arguments: GivenArrays) -> CompiledFunction | None:
         """The kernel for padded arrays; ``None`` if it is compiled exactly."""
         changed = frozenset(name for name in self.last if self.last[name] != bounds[name])
         self.last, self.varied = bounds, self.varied | changed
@@ -165,10 +165,10 @@ class KernelOfLengths:
         if not shared:
             raise UnlikeError
         if len(shared) < len(names):
-            kept = tuple(names[k] for k in shared)
-            same = {name: bounds[name] for name in names if name not in kept}
+            several = tuple(names[k] for k in shared)
+            same = {name: bounds[name] for name in names if name not in several}
             traces = [t for t, c in zip(traces, corners, strict=True) if same.items() <= c.items()]
-            names, lengths = kept, tuple(bounds[name] for name in kept)
+            names, lengths = several, tuple(bounds[name] for name in several)
             form = common_form(traces, Probes(lengths, tuple(n + step for n in lengths)))
             most = self._most(form, lengths)
         function = with_rows(form, trace.results, most, now.function)

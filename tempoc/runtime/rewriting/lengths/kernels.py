@@ -17,7 +17,7 @@ from tempoc.runtime.rewriting.lengths.padding import Padding
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
 
 CompiledFunction = Callable[..., Any]
-Arguments = tuple[Any, ...]
+GivenArrays = tuple[Any, ...]
 Shapes = list[tuple[int, ...]]
 
 
@@ -29,7 +29,7 @@ class TracedKernel(NamedTuple):
     results: Any
 
 
-def arguments_of(arrays: Sequence[Any]) -> Arguments:
+def arguments_of(arrays: Sequence[Any]) -> GivenArrays:
     """Shapes and dtypes of arguments. Raises ``UnlikeError`` while JAX traces."""
     if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays)):
         raise UnlikeError
@@ -43,11 +43,11 @@ def shapes_of(arrays: Sequence[Any]) -> Shapes:
 
 
 def with_shapes(
-    arguments: Arguments, shapes: Sequence[Callable[[tuple[int, ...]], tuple[int, ...]] | None]
-) -> Arguments:
-    """Arguments of which the arrays have other shapes, by those they have; raises ``UnlikeError``.
+    arguments: GivenArrays, shapes: Sequence[Callable[[tuple[int, ...]], tuple[int, ...]] | None]
+) -> GivenArrays:
+    """Arguments of which the arrays have other shapes, by those they have.
 
-    There is one function for each argument.
+    There is one function for each argument. Raises ``UnlikeError`` where there is not.
     """
     if len(arguments) != len(shapes):
         raise UnlikeError
@@ -61,7 +61,7 @@ def _shaped(shape: Callable[[tuple[int, ...]], tuple[int, ...]], array: Any) -> 
     return jax.ShapeDtypeStruct(shape(array.shape), array.dtype)
 
 
-def traced(function: CompiledFunction, arguments: Arguments) -> TracedKernel:
+def traced(function: CompiledFunction, arguments: GivenArrays) -> TracedKernel:
     """A kernel as JAX traces it for such arguments."""
     closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
     return TracedKernel(closed, jax.tree.structure(arguments), jax.tree.structure(results))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-Powers = tuple[int, ...]
+Exponents = tuple[int, ...]
 """The power of each length."""
 Lengths = tuple[int, ...]
 
@@ -26,7 +26,7 @@ class UnlikeError(Exception):
 class VaryingSize:
     """``sum(factor * product of powers of lengths) / divisor``, which is an integer."""
 
-    terms: tuple[tuple[Powers, int], ...]
+    terms: tuple[tuple[Exponents, int], ...]
     divisor: int
 
     def at(self, lengths: Sequence[Any]) -> Any:
@@ -47,29 +47,29 @@ PaddedSize = int | VaryingSize
 PaddedShape = tuple[PaddedSize, ...]
 
 
-def _product(lengths: Sequence[Any], powers: Powers) -> Any:
+def _product(lengths: Sequence[Any], powers: Exponents) -> Any:
     return math.prod(n for n, power in zip(lengths, powers, strict=True) for _ in range(power))
 
 
-def _factors(size: PaddedSize) -> dict[Powers, Fraction]:
+def _factors(size: PaddedSize) -> dict[Exponents, Fraction]:
     if isinstance(size, VaryingSize):
         return {powers: Fraction(factor, size.divisor) for powers, factor in size.terms}
     return {(): Fraction(size)}
 
 
-def _size(factors: Mapping[Powers, Fraction]) -> PaddedSize:
+def _size(factors: Mapping[Exponents, Fraction]) -> PaddedSize:
     """The canonical size: a number where it does not depend on lengths."""
-    kept = {p: f for p, f in sorted(factors.items()) if f}
-    if not any(map(any, kept)):
-        total = sum(kept.values(), Fraction(0))
+    nonzero = {p: f for p, f in sorted(factors.items()) if f}
+    if not any(map(any, nonzero)):
+        total = sum(nonzero.values(), Fraction(0))
         if total.denominator != 1:
             raise UnlikeError
         return int(total)
-    divisor = math.lcm(*(f.denominator for f in kept.values()))
-    return VaryingSize(tuple((p, int(f * divisor)) for p, f in kept.items()), divisor)
+    divisor = math.lcm(*(f.denominator for f in nonzero.values()))
+    return VaryingSize(tuple((p, int(f * divisor)) for p, f in nonzero.items()), divisor)
 
 
-def _aligned(size: PaddedSize, other: PaddedSize) -> tuple[dict[Powers, Fraction], ...]:
+def _aligned(size: PaddedSize, other: PaddedSize) -> tuple[dict[Exponents, Fraction], ...]:
     """Factors of both, with powers of as many lengths."""
     both = _factors(size), _factors(other)
     count = max(len(powers) for factors in both for powers in factors)
@@ -84,7 +84,7 @@ def plus(a: PaddedSize, b: PaddedSize) -> PaddedSize:
 
 def times(a: PaddedSize, b: PaddedSize) -> PaddedSize:
     """The product of two sizes."""
-    total: dict[Powers, Fraction] = {}
+    total: dict[Exponents, Fraction] = {}
     one, other = _aligned(a, b)
     for (p, f), (q, g) in itertools.product(one.items(), other.items()):
         powers = tuple(map(sum, zip(p, q, strict=True)))
@@ -109,17 +109,17 @@ def grows(size: PaddedSize) -> bool:
     """
     if not isinstance(size, VaryingSize):
         return True
-    moved: dict[Powers, int] = {}
+    moved: dict[Exponents, int] = {}
     for powers, factor in size.terms:
         for lower in itertools.product(*(range(p + 1) for p in powers)):
-            ways = math.prod(math.comb(p, q) for p, q in zip(powers, lower, strict=True))
-            moved[lower] = moved.get(lower, 0) + factor * ways
+            choices = math.prod(math.comb(p, q) for p, q in zip(powers, lower, strict=True))
+            moved[lower] = moved.get(lower, 0) + factor * choices
     return all(factor >= 0 for powers, factor in moved.items() if any(powers))
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """Lengths for which something is traced: of each the first and the second, in all ways."""
+    """Lengths for which something is traced: of each the first and the second, in all choices."""
 
     first: Lengths
     second: Lengths
@@ -134,7 +134,7 @@ class Probes:
 
         Its divisor is one of all distances between first and second lengths.
         """
-        factors: dict[Powers, Fraction] = {}
+        factors: dict[Exponents, Fraction] = {}
         for value, weights in zip(values, itertools.product(*self._weights()), strict=True):
             for powers in itertools.product((0, 1), repeat=len(weights)):
                 part = math.prod(w[power] for w, power in zip(weights, powers, strict=True))
