@@ -339,10 +339,18 @@ class CostModel:
     core, where a compilation takes a second."""
     summed_products: int = 16
     """A core adds so many products of two numbers while it writes one: an estimate."""
-    compared_lengths: int = 4
-    """With so many lengths a kernel is traced and compared: programs that have one for even and one
-    for odd lengths need three. A trace and its comparison take a twelfth of a compilation, for
-    Viterbi's algorithm 0.02 and 0.27 s, for a filter of Kalman's 0.08 and 1.0 (2026-11-27)."""
+    compared_lengths: int = 8
+    """After so many lengths in a row that were compiled, kernels are not compared any more: those
+    of programs that quarter a length have four forms. A trace and its comparison take a twelfth of
+    a compilation, for Viterbi's algorithm 0.02 and 0.27 s, for a filter of Kalman's 0.08 and 1.0
+    (2026-11-27)."""
+    far_step: int = 48
+    """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16, by which
+    programs divide them."""
+    near_step: int = 2
+    """Kernels for large data may be others than for small ones; odd lengths than even ones."""
+    probed_bounds: int = 3
+    """Two traces for one length, four for two, eight for three: as long as a compilation."""
     loaded_arrays: int = 800
     """Compiling such a kernel takes 17 ms, as long as so many arrays and calls take longer without
     it, 20 us each."""

@@ -29,4 +29,7 @@ RUN_TUNING = RunTuning(
     padded_bytes=MODEL.padded_bytes,
     summed_products=MODEL.summed_products,
     compared_lengths=MODEL.compared_lengths,
+    far_step=MODEL.far_step,
+    near_step=MODEL.near_step,
+    probed_bounds=MODEL.probed_bounds,
 )

@@ -24,8 +24,8 @@ class RunTuning:
     that copies arrays of the host, of up to ``loaded_bytes`` each, to a CPU is compiled after
     ``loaded_arrays``, where each call counts as one more. A kernel for many lengths may make
     ``padded_bytes`` more than one for a length, or one ``rounded_part``, where so many
-    ``summed_products`` count as a number. It is compared with up to ``compared_lengths``, and no
-    more after as many are unlike.
+    ``summed_products`` count as a number. It is traced for lengths of up to ``probed_bounds`` that
+    are ``far_step`` apart, or ``near_step``, and no more after ``compared_lengths`` were compiled.
     """
 
     store_sizes: int = 1
@@ -50,6 +50,9 @@ class RunTuning:
     padded_bytes: int = 1
     summed_products: int = 1
     compared_lengths: int = 1
+    far_step: int = 1
+    near_step: int = 1
+    probed_bounds: int = 1
 
 
 UNTUNED = RunTuning()

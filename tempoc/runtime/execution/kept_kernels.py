@@ -11,13 +11,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tempoc.files.durable import replace_file
+from tempoc.files.snapshot import digest
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import CompiledKernel
+from tempoc.runtime.load.directory import KERNELS
+from tempoc.runtime.load.load import LoadedProgram
 
 _WORTH = 0.01
 """Seconds of tracing and lowering from which on a kernel is kept: its calls take 0.4 us longer.
@@ -26,6 +30,39 @@ A second process with SmolLM spends 0.2 s on all of its 16 kernels, with 0.05 he
 executables 0.5 s (CPU time, 2026-11-27).
 """
 _RUNNER = Path(__file__).parents[1]
+ExecutablesPlace = tuple[Path | None, str]
+"""A folder, if executables are kept, and what those of all kernels are made of."""
+
+
+def kept_in(loaded: LoadedProgram) -> ExecutablesPlace:
+    """Where executables are kept, and what those of all kernels are made of."""
+    folder, about = backend.executables(), backend.making()
+    if folder is None or about is None or loaded.traced or loaded.stored is None:
+        return None, ""
+    return folder, f"{about}{runner_digest()}{digest(loaded.stored.files[KERNELS])}"
+
+
+def kept_compiler(
+    place: ExecutablesPlace,
+    compiled: Callable[..., CompiledKernel],
+    how: tuple[object, ...],
+    plain: Callable[..., Any],
+    made_of: str,
+) -> Callable[[Callable[..., Any]], CompiledKernel]:
+    """What compiles a kernel, the ``plain`` one or with marks, kept on disk if there is a place.
+
+    ``made_of`` says what it is beside the text of the kernels; nothing is kept if that names
+    objects of this process.
+    """
+    folder, about = place
+
+    def compiler(function: Callable[..., Any]) -> CompiledKernel:
+        kernel = compiled(function, *how)
+        if folder is None or " at 0x" in made_of:
+            return kernel
+        return with_executables(kernel, folder, f"{about}{made_of}{function is plain}")
+
+    return compiler
 
 
 def with_executables(kernel: Any, folder: Path, made_of: str) -> CompiledKernel:

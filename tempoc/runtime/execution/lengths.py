@@ -1,17 +1,17 @@
 """Kernels that are compiled once for many lengths: the first exactly, others with padded arrays.
 
-A kernel is compiled for its first length as it is. When it comes for another one, with all other
-bounds the same, it is traced for both. If the traces are the same but for numbers that are linear
-in the length (`rewriting/lengths`), it is compiled with the length as a number, for arrays that
-have rows for more. Later lengths are only traced, to see that they are that function. Arrays are
-padded on their way to the kernel, and its results cut.
+A kernel is compiled for its first bounds as it is. When it comes for others, it is traced for them
+and for larger ones. If the traces are the same but for numbers that the bounds give, and that grow
+by as much for each step of one (`rewriting/lengths`), it is compiled with these bounds as numbers,
+for arrays that have rows for more. For later bounds it is only traced, to see that it is that
+function. Arrays are padded on their way to the kernel, and its results cut.
 
 Rows for more are taken where what they cost is little: as for growing stores (`RunTuning`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,73 +20,81 @@ from typing import Any, NamedTuple
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.device.alignment import empty
 from tempoc.runtime.device.capacity import rounded_to
-from tempoc.runtime.rewriting.lengths.form import Form, UnlikeError
+from tempoc.runtime.execution.bound_kernel import BoundKernel, KernelAt
+from tempoc.runtime.rewriting.lengths.form import Form
 from tempoc.runtime.rewriting.lengths.kernels import (
     CompiledFunction,
+    GivenArrays,
     Shapes,
     TracedKernel,
     arguments_of,
     common_form,
     for_length,
+    is_at,
     require_padded,
     shapes_of,
-    traced,
     with_rows,
 )
+from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
 from tempoc.runtime.rewriting.lengths.work import work
+
+Bounds = Mapping[str, int]
 
 
 class LikeLengths(NamedTuple):
-    """A kernel that is one form for these lengths, in arrays for so many rows."""
+    """A kernel that is one form for these bounds, in arrays for so many rows.
 
-    bound: str
+    ``fixed`` are its other bounds.
+    """
+
+    names: tuple[str, ...]
+    fixed: Bounds
     form: Form
-    most: int
+    structures: tuple[Any, Any]
+    most: Lengths
     kernel: CompiledFunction
 
+    def lengths(self, bounds: Bounds) -> Lengths:
+        """The lengths for bounds."""
+        return tuple(bounds[name] for name in self.names)
 
-@dataclass(slots=True)
-class ExactKernel:
-    """A kernel that was compiled for bounds, and how it is traced."""
-
-    bounds: Mapping[str, int]
-    function: CompiledFunction
-    arguments: tuple[Any, ...]
-    known: TracedKernel | None = None
-
-    def trace(self) -> TracedKernel:
-        """What JAX traces, kept."""
-        self.known = self.known or traced(self.function, self.arguments)
-        return self.known
+    def at(self, bounds: Bounds) -> CompiledFunction:
+        """The kernel for these bounds."""
+        return for_length(self.kernel, self.form, self.lengths(bounds), self.most, empty)
 
 
 @dataclass(slots=True)
 class KernelOfLengths:
-    """One kernel for all bounds: what was compiled exactly, and what for many lengths.
+    """One kernel for all bounds: what was compiled for many.
 
-    ``bounds`` are the names of those that are given at run time, ``compiled`` compiles a function.
+    ``bounds`` are the names of those that are given at run time. ``compiled`` compiles a function,
+    of which a text says all that is not in the text of kernels. ``last`` are the bounds before.
     """
 
     bounds: Collection[str]
-    compiled: Callable[[CompiledFunction], CompiledFunction]
+    source: BoundKernel
+    compiled: Callable[[CompiledFunction, str], CompiledFunction]
     tuning: RunTuning
-    exact: list[ExactKernel] = field(default_factory=list)
+    last: Bounds = field(default_factory=dict)
+    varied: frozenset[str] = frozenset()
     several: list[LikeLengths] = field(default_factory=list)
     unlike: int = 0
 
-    def kernel(
-        self, exact: CompiledFunction, function: CompiledFunction, bounds: Mapping[str, int]
-    ) -> CompiledFunction:
+    def kernel(self, exact: CompiledFunction, bounds: Bounds) -> CompiledFunction:
         """The kernel for bounds, which decides at its first call how it is compiled.
 
         ``exact`` compiles the function for these bounds alone.
         """
         now: CompiledFunction
+        own = {name: bounds[name] for name in self.bounds}
 
         def first(*arrays: Any) -> Any:
             nonlocal now
-            chosen = self._chosen(exact, function, bounds, arrays)
-            now = exact if chosen is exact else partial(of_shapes, chosen, shapes_of(arrays))
+            shapes = shapes_of(arrays)
+            chosen = exact
+            with suppress(UnlikeError):
+                chosen = self._chosen(own, arguments_of(arrays)) or exact
+            now = exact if chosen is exact else partial(of_shapes, chosen, shapes)
             return chosen(*arrays)
 
         def of_shapes(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
@@ -96,54 +104,103 @@ class KernelOfLengths:
         now = first
         return lambda *arrays: now(*arrays)
 
-    def _chosen(
-        self,
-        exact: CompiledFunction,
-        function: CompiledFunction,
-        bounds: Mapping[str, int],
-        arrays: Sequence[Any],
-    ) -> CompiledFunction:
-        if self.unlike >= self.tuning.compared_lengths:
-            return exact
-        try:
-            now = ExactKernel(bounds, function, arguments_of(arrays))
-        except UnlikeError:
-            return exact
-        others = [(other, name) for other in self.exact if (name := self._differing(other, bounds))]
-        others.sort(key=lambda item: abs(item[0].bounds[item[1]] - bounds[item[1]]))
-        for other, name in others:
-            with suppress(UnlikeError):
-                chosen = self._padded(other, now, name)
-                self.unlike = 0
-                return chosen
-        self.unlike += bool(others)
-        self.exact.append(now)
-        del self.exact[: -self.tuning.compared_lengths]
-        return exact
-
-    def _differing(self, other: ExactKernel, bounds: Mapping[str, int]) -> str:
-        """The only bound with another value; empty if there are several."""
-        names = [n for n in self.bounds if other.bounds[n] != bounds[n]]
-        return names[0] if len(names) == 1 else ""
-
-    def _padded(self, other: ExactKernel, now: ExactKernel, bound: str) -> CompiledFunction:
-        before, length = other.bounds[bound], now.bounds[bound]
+    def _chosen(self, bounds: Bounds, arguments: GivenArrays) -> CompiledFunction | None:
+        """The kernel for padded arrays; ``None`` if it is compiled exactly."""
+        changed = frozenset(name for name in self.last if self.last[name] != bounds[name])
+        self.last, self.varied = bounds, self.varied | changed
+        if not changed or self.unlike >= self.tuning.compared_lengths:
+            return None
+        now = self.source.at(bounds, arguments)
+        if now.arguments != arguments:
+            raise UnlikeError
         trace = now.trace()
-        form = common_form(other.trace(), trace, (before, length))
-        products = self.tuning.summed_products
-        least = work(form, length, length, products)
-        spare = max(least // self.tuning.rounded_part, self.tuning.padded_bytes)
-
-        def is_cheap(most: int) -> bool:
-            return work(form, most, length, products) - least <= spare
-
+        one = common_form([trace], Probes((), ()))
         for like in self.several:
-            fits = length <= like.most and is_cheap(like.most)
-            if fits and like.bound == bound and like.form == form:
-                return for_length(like.kernel, form, length, like.most, empty)
-        most = rounded_to(length, is_cheap, self.tuning)
+            if self._is_like(like, bounds, trace, one):
+                self.unlike = 0
+                return like.at(bounds)
+        self.unlike += 1
+        for names in dict.fromkeys((self.varied, changed)):
+            ordered = tuple(name for name in self.bounds if name in names)
+            for step in (self.tuning.far_step, self.tuning.near_step):
+                with suppress(UnlikeError):
+                    self.several.append(self._compiled(now, trace, ordered, bounds, step))
+                    return self.several[-1].at(bounds)
+        return None
+
+    def _is_like(self, like: LikeLengths, bounds: Bounds, trace: TracedKernel, one: Form) -> bool:
+        lengths = like.lengths(bounds)
+        return (
+            all(bounds[name] == value for name, value in like.fixed.items())
+            and all(n <= most for n, most in zip(lengths, like.most, strict=True))
+            and self._is_cheap(like.form, like.most, lengths, len(lengths))
+            and like.structures == trace[1:]
+            and is_at(like.form, lengths, one)
+        )
+
+    def _compiled(
+        self,
+        now: KernelAt,
+        trace: TracedKernel,
+        names: tuple[str, ...],
+        bounds: Bounds,
+        step: int,
+    ) -> LikeLengths:
+        """The kernel for all lengths of bounds with these names. Raises ``UnlikeError``.
+
+        It is traced for lengths that are a step larger, too.
+        """
+        if len(names) > self.tuning.probed_bounds:
+            raise UnlikeError
+        lengths = tuple(bounds[name] for name in names)
+        probes = Probes(lengths, tuple(n + step for n in lengths))
+        corners = [dict(zip(names, n, strict=True)) for n in probes.lengths]
+        far = self.source.at({**bounds, **corners[-1]}, now.arguments).trace()
+        common_form([trace, far], Probes((0,), (step,)))  # before all are traced
+        between = [self.source.at({**bounds, **c}, now.arguments).trace() for c in corners[1:-1]]
+        traces = [trace, *between, far]
+        form = common_form(traces, probes)
+        most = self._most(form, lengths)
+        shared = [k for k in range(len(names)) if self._is_shared(form, most, lengths, k)]
+        if not shared:
+            raise UnlikeError
+        if len(shared) < len(names):
+            several = tuple(names[k] for k in shared)
+            same = {name: bounds[name] for name in names if name not in several}
+            traces = [t for t, c in zip(traces, corners, strict=True) if same.items() <= c.items()]
+            names, lengths = several, tuple(bounds[name] for name in several)
+            form = common_form(traces, Probes(lengths, tuple(n + step for n in lengths)))
+            most = self._most(form, lengths)
         function = with_rows(form, trace.results, most, now.function)
-        require_padded(form, function, now.arguments, most)
-        kernel = self.compiled(function)
-        self.several.append(LikeLengths(bound, form, most, kernel))
-        return for_length(kernel, form, length, most, empty)
+        require_padded(form, function, trace.arguments, most)
+        fixed = {name: n for name, n in bounds.items() if name not in names}
+        kernel = self.compiled(function, repr((names, most, form, trace[1:])))
+        return LikeLengths(names, fixed, form, trace[1:], most, kernel)
+
+    def _most(self, form: Form, lengths: Lengths) -> Lengths:
+        """The rows to compile for, more of each length if that is little; sizes are integers."""
+        most = lengths
+        for k in range(len(lengths)):
+            with_most = partial(_with_most, form.divisor, most, k)
+
+            def is_cheap(size: int, least: Lengths = most, with_most: Any = with_most) -> bool:
+                return self._is_cheap(form, with_most(size), least, 1)
+
+            most = with_most(rounded_to(lengths[k], is_cheap, self.tuning))
+        return most
+
+    def _is_shared(self, form: Form, most: Lengths, lengths: Lengths, k: int) -> bool:
+        """Whether rows for the most serve a longer or a shorter one of a length, too."""
+        shorter = (*lengths[:k], lengths[k] - form.divisor, *lengths[k + 1 :])
+        return most[k] > lengths[k] or (shorter[k] > 0 and self._is_cheap(form, most, shorter, 1))
+
+    def _is_cheap(self, form: Form, most: Lengths, lengths: Lengths, times: int) -> bool:
+        products = self.tuning.summed_products
+        least = work(form, lengths, lengths, products)
+        spare = max(least // self.tuning.rounded_part, self.tuning.padded_bytes)
+        return work(form, most, lengths, products) - least <= spare * times
+
+
+def _with_most(divisor: int, most: Lengths, k: int, size: int) -> Lengths:
+    """Rows for so many of a length or a few more, with the same remainder."""
+    return (*most[:k], size + (most[k] - size) % divisor, *most[k + 1 :])

@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tempoc.runtime.rewriting.lengths.form import UnlikeError
+from tempoc.runtime.rewriting.lengths.form import Form
 from tempoc.runtime.rewriting.lengths.kernels import (
     TracedKernel,
     common_form,
     for_length,
+    is_at,
     require_padded,
     traced,
     with_rows,
 )
+from tempoc.runtime.rewriting.lengths.sizes import Probes, UnlikeError
 
 MOST = 11
 Function = Callable[[int, Any, Any], Any]
@@ -104,6 +106,14 @@ CASES: list[tuple[Function, Function]] = [
      lambda n, x, i: np.concatenate([x[:-1], x[:1]])),
     (lambda n, x, i: lax.dynamic_slice(x, (i[0] + 50, 0), (2, 3)), lambda n, x, i: x[-2:]),
     (lambda n, x, i: jnp.sort(x, 1), lambda n, x, i: np.sort(x, 1)),
+    (lambda n, x, i: jnp.sort(x, 0), lambda n, x, i: np.sort(x, 0)),
+    (lambda n, x, i: jnp.sort(i > 4), lambda n, x, i: np.sort(i > 4)),
+    (lambda n, x, i: jnp.argsort(jnp.where(i > 2, jnp.nan, jnp.inf), stable=False),
+     lambda n, x, i: np.argsort(i > 2, kind="stable")),
+    (lambda n, x, i: lax.top_k(i // 9 + jnp.iinfo(i.dtype).min, 3)[1],
+     lambda n, x, i: np.arange(3)),
+    (lambda n, x, i: lax.top_k(jnp.where(i > 4, -jnp.abs(jnp.nan * x[:, 0]), -jnp.inf), 3)[1],
+     lambda n, x, i: np.argsort(i > 4, kind="stable")[:3]),
     (lambda n, x, i: jnp.tile(x, (1, 2)), lambda n, x, i: np.tile(x, (1, 2))),
     (lambda n, x, i: jnp.stack([x, -x]), lambda n, x, i: np.stack([x, -x])),
     (lambda n, x, i: jax.nn.softmax(x, 0), lambda n, x, i: np.exp(x) / np.exp(x).sum(0)),
@@ -150,18 +160,26 @@ def _trace(function: Callable[..., Any], n: int) -> TracedKernel:
     return traced(lambda *given: function(n, *given), _data(n))
 
 
+def _form(function: Callable[..., Any], *lengths: int) -> Form:
+    one, other = lengths
+    return common_form([_trace(function, n) for n in lengths], Probes((one,), (other,)))
+
+
+def _is_at(form: Form, function: Callable[..., Any], n: int) -> bool:
+    return is_at(form, (n,), common_form([_trace(function, n)], Probes((), ())))
+
+
 def test_all_operators_for_all_lengths() -> None:
     def every(n: int, x: Any, i: Any) -> Any:
         return [case(n, x, i) for case, _ in CASES]
 
-    one, other = _trace(every, 5), _trace(every, 8)
-    form = common_form(one, other, (5, 8))
-    function = with_rows(form, one.results, MOST, every)
-    require_padded(form, function, _data(5), MOST)
+    form, one = _form(every, 5, 8), _trace(every, 5)
+    function = with_rows(form, one.results, (MOST,), every)
+    require_padded(form, function, one.arguments, (MOST,))
     kernel = jax.jit(function)
     for n in (3, 4, 8, MOST):
-        assert common_form(one, _trace(every, n), (5, n)) == form
-        made = for_length(kernel, form, n, MOST, _Dirty.empty)(*_data(n))
+        assert _is_at(form, every, n)
+        made = for_length(kernel, form, (n,), (MOST,), _Dirty.empty)(*_data(n))
         for k, ((_, wanted), found) in enumerate(zip(CASES, made, strict=True)):
             for a, b in zip(jax.tree.leaves(found), _leaves(wanted(n, *_data(n))), strict=True):
                 np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5, err_msg=f"case {k}, {n}")
@@ -175,13 +193,10 @@ def _leaves(value: Any) -> Sequence[Any]:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda n, x, i: x[::2],
         lambda n, x, i: x.at[1:].set(x[:-1]),
-        lambda n, x, i: x[: n // 2],
         lambda n, x, i: x[: 12 - n],
         lambda n, x, i: jnp.zeros((20, 3))[n : 2 * n] + x,
-        lambda n, x, i: jnp.sort(x, 0),
-        lambda n, x, i: lax.top_k(x, 2, axis=0)[0],
+        lambda n, x, i: lax.top_k(x, n - 1, axis=0)[0],
         lambda n, x, i: x * np.float32(0.0 if n > 5 else -0.0),
         lambda n, x, i: x.sum() if n % 3 else x.max(),
         lambda n, x, i: x * np.float32(1 / n),
@@ -190,10 +205,10 @@ def _leaves(value: Any) -> Sequence[Any]:
     ],
 )
 def test_what_is_not_linear_or_has_no_rule_is_refused(function: Function) -> None:
-    one, other = _trace(function, 5), _trace(function, 9)
     with pytest.raises(UnlikeError):
-        form = common_form(one, other, (5, 9))
-        require_padded(form, with_rows(form, one.results, MOST, function), _data(5), MOST)
+        form, one = _form(function, 5, 9), _trace(function, 5)
+        padded = with_rows(form, one.results, (MOST,), function)
+        require_padded(form, padded, one.arguments, (MOST,))
 
 
 def test_a_number_is_no_guess() -> None:
@@ -202,7 +217,52 @@ def test_a_number_is_no_guess() -> None:
     def last(n: int, x: Any, i: Any) -> Any:
         return x[n % 2]
 
-    one = _trace(last, 5)
-    assert common_form(one, _trace(last, 7), (5, 7)) == common_form(one, _trace(last, 9), (5, 9))
-    with pytest.raises(UnlikeError):
-        common_form(one, _trace(last, 8), (5, 8))
+    form = _form(last, 5, 7)
+    assert _is_at(form, last, 9) and not _is_at(form, last, 8)
+
+
+PAIRS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
+    (lambda n, m, x, y: x.sum((0, 1)) / (n * m), lambda n, m, x, y: x.mean((0, 1))),
+    (lambda n, m, x, y: x.reshape(-1, 3).T, lambda n, m, x, y: x.reshape(-1, 3).T),
+    (lambda n, m, x, y: jnp.tanh(x.reshape(n * m, 3)).reshape(n, m * 3),
+     lambda n, m, x, y: np.tanh(x).reshape(n, m * 3)),
+    (lambda n, m, x, y: jnp.einsum("nmk,nm->mk", x, y),
+     lambda n, m, x, y: np.einsum("nmk,nm->mk", x, y)),
+    (lambda n, m, x, y: jnp.concatenate([y.reshape(-1), y[0]]),
+     lambda n, m, x, y: np.concatenate([y.reshape(-1), y[0]])),
+    (lambda n, m, x, y: y[:, ::2], lambda n, m, x, y: y[:, ::2]),
+    (lambda n, m, x, y: y[:, : m // 2], lambda n, m, x, y: y[:, : m // 2]),
+    (lambda n, m, x, y: y[:, m // 2 :] * n, lambda n, m, x, y: y[:, m // 2 :] * n),
+    (lambda n, m, x, y: y[:, : m // 2 * 2].reshape(n, m // 2, 2).max(1),
+     lambda n, m, x, y: y[:, : m // 2 * 2].reshape(n, m // 2, 2).max(1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+def test_two_lengths_at_once(odd: int) -> None:
+    """Of which one is halved: odd ones and even ones have a form each."""
+    random = np.random.default_rng(odd)
+
+    def data(n: int, m: int) -> tuple[Any, Any]:
+        return tuple(random.uniform(-2, 2, s).astype(np.float32) for s in ((n, m, 3), (n, m)))
+
+    def every(n: int, m: int, *given: Any) -> Any:
+        return [case(n, m, *given) for case, _ in PAIRS]
+
+    def trace(n: int, m: int) -> TracedKernel:
+        return traced(lambda *given: every(n, m, *given), data(n, m))
+
+    probes = Probes((3, 4 + odd), (5, 6 + odd))
+    form, one = common_form([trace(*n) for n in probes.lengths], probes), trace(3, 4 + odd)
+    most = 6, 8 + odd
+    assert form.divisor == 2
+    kernel = jax.jit(with_rows(form, one.results, most, every))
+    for n, m in ((2, 2 + odd), (4 + odd, 4 + odd), (3, 8 + odd), most):
+        assert is_at(form, (n, m), common_form([trace(n, m)], Probes((), ())))
+        given = data(n, m)
+        made = for_length(kernel, form, (n, m), most, _Dirty.empty)(*given)
+        for k, ((_, wanted), found) in enumerate(zip(PAIRS, made, strict=True)):
+            wanted_now = wanted(n, m, *given)
+            np.testing.assert_allclose(found, wanted_now, rtol=2e-5, err_msg=f"case {k}, {n}, {m}")
+    assert kernel._cache_size() == 1
+    assert not is_at(form, (3, 5 - odd), common_form([trace(3, 5 - odd)], Probes((), ())))

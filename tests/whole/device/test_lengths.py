@@ -186,6 +186,38 @@ def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) 
     assert compilations == ["jit(block)"] * 2
 
 
+BATCH = """
+dim b < B
+dim t < T
+dim h < H = T // 2
+input x[b, t]: f32[3]
+param W: f32[3, 3]
+y[b, 0] = tanh(x[b, 0])
+y[b, t] = tanh(x[b, t] + W @ y[b, t-1])
+z[b, h] = y[b, 2*h] - y[b, 2*h+1]
+loss = mean(z[0:B, 0:H] ** 2)
+slope = grad(loss, W)
+order[b] = argsort(x[b, 0:T][:, 0])
+output z, loss, slope, order
+"""
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+@pytest.mark.usefixtures("each_its_own")
+def test_two_bounds_change_at_once(compilations: list[str]) -> None:
+    """Exactly for the first ones, then for all even lengths in batches of up to a size."""
+    graph, loaded = compile_text(BATCH, 2)
+    for batch, length in ((4, 40), (3, 44), (4, 64), (12, 12)):
+        random = np.random.default_rng([batch, length])
+        x = {"x": random.standard_normal((batch, length, 3), np.float32)}
+        w = {"W": random.standard_normal((3, 3), np.float32)}
+        given = Given(bounds={}, inputs=as_sources(x), params=as_sources(w))
+        outputs = run_given(loaded, given, Settings()).outputs
+        for name, wanted in evaluate_graph(graph, {"B": batch, "T": length}, x, w).items():
+            np.testing.assert_allclose(outputs[name], wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+    assert compilations == ["jit(block)"] * 2
+
+
 SUMMED = """
 dim t < T
 dim s < S

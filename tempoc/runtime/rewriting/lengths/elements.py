@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempoc.runtime.rewriting.lengths.padding import is_ragged, require, static
+import jax.numpy as jnp
+import numpy as np
+
+from tempoc.runtime.rewriting.lengths.padding import require, static
 from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.sizes import is_ragged
+from tempoc.runtime.rewriting.lengths.sums import greatest
 
 _ELEMENTWISE = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e
@@ -52,8 +57,30 @@ def _by_key(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
 
 
 def _sort(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
-    require(not any(is_ragged(shape[op.how["dimension"] :][:1]) for shape in op.given))
-    return op.bound(given)
+    """Keys of padding are the largest, and stay behind others that are."""
+    axis, keys = op.how["dimension"], op.how["num_keys"]
+    if not any(is_ragged(shape[axis : axis + 1]) for shape in op.given):
+        return op.bound(given)
+    masked = [
+        op.padding.masked(array, shape, (axis,), _largest_key(array.dtype))
+        for array, shape in zip(given[:keys], op.given, strict=False)
+    ]
+    return op.bound([*masked, *given[keys:]], is_stable=True)
+
+
+def _largest_key(dtype: Any) -> Any:
+    """What no key is sorted behind: no number, where there is none."""
+    require(not jnp.issubdtype(dtype, jnp.complexfloating))
+    return jnp.nan if jnp.issubdtype(dtype, jnp.inexact) else greatest(dtype)
+
+
+def _top_k(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
+    """Padding is below all others, in the order of bits, or behind those that are the same."""
+    (array,) = given
+    dtype = array.dtype
+    least = np.array(-1, f"i{dtype.itemsize}").view(dtype)
+    fill = least if jnp.issubdtype(dtype, jnp.inexact) else jnp.iinfo(dtype).min
+    return op.bound([op.padding.masked(array, op.given[0], (op.how["axis"],), fill)])
 
 
 def _of_last(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
@@ -82,6 +109,7 @@ RULES: Mapping[str, PaddingRule] = {
     ),
     "sort": _sort,
     "lu_pivots_to_permutation": _of_last,
-    **dict.fromkeys(("split", "top_k"), _of_axis),
+    "top_k": _top_k,
+    "split": _of_axis,
     "tile": _tile,
 }

@@ -1,43 +1,34 @@
-"""Functions of JAX whose sizes and numbers are linear in a length, by two that JAX has traced.
+"""Functions of JAX whose sizes and numbers depend on lengths, by some that JAX has traced.
 
 Of a function that is traced for 37 rows and for 50, everything is the same but some numbers. Where
 one has 36 and the other 49, this says ``n - 1``. Whether a third trace, for 64 rows, is the same
-function for 64 is not guessed: its form is compared with this one, number by number.
+function for 64 is not guessed: it is compared with this form for 64, number by number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
+from tempoc.runtime.rewriting.lengths.sizes import (
+    Lengths,
+    PaddedShape,
+    PaddedSize,
+    Probes,
+    UnlikeError,
+    VaryingSize,
+    grows,
+)
+
 CALLS = frozenset(("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vmap_call"))
 """Operators that compute the function that they have."""
 _OWN = frozenset(("computation", "update_jaxpr", "update_consts"))
 """Parameters that follow from the operator, and are new objects in each trace."""
-
-
-class UnlikeError(Exception):
-    """Functions that differ in more than sizes that are linear in a length, or cannot be padded."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinearSize:
-    """``slope * n + offset`` for a length ``n``."""
-
-    slope: int
-    offset: int
-
-    def at(self, n: Any) -> Any:
-        """The value for a length."""
-        return self.slope * n + self.offset
-
-
-PaddedSize = int | LinearSize
-PaddedShape = tuple[PaddedSize, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +37,7 @@ class FormConstant:
 
     dtype: str
     shape: tuple[int, ...]
-    content: bytes | LinearSize
+    content: bytes | VaryingSize
 
     def array(self) -> Any:
         """The array of one that depends on no length."""
@@ -56,7 +47,7 @@ class FormConstant:
 
 @dataclass(frozen=True, slots=True)
 class FormVariable:
-    """PaddedShape and dtype of a variable."""
+    """Shape and dtype of a variable."""
 
     shape: PaddedShape
     dtype: Any
@@ -81,109 +72,167 @@ class Form:
     steps: tuple[FormStep, ...]
     results: tuple[int | FormConstant, ...]
 
+    def at(self, lengths: Lengths) -> Form:
+        """The form of its trace for lengths. Raises ``UnlikeError`` where sizes are no integers."""
+        at: Form = _at(self, lengths)
+        return at
 
-def form_of(one: ClosedJaxpr, other: ClosedJaxpr, lengths: tuple[int, int]) -> Form:
-    """The form of a function that is traced for two lengths. Raises ``UnlikeError``."""
-    return _Former(*lengths).form(one, other)
+    @property
+    def divisor(self) -> int:
+        """Lengths whose remainders by this are the same make integers of the same sizes."""
+        return math.lcm(*(size.divisor for size in _sizes(self)))
+
+
+def _at(value: Any, lengths: Lengths) -> Any:
+    match value:
+        case VaryingSize():
+            if not value.is_whole(lengths):
+                raise UnlikeError
+            return value.at(lengths)
+        case FormConstant(content=VaryingSize() as size):
+            number = np.array(_at(size, lengths), np.dtype(value.dtype))
+            return FormConstant(value.dtype, (), number.tobytes())
+        case Form() | FormStep() | FormVariable():
+            named = {f.name: _at(getattr(value, f.name), lengths) for f in fields(value)}
+            return type(value)(**named)
+        case dict():
+            return {key: _at(part, lengths) for key, part in value.items()}
+        case tuple():
+            parts = [_at(part, lengths) for part in value]
+            return tuple(parts) if type(value) is tuple else type(value)(*parts)
+        case _:
+            return value
+
+
+def _sizes(value: Any) -> Iterator[VaryingSize]:
+    match value:
+        case VaryingSize():
+            yield value
+        case FormConstant(content=content):
+            yield from _sizes(content)
+        case Form() | FormStep() | FormVariable():
+            for f in fields(value):
+                yield from _sizes(getattr(value, f.name))
+        case dict():
+            yield from _sizes((*value.values(),))
+        case tuple():
+            for part in value:
+                yield from _sizes(part)
+        case _:
+            pass
+
+
+def form_of(closed: Sequence[ClosedJaxpr], probes: Probes) -> Form:
+    """The form of a function that is traced for all lengths of probes. Raises ``UnlikeError``.
+
+    That of a single trace has numbers only.
+    """
+    return _Former(probes).form(closed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Former:
-    first: int
-    second: int
+    probes: Probes
+    sizes: dict[tuple[int, ...], PaddedSize] = field(default_factory=dict)
 
-    def form(self, one: ClosedJaxpr, other: ClosedJaxpr) -> Form:
-        a, b = one.jaxpr, other.jaxpr
+    def form(self, closed: Sequence[ClosedJaxpr]) -> Form:
+        traces = [c.jaxpr for c in closed]
         kinds: list[FormVariable] = []
-        numbers: tuple[dict[Var, int], dict[Var, int]] = ({}, {})
-        _same(len(a.invars) == len(b.invars) and len(a.eqns) == len(b.eqns))
-        _same(not a.effects and not b.effects)
-        constants: dict[Var, FormConstant] = {}
-        self._constants(a, b, one.consts, other.consts, constants)
+        numbers: list[dict[Var, int]] = [{} for _ in traces]
+        _same(not any(t.effects for t in traces))
+        constants = self._constants(closed)
 
-        def named(variables: Sequence[Var], others: Sequence[Var]) -> tuple[int, ...]:
-            _same(len(variables) == len(others))
-            for v, w in zip(variables, others, strict=True):
-                numbers[0][v] = numbers[1][w] = len(kinds)
-                kinds.append(self._kind(v.aval, w.aval))
-            return tuple(range(len(kinds) - len(variables), len(kinds)))
+        def named(variables: Sequence[Sequence[Var]]) -> tuple[int, ...]:
+            for like in _rows(variables):
+                for known, v in zip(numbers, like, strict=True):
+                    known[v] = len(kinds)
+                kinds.append(self._kind([v.aval for v in like]))
+            return tuple(range(len(kinds) - len(variables[0]), len(kinds)))
 
-        def read(v: Var | Literal, w: Var | Literal) -> int | FormConstant:
-            if isinstance(v, Literal) or isinstance(w, Literal):
-                _same(isinstance(v, Literal) and isinstance(w, Literal))
-                return self._constant(v.val, w.val, v.aval, w.aval)
-            if v in constants:
-                _same(constants[v] is constants.get(w))
-                return constants[v]
-            _same(numbers[0].get(v) == numbers[1].get(w))
-            return numbers[0][v]
+        def read(like: Sequence[Var | Literal]) -> int | FormConstant:
+            first = like[0]
+            if isinstance(first, Literal):
+                _same(all(isinstance(v, Literal) for v in like))
+                return self._constant([v.val for v in like], [v.aval for v in like])
+            if first in constants:
+                _same(all(constants[first] is constants.get(v) for v in like))
+                return constants[first]
+            number: int = _only([known.get(v) for known, v in zip(numbers, like, strict=True)])
+            return number
 
-        named(a.invars, b.invars)
+        named([t.invars for t in traces])
         steps = []
-        for e, f in zip(a.eqns, b.eqns, strict=True):
-            _same(e.primitive is f.primitive and len(e.invars) == len(f.invars))
-            given = tuple(read(v, w) for v, w in zip(e.invars, f.invars, strict=True))
-            how = self._how(e, f)
-            steps.append(FormStep(e.primitive, given, named(e.outvars, f.outvars), how))
-        _same(len(a.outvars) == len(b.outvars))
-        results = tuple(read(v, w) for v, w in zip(a.outvars, b.outvars, strict=True))
-        return Form(len(a.invars), tuple(kinds), tuple(steps), results)
+        for like in _rows([t.eqns for t in traces]):
+            primitive = like[0].primitive
+            _same(all(e.primitive is primitive for e in like))
+            given = tuple(map(read, _rows([e.invars for e in like])))
+            how = self._how(like)
+            steps.append(FormStep(primitive, given, named([e.outvars for e in like]), how))
+        results = tuple(map(read, _rows([t.outvars for t in traces])))
+        return Form(len(traces[0].invars), tuple(kinds), tuple(steps), results)
 
-    def _constants(
-        self,
-        a: Jaxpr,
-        b: Jaxpr,
-        ours: Iterable[Any],
-        theirs: Iterable[Any],
-        constants: dict[Var, FormConstant],
-    ) -> None:
-        _same(len(a.constvars) == len(b.constvars))
-        for v, w, x, y in zip(a.constvars, b.constvars, ours, theirs, strict=True):
-            constants[v] = constants[w] = self._constant(x, y, v.aval, w.aval)
+    def _constants(self, closed: Sequence[ClosedJaxpr]) -> dict[Var, FormConstant]:
+        constants: dict[Var, FormConstant] = {}
+        variables = _rows([c.jaxpr.constvars for c in closed])
+        for like, values in zip(variables, _rows([c.consts for c in closed]), strict=True):
+            constant = self._constant(values, [v.aval for v in like])
+            constants |= dict.fromkeys(like, constant)
+        return constants
 
-    def _kind(self, a: Any, b: Any) -> FormVariable:
-        _same(a.dtype == b.dtype)
-        shape = self._joined(tuple(a.shape), tuple(b.shape))
-        _same(all(size.slope > 0 for size in shape if isinstance(size, LinearSize)))
-        return FormVariable(shape, a.dtype)
+    def _kind(self, like: Sequence[Any]) -> FormVariable:
+        shape = self._joined([tuple(a.shape) for a in like])
+        _same(all(map(grows, shape)))
+        return FormVariable(shape, _only([a.dtype for a in like]))
 
-    def _constant(self, x: Any, y: Any, a: Any, b: Any) -> FormConstant:
-        _same(a.dtype == b.dtype and a.shape == b.shape)
-        here, there = np.asarray(x, a.dtype), np.asarray(y, a.dtype)
-        if here.tobytes() == there.tobytes():
-            return FormConstant(str(a.dtype), a.shape, here.tobytes())
-        whole = not a.shape and here == np.floor(here) and there == np.floor(there)
-        _same(whole and bool(np.isfinite(here) and np.isfinite(there)) and here.dtype != bool)
-        number = self._joined(int(here), int(there))
-        _same(isinstance(number, LinearSize))  # zeros of different signs are one integer
-        return FormConstant(str(a.dtype), (), number)
+    def _constant(self, values: Sequence[Any], like: Sequence[Any]) -> FormConstant:
+        dtype, shape = _only([a.dtype for a in like]), _only([a.shape for a in like])
+        arrays = [np.asarray(value, dtype) for value in values]
+        contents = [a.tobytes() for a in arrays]
+        if contents.count(contents[0]) == len(contents):
+            return FormConstant(str(dtype), shape, contents[0])
+        _same(not shape and dtype.kind != "b")
+        _same(all(bool(np.isfinite(a)) and a == np.floor(a) for a in arrays))
+        number = self._joined([int(a) for a in arrays])
+        _same(isinstance(number, VaryingSize))  # zeros of different signs are one integer
+        return FormConstant(str(dtype), (), number)
 
-    def _how(self, e: JaxprEqn, f: JaxprEqn) -> dict[str, Any]:
-        if e.primitive.name in CALLS:
-            one, other = _function(e), _function(f)
-            return {"function": self.form(one, other)}
-        _same(e.params.keys() == f.params.keys())
+    def _how(self, like: Sequence[JaxprEqn]) -> dict[str, Any]:
+        if like[0].primitive.name in CALLS:
+            return {"function": self.form([_function(e) for e in like])}
+        _same(all(e.params.keys() == like[0].params.keys() for e in like))
         return {
-            key: None if key in _OWN else self._joined(value, f.params[key])
-            for key, value in e.params.items()
+            key: None if key in _OWN else self._joined([e.params[key] for e in like])
+            for key in like[0].params
         }
 
-    def _joined(self, x: Any, y: Any) -> Any:
-        if isinstance(x, ClosedJaxpr) and isinstance(y, ClosedJaxpr):
-            return self.form(x, y)
-        if isinstance(x, Jaxpr) and isinstance(y, Jaxpr):
-            return self.form(ClosedJaxpr(x, []), ClosedJaxpr(y, []))
-        _same(type(x) is type(y))
-        if type(x) is int and x != y:
-            slope, rest = divmod(y - x, self.second - self.first)
-            _same(rest == 0)
-            return LinearSize(slope, x - slope * self.first)
-        if isinstance(x, tuple):
-            _same(len(x) == len(y))
-            parts = [self._joined(v, w) for v, w in zip(x, y, strict=True)]
-            return tuple(parts) if type(x) is tuple else type(x)(*parts)
-        _same(bool(x == y))
-        return x
+    def _joined(self, like: Sequence[Any]) -> Any:
+        first = like[0]
+        _same(all(type(x) is type(first) for x in like))
+        if isinstance(first, ClosedJaxpr):
+            return self.form(like)
+        if isinstance(first, Jaxpr):
+            return self.form([ClosedJaxpr(jaxpr, []) for jaxpr in like])
+        if type(first) is int and any(x != first for x in like):
+            key = tuple(like)
+            if key not in self.sizes:
+                self.sizes[key] = self.probes.size(key)
+            return self.sizes[key]
+        if isinstance(first, tuple):
+            parts = [*map(self._joined, _rows(like))]
+            return tuple(parts) if type(first) is tuple else type(first)(*parts)
+        return _only(like)
+
+
+def _rows(parts: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """The first parts of all, the second ones, and so on; of as many each."""
+    _same(all(len(part) == len(parts[0]) for part in parts))
+    return [*zip(*parts, strict=True)]
+
+
+def _only(like: Sequence[Any]) -> Any:
+    """What all are."""
+    _same(all(bool(x == like[0]) for x in like))
+    return like[0]
 
 
 def _function(e: JaxprEqn) -> ClosedJaxpr:

@@ -1,31 +1,35 @@
-"""Kernels as forms: traced, and as functions of padded arrays and a length."""
+"""Kernels as forms: traced, and as functions of padded arrays and lengths."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from tempoc.runtime.rewriting.lengths.form import Form, FormConstant, UnlikeError, form_of
+from tempoc.runtime.rewriting.lengths.form import Form, FormConstant, form_of
 from tempoc.runtime.rewriting.lengths.padded import PaddedFunction
 from tempoc.runtime.rewriting.lengths.padding import Padding
+from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
 
 CompiledFunction = Callable[..., Any]
+GivenArrays = tuple[Any, ...]
 Shapes = list[tuple[int, ...]]
 
 
 class TracedKernel(NamedTuple):
-    """What JAX traced, and the structure of its results."""
+    """What JAX traced, and the structures of arguments and results."""
 
     closed: ClosedJaxpr
+    arguments: Any
     results: Any
 
 
-def arguments_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
+def arguments_of(arrays: Sequence[Any]) -> GivenArrays:
     """Shapes and dtypes of arguments. Raises ``UnlikeError`` while JAX traces."""
     if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays)):
         raise UnlikeError
@@ -38,61 +42,87 @@ def shapes_of(arrays: Sequence[Any]) -> Shapes:
     return [a.shape for a in jax.tree.leaves(arrays)]
 
 
-def traced(function: CompiledFunction, arguments: Sequence[Any]) -> TracedKernel:
+def with_shapes(
+    arguments: GivenArrays, shapes: Sequence[Callable[[tuple[int, ...]], tuple[int, ...]] | None]
+) -> GivenArrays:
+    """Arguments of which the arrays have other shapes, by those they have.
+
+    There is one function for each argument. Raises ``UnlikeError`` where there is not.
+    """
+    if len(arguments) != len(shapes):
+        raise UnlikeError
+    return tuple(
+        argument if shape is None else jax.tree.map(partial(_shaped, shape), argument)
+        for argument, shape in zip(arguments, shapes, strict=True)
+    )
+
+
+def _shaped(shape: Callable[[tuple[int, ...]], tuple[int, ...]], array: Any) -> Any:
+    return jax.ShapeDtypeStruct(shape(array.shape), array.dtype)
+
+
+def traced(function: CompiledFunction, arguments: GivenArrays) -> TracedKernel:
     """A kernel as JAX traces it for such arguments."""
     closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    return TracedKernel(closed, jax.tree.structure(results))
+    return TracedKernel(closed, jax.tree.structure(arguments), jax.tree.structure(results))
 
 
-def common_form(one: TracedKernel, other: TracedKernel, lengths: tuple[int, int]) -> Form:
-    """The form of two traces of a kernel. Raises ``UnlikeError``."""
-    if one.results != other.results:
+def common_form(traces: Sequence[TracedKernel], probes: Probes) -> Form:
+    """The form of traces of a kernel for all lengths of probes. Raises ``UnlikeError``."""
+    if any(trace[1:] != traces[0][1:] for trace in traces):
         raise UnlikeError
     try:
-        return form_of(one.closed, other.closed, lengths)
+        return form_of([trace.closed for trace in traces], probes)
     except (TypeError, ValueError) as error:
         # Such as parameters of operators that cannot be compared.
         raise UnlikeError from error
 
 
-def with_rows(form: Form, results: Any, most: int, like: CompiledFunction) -> CompiledFunction:
-    """A kernel that takes arrays with rows for the most and, at last, the length."""
+def is_at(form: Form, lengths: Lengths, one: Form) -> bool:
+    """Whether a form for lengths is this one, of a single trace."""
+    try:
+        return bool(form.at(lengths) == one)
+    except (UnlikeError, TypeError, ValueError):
+        return False
+
+
+def with_rows(form: Form, results: Any, most: Lengths, like: CompiledFunction) -> CompiledFunction:
+    """A kernel that takes arrays with rows for the most and, at last, the lengths."""
 
     @functools.wraps(like)
     def padded(*given: Any) -> Any:
-        *arrays, length = given
-        function = PaddedFunction(Padding(length, most))
+        *arrays, lengths = given
+        function = PaddedFunction(Padding([lengths[k] for k in range(len(most))], most))
         made = function.results(form, jax.tree.leaves(arrays))
         return jax.tree.unflatten(results, made)
 
     return padded
 
 
-def require_padded(
-    form: Form, function: CompiledFunction, arguments: Sequence[Any], most: int
-) -> None:
+def require_padded(form: Form, function: CompiledFunction, structure: Any, most: Lengths) -> None:
     """Raise ``UnlikeError`` unless all operators of such a kernel have rules for padding."""
     shapes = _shapes(form, range(form.count), most)
-    leaves, structure = jax.tree.flatten(tuple(arguments))
-    rows = [jax.ShapeDtypeStruct(s, a.dtype) for s, a in zip(shapes, leaves, strict=True)]
-    jax.eval_shape(function, *jax.tree.unflatten(structure, rows), np.int32(most))
+    dtypes = [kind.dtype for kind in form.kinds[: form.count]]
+    rows = [*map(jax.ShapeDtypeStruct, shapes, dtypes)]
+    lengths = jax.ShapeDtypeStruct((len(most),), np.int32)
+    jax.eval_shape(function, *jax.tree.unflatten(structure, rows), lengths)
 
 
 def for_length(
-    kernel: CompiledFunction, form: Form, length: int, most: int, empty: Callable[..., Any]
+    kernel: CompiledFunction, form: Form, lengths: Lengths, most: Lengths, empty: Callable[..., Any]
 ) -> CompiledFunction:
-    """A kernel for arrays of a length, by one for arrays with more rows.
+    """A kernel for arrays of lengths, by one for arrays with more rows.
 
     ``empty`` makes an array of the host for a shape and a dtype.
     """
     larger = _shapes(form, range(form.count), most)
-    cuts = _shapes(form, form.results, length)
-    number = np.int32(length)
+    cuts = _shapes(form, form.results, lengths)
+    numbers = np.array(lengths, np.int32)
 
     def call(*arrays: Any) -> Any:
         leaves, structure = jax.tree.flatten(arrays)
         padded = [_padded(a, shape, empty) for a, shape in zip(leaves, larger, strict=True)]
-        results = kernel(*jax.tree.unflatten(structure, padded), number)
+        results = kernel(*jax.tree.unflatten(structure, padded), numbers)
         made, structure = jax.tree.flatten(results)
         cut = [_cut(a, shape) for a, shape in zip(made, cuts, strict=True)]
         return jax.tree.unflatten(structure, cut)
@@ -101,9 +131,9 @@ def for_length(
 
 
 def _shapes(
-    form: Form, numbers: Iterable[int | FormConstant], length: int
+    form: Form, numbers: Iterable[int | FormConstant], lengths: Lengths
 ) -> list[tuple[int, ...]]:
-    padding = Padding(length, length)
+    padding = Padding(lengths, lengths)
     kinds = (v if isinstance(v, FormConstant) else form.kinds[v] for v in numbers)
     return [padding.shape(kind.shape) for kind in kinds]
 

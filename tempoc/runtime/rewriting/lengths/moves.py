@@ -10,26 +10,27 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tempoc.runtime.rewriting.lengths.form import LinearSize, PaddedShape, PaddedSize
-from tempoc.runtime.rewriting.lengths.padding import (
-    Padding,
+from tempoc.runtime.rewriting.lengths.padding import Padding, require, static
+from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.sizes import (
+    PaddedShape,
+    PaddedSize,
+    VaryingSize,
+    grows,
     is_ragged,
     minus,
     plus,
-    require,
-    slope,
-    static,
+    times,
 )
-from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 
 
 def _slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, shape, starts = given[0], op.made[0], op.how["start_indices"]
-    strides = op.how["strides"] or (1,) * array.ndim
+    strides = static(op.how["strides"] or (1,) * array.ndim)
     for axis, start in enumerate(starts):
-        if isinstance(start, LinearSize):
+        if isinstance(start, VaryingSize):
             size = op.padding.size(shape[axis])
-            require(start.slope > 0 and strides[axis] == 1)
+            require(grows(start) and strides[axis] == 1)
             require(op.padding.size(start) + size <= array.shape[axis])
             array = lax.dynamic_slice_in_dim(array, op.padding.count(start), size, axis)
         else:
@@ -43,7 +44,7 @@ def _dynamic_slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, shape, sizes = given[0], op.given[0], op.how["slice_sizes"]
     starts = _clamped(op.padding, given[1:], shape, sizes)
     for whole, part in zip(shape, sizes, strict=True):
-        require(slope(whole) >= slope(part) >= 0)
+        require(grows(part) and grows(minus(whole, part)))
     return op.bound([array, *starts], slice_sizes=op.padding.shape(sizes))
 
 
@@ -54,7 +55,7 @@ def _clamped(
     clamped = []
     for start, a, b in zip(starts, whole, part, strict=True):
         last = minus(a, b)
-        if isinstance(last, LinearSize):
+        if isinstance(last, VaryingSize):
             end = jnp.asarray(padding.count(last), start.dtype)
             start = lax.clamp(jnp.zeros((), start.dtype), start, end)
         clamped.append(start)
@@ -66,8 +67,8 @@ def _dynamic_update(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     whole, part = op.given[:2]
     starts = _clamped(op.padding, given[2:], whole, part)
     for axis, (a, b) in enumerate(zip(whole, part, strict=True)):
-        require(slope(a) >= slope(b) >= 0)
-        if isinstance(b, LinearSize) and a != b and not _ends_together(op, given, axis):
+        require(grows(b) and grows(minus(a, b)))
+        if isinstance(b, VaryingSize) and a != b and not _ends_together(op, given, axis):
             before = lax.dynamic_slice(array, starts, update.shape, allow_negative_indices=False)
             places = lax.broadcasted_iota(jnp.int32, update.shape, axis)
             update = lax.select(op.padding.counts(b, places), update, before)
@@ -89,7 +90,7 @@ def _concatenate(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     start: PaddedSize = 0
     for part, size in zip(given, sizes, strict=True):
         # Each overwrites the padding of the one before it.
-        require(slope(size) >= 0)
+        require(grows(size))
         whole = lax.dynamic_update_slice_in_dim(whole, part, op.padding.count(start), axis)
         start = plus(start, size)
     return [whole]
@@ -105,8 +106,8 @@ def _pad(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
         config = [(0, 0, 0)] * array.ndim
         config[axis] = (low, op.padding.size(made[axis]) - low - filled, inner)
         array = lax.pad(array, value, config)
-        if isinstance(shape[axis], LinearSize) and high != 0:
-            spread = _times(shape[axis], 1 + inner)
+        if isinstance(shape[axis], VaryingSize) and high != 0:
+            spread = times(shape[axis], 1 + inner)
             end = plus(plus(spread, -inner), low)
             places = lax.broadcasted_iota(jnp.int32, array.shape, axis)
             rest = lax.broadcast(value, array.shape)
@@ -114,16 +115,12 @@ def _pad(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     return [array]
 
 
-def _times(size: PaddedSize, k: int) -> PaddedSize:
-    return LinearSize(size.slope * k, size.offset * k) if isinstance(size, LinearSize) else size * k
-
-
 def _rev(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array = given[0]
     for axis in op.how["dimensions"]:
         turned = lax.rev(array, (axis,))
         size = op.given[0][axis]
-        if isinstance(size, LinearSize):
+        if isinstance(size, VaryingSize):
             # The padding now stands in front.
             most = array.shape[axis]
             config = [(0, most if k == axis else 0, 0) for k in range(array.ndim)]
@@ -181,28 +178,22 @@ def _places_in(padding: Padding, old: PaddedShape, padded: Sequence[int], new: P
 def _groups(
     padding: Padding, before: PaddedShape, after: PaddedShape
 ) -> Iterator[tuple[slice, slice]]:
-    """Axes that become others, in groups as small as possible, by their sizes for two lengths."""
-    lengths = (padding.most, padding.most + 1)
-    first = second = 0
-    a, b = (1, 1), (1, 1)
-    i = j = 0
+    """Axes that become others, in groups as small as possible."""
+    first = second = i = j = 0
+    a: PaddedSize = 1
+    b: PaddedSize = 1
     while i < len(before) or j < len(after):
-        if i < len(before) and (a[0] <= b[0] or j == len(after)):
-            a = _grown(a, before[i], lengths)
+        if i < len(before) and (padding.size(a) <= padding.size(b) or j == len(after)):
+            a = times(a, before[i])
             i += 1
         else:
             require(j < len(after))
-            b = _grown(b, after[j], lengths)
+            b = times(b, after[j])
             j += 1
         if a == b:
             yield slice(first, i), slice(second, j)
-            first, second, a, b = i, j, (1, 1), (1, 1)
+            first, second, a, b = i, j, 1, 1
     require(first == i and second == j)
-
-
-def _grown(product: tuple[int, int], size: PaddedSize, lengths: tuple[int, int]) -> tuple[int, int]:
-    one, other = (size.at(n) if isinstance(size, LinearSize) else size for n in lengths)
-    return product[0] * one, product[1] * other
 
 
 RULES: Mapping[str, PaddingRule] = {

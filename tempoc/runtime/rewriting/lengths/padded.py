@@ -1,4 +1,4 @@
-"""What a function of a form computes with padded arrays, for any length up to the most."""
+"""What a function of a form computes with padded arrays, for any lengths up to the most."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from tempoc.runtime.rewriting.lengths import elements, moves, places, sums
-from tempoc.runtime.rewriting.lengths.form import CALLS, Form, FormConstant, FormStep, LinearSize
+from tempoc.runtime.rewriting.lengths.form import CALLS, Form, FormConstant, FormStep
 from tempoc.runtime.rewriting.lengths.padding import Padding, require
 from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.sizes import VaryingSize
 
 RULES: Mapping[str, PaddingRule] = {**elements.RULES, **moves.RULES, **places.RULES, **sums.RULES}
-
-_LARGEST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True)
 class PaddedFunction:
-    """computes forms with padded arrays."""
+    """Computes forms with padded arrays."""
 
     padding: Padding
 
@@ -39,10 +37,8 @@ class PaddedFunction:
     def _value(self, v: int | FormConstant, known: Mapping[int, Any]) -> Any:
         if not isinstance(v, FormConstant):
             return known[v]
-        if isinstance(v.content, LinearSize):
-            numbers = v.content.slope, v.content.offset, v.content.at(self.padding.most)
-            require(max(map(abs, numbers)) <= _LARGEST)
-            return lax.convert_element_type(v.content.at(self.padding.length), jnp.dtype(v.dtype))
+        if isinstance(v.content, VaryingSize):
+            return lax.convert_element_type(self.padding.count(v.content), jnp.dtype(v.dtype))
         return v.array()
 
     def _computed(self, form: Form, step: FormStep, given: Sequence[Any]) -> Sequence[Any]:

@@ -9,9 +9,15 @@ import jax.numpy as jnp
 from jax import lax
 from jax.lax import GatherScatterMode as Mode
 
-from tempoc.runtime.rewriting.lengths.form import LinearSize, PaddedShape, PaddedSize
-from tempoc.runtime.rewriting.lengths.padding import Padding, minus, require
+from tempoc.runtime.rewriting.lengths.padding import Padding, require
 from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
+from tempoc.runtime.rewriting.lengths.sizes import (
+    PaddedShape,
+    PaddedSize,
+    VaryingSize,
+    is_ragged,
+    minus,
+)
 
 
 def _gather(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
@@ -21,7 +27,7 @@ def _gather(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
         require(part == whole or isinstance(part, int))
         require(axis in how.start_index_map or part == whole or part == 1)
     mode = op.how["mode"]
-    if any(isinstance(shape[axis], LinearSize) for axis in how.start_index_map):
+    if is_ragged(shape[axis] for axis in how.start_index_map):
         ends = [minus(shape[axis], sizes[axis]) for axis in how.start_index_map]
         outside = [op.padding.size(shape[axis]) for axis in how.start_index_map]
         positions = _within(op.padding, positions, ends, outside, mode)
@@ -67,14 +73,12 @@ def _scatter(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
         require(part == whole or isinstance(part, int))
     ends = [minus(shape[axis], windows[axis][1] if axis in windows else 1) for axis in axes]
     outside = [array.shape[axis] for axis in axes]
-    ragged = any(
-        isinstance(size, LinearSize) for size in (*of_positions, *(shape[a] for a in axes))
-    )
+    ragged = is_ragged((*of_positions, *(shape[a] for a in axes)))
     if ragged:
         positions = _within(op.padding, positions, ends, outside, mode)
         away = jnp.broadcast_to(jnp.asarray(outside, positions.dtype), positions.shape)
         for axis, size in enumerate(of_positions[:-1]):
-            if isinstance(size, LinearSize):
+            if isinstance(size, VaryingSize):
                 places = lax.broadcasted_iota(jnp.int32, positions.shape, axis)
                 positions = lax.select(op.padding.counts(size, places), positions, away)
         mode = Mode.FILL_OR_DROP

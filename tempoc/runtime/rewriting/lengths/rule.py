@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tempoc.runtime.rewriting.lengths.form import Form, LinearSize, PaddedShape
-from tempoc.runtime.rewriting.lengths.padding import Padding, is_ragged, require
+from tempoc.runtime.rewriting.lengths.form import Form
+from tempoc.runtime.rewriting.lengths.padding import Padding, require
+from tempoc.runtime.rewriting.lengths.sizes import PaddedShape, VaryingSize, is_ragged
 
 ComputedForm = Callable[[Form, Sequence[Any]], list[Any]]
 
@@ -28,7 +29,7 @@ class PaddedOperation:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether something about it depends on the length, or has to be made anew."""
+        """Whether something about it depends on lengths, or has to be made anew."""
         ragged = any(map(is_ragged, (*self.given, *self.made)))
         return ragged or any(map(_is_special, self.how.values())) or "update_jaxpr" in self.how
 
@@ -43,7 +44,7 @@ class PaddedOperation:
 def _is_special(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_is_special, value))
-    return isinstance(value, LinearSize | Form)
+    return isinstance(value, VaryingSize | Form)
 
 
 PaddingRule = Callable[[PaddedOperation, Sequence[Any]], Sequence[Any]]

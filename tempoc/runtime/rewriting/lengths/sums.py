@@ -19,7 +19,8 @@ def _least(dtype: Any) -> Any:
     return False if jnp.issubdtype(dtype, jnp.bool_) else jnp.iinfo(dtype).min
 
 
-def _greatest(dtype: Any) -> Any:
+def greatest(dtype: Any) -> Any:
+    """The greatest number of a dtype."""
     if jnp.issubdtype(dtype, jnp.inexact):
         return jnp.inf
     return True if jnp.issubdtype(dtype, jnp.bool_) else jnp.iinfo(dtype).max
@@ -31,7 +32,7 @@ def _neutral(name: str, dtype: Any) -> Any:
     if kind in ("max", "logsumexp"):
         return _least(dtype)
     if kind == "min":
-        return _greatest(dtype)
+        return greatest(dtype)
     if kind == "and":
         return np.array(True) if jnp.issubdtype(dtype, jnp.bool_) else ~np.zeros((), dtype)
     return int(kind == "prod")

@@ -9,26 +9,24 @@ from tempoc.runtime.rewriting.lengths.form import (
     FormConstant,
     FormStep,
     FormVariable,
-    LinearSize,
-    PaddedShape,
-    PaddedSize,
 )
+from tempoc.runtime.rewriting.lengths.sizes import Lengths, PaddedShape, PaddedSize, VaryingSize
 
 
-def work(form: Form, rows: int, length: int, products: int) -> int:
+def work(form: Form, rows: Lengths, lengths: Lengths, products: int) -> int:
     """The bytes that the operators of a function make with arrays for so many rows.
 
-    Loops that go over the length have as many turns as it says, however many rows there are. So
+    Loops that go over a length have as many turns as it says, however many rows there are. So
     many ``products`` that are summed count as a number that is made.
     """
-    return sum(_of_step(form, step, rows, length, products) for step in form.steps)
+    return sum(_of_step(form, step, rows, lengths, products) for step in form.steps)
 
 
-def _of_step(form: Form, step: FormStep, rows: int, length: int, products: int) -> int:
+def _of_step(form: Form, step: FormStep, rows: Lengths, lengths: Lengths, products: int) -> int:
     inner = [*_forms(step)]
     if inner:
         turns = step.how.get("length", 1)
-        return _at(turns, length) * sum(work(f, rows, length, products) for f in inner)
+        return _at(turns, lengths) * sum(work(f, rows, lengths, products) for f in inner)
     made = sum(_bytes(form.kinds[v], rows) for v in step.made)
     if step.primitive.name == "dot_general":
         (axes, _), _batch = step.how["dimension_numbers"]
@@ -46,9 +44,9 @@ def _shape(form: Form, v: int | FormConstant) -> PaddedShape:
     return v.shape if isinstance(v, FormConstant) else form.kinds[v].shape
 
 
-def _bytes(kind: FormVariable, rows: int) -> int:
+def _bytes(kind: FormVariable, rows: Lengths) -> int:
     return math.prod(_at(size, rows) for size in kind.shape) * int(kind.dtype.itemsize)
 
 
-def _at(size: PaddedSize, n: int) -> int:
-    return int(size.at(n)) if isinstance(size, LinearSize) else size
+def _at(size: PaddedSize, n: Lengths) -> int:
+    return int(size.at(n)) if isinstance(size, VaryingSize) else size
