@@ -48,6 +48,8 @@ def numbers_shown(types: Types, at: Mapping[str, int]) -> int:
 def _effect(
     op: EffectOp, types: tuple[TensorType, ...], at: Mapping[str, int], model: CostModel
 ) -> float:
+    if op.conditional:
+        return 0.0  # how often the data say so is not known, and rarely is what is meant
     if not isinstance(op, Print):
         return model.saved_file_ns
     return model.printed_line_ns + numbers_shown(types, at) * model.printed_number_ns

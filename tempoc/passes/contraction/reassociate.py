@@ -20,7 +20,7 @@ An invariant intermediate product must not need more memory than its factors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -146,7 +146,7 @@ def _choose(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
         letters=chain_order.letters_by_product(chain),
     )
     written = costs.of(chain.tree, chain.domains)
-    if (incremental := _incremental_product(graph, chain, chain.tree)) is not None:
+    if (incremental := _incremental_product(chain, chain.tree)) is not None:
         message = f"{_text(graph, chain, incremental)} stays: each step may add to that of the last"
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
         return None
@@ -164,26 +164,27 @@ def _choose(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
     return None
 
 
-def _incremental_product(graph: Graph, chain: Chain, tree: ProductTree) -> ProductTree | None:
+def _incremental_product(chain: Chain, tree: ProductTree) -> ProductTree | None:
     """An intermediate product over all steps so far, which may be updated incrementally."""
     if isinstance(tree, int):
         return None
     for part in tree:
-        inside = _incremental_product(graph, chain, part)
+        inside = _incremental_product(chain, part)
         if inside is not None:
             return inside
     edges = [chain.factors[k] for k in sorted(leaves(tree))]
-    if tree == chain.tree or not all(_varies_by_ranges_only(graph, e) for e in edges):
+    ranges = [x for e in edges for x in e.entries if isinstance(x, ix.Slice)]
+    moving = {n for x in ranges for n in symbols(x) if n in chain.root.domain.dims}
+    slide = any(moving & {*symbols(x.lo)} and moving & {*symbols(x.hi)} for x in ranges)
+    if tree == chain.tree or not moving or slide:
         return None
-    moving = [n for e in edges for x in e.entries if isinstance(x, ix.Slice) for n in symbols(x)]
-    return tree if any(n in chain.root.domain.dims for n in moving) else None
+    return tree if not any(_names_points(e, moving) for e in edges) else None
 
 
-def _varies_by_ranges_only(graph: Graph, edge: Edge) -> bool:
-    """Whether a read varies with the point only by the ends of ranges."""
-    dims = graph.universe
+def _names_points(edge: Edge, dims: Collection[str]) -> bool:
+    """Whether a read goes to other points where these dimensions move, beside its ranges."""
     points = [e for e in edge.entries if not isinstance(e, ix.Slice)]
-    return not any(dims.is_dim(n) for e in points for n in symbols(e))
+    return any(n in dims for e in points for n in symbols(e))
 
 
 def _if_better(

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.device import backend
 from tempoc.runtime.walk.frame import RunFrame
@@ -19,12 +22,13 @@ from tempoc.symbolic.walk import evaluate
 
 def print_rows(frame: RunFrame, region: prog.Region, rows: Sequence[Sequence[Any]]) -> None:
     """Print what a call of a region has collected."""
-    arrays = [
-        [array[: int(count)] for array in backend.hosts(some)] for count, *some in rows if count
-    ]
-    steps = {step for at, *_ in arrays for step in at.tolist()}
-    names = (name for name, (count, *_) in zip(region.prints, rows, strict=True) if count)
-    lines = {name: zip(*some, strict=True) for name, some in zip(names, arrays, strict=True)}
+    prints = ((n, c, x) for n, (c, *x) in zip(region.prints, rows, strict=True) if c)
+    data = {name: [a[: int(count)] for a in backend.hosts(x)] for name, count, x in prints}
+    effects = [e for e in statements_in(region.loop.body) if isinstance(e, prog.Effect)]
+    asked = {e.call.kernel for e in effects if e.conditional}
+    # Steps at which no condition holds print nothing, and are not gone through.
+    steps = {k for n, x in data.items() for k in (x[0][x[-1]] if n in asked else x[0]).tolist()}
+    lines = {n: zip(*(a[np.isin(x[0], [*steps])] for a in x), strict=True) for n, x in data.items()}
     loop, values = region.loop, {**frame.bounds, **frame.variables}
     for step in sorted(steps, reverse=loop.step < 0):
         values[loop.var] = step

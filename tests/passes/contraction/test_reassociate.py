@@ -88,6 +88,21 @@ dim t < T
 %y = matmul %q, %c : [t] f32[3]
 output y = %y[0:T]
 """,
+    "of a batch, and in a window, which no running value is": """
+bound B
+bound T
+dim b < B
+dim t < T
+%q = input{dtype=f32, shape=(2,)} : [b, t] f32[2]
+%k = input{dtype=f32, shape=(2,)} : [b, t] f32[2]
+%v = input{dtype=f32, shape=(3,)} : [b, t] f32[3]
+%c = einsum{spec="sd,se->de"} %k[b, 0:t+1], %v[b, 0:t+1] : [b, t] f32[2, 3]
+%y = matmul %q, %c : [b, t] f32[3]
+%d = einsum{spec="sd,se->de"} %k[b, t-3:t+1], %v[b, t-3:t+1] : [b, t | t >= 3] f32[2, 3]
+%z = matmul %q, %d : [b, t | t >= 3] f32[3]
+output y = %y[0:B, 0:T]
+output z = %z[0:B, 3:T]
+""",
     "a product that somebody else reads": """
 bound T
 dim t < T
