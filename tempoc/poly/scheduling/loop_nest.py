@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from tempoc.base.effort import EFFORT
 from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.symbolic import expr as ix
@@ -78,8 +79,9 @@ def build(problem: SchedulingProblem) -> LoopNest:
 
     Conditions are separated from the steady state of loops by index-set splitting (isl's
     `separate`), unless that makes the program more than twice as long (odd and even points, peeled
-    in all combinations). Then the loops inside others are split, which have more steps, and as many
-    of the outermost ones as are not too long; none if that is too long as well.
+    in all combinations) or takes isl too many steps. Then the loops inside others are split, which
+    have more steps, and as many of the outermost ones as are not too long; none if that is too long
+    as well.
     """
     if not problem.tasks:
         return NestSequence(items=())
@@ -87,14 +89,18 @@ def build(problem: SchedulingProblem) -> LoopNest:
     reader = _IslTreeReader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
 
-    def nest(outermost: Container[int] | None) -> LoopNest | None:
-        split = _Separation(problem, outermost or ())
-        whole = outermost is None
+    steps = max(EFFORT.query_steps, EFFORT.separation_steps * len(problem.tasks))
+
+    def written(node: isl.Schedule) -> LoopNest | None:
         try:
-            node = schedule if whole else schedule.map_schedule_node_bottom_up(split.of)
             return reader.nest(builder.node_from_schedule(node))
         except Piecewise:
             return None
+
+    def nest(outermost: Container[int]) -> LoopNest | None:
+        split = _Separation(problem, outermost)
+        node = schedule.map_schedule_node_bottom_up(split.of)
+        return problem.space.frame.limited(steps, lambda: written(node))
 
     counted = _Separation(problem, ())
     schedule.map_schedule_node_bottom_up(counted.of)
@@ -103,7 +109,7 @@ def build(problem: SchedulingProblem) -> LoopNest:
     peeled = nest(every)
     if peeled is not None and _size(peeled) <= limit:
         return peeled
-    plain = nest(None)
+    plain = written(schedule)
     limit = max(limit, 2 * _size(plain) + 2 if plain is not None else 0)
     if peeled is not None and _size(peeled) <= limit:
         return peeled

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import islpy as isl
 import pytest
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.relations import sets
+from tempoc.poly.relations import maps, sets
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling import loop_nest
+from tempoc.schedule.compute import compute
+from tempoc.schedule.text import show as show_tree
+from tempoc.schedule.verify import replay
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.parse import parse_expr
 from tempoc.symbolic.text import show
 from tests.poly.relations.worlds import dom, space
+from tests.schedule.programs import PROGRAMS
 from tests.support.agreement import agree, all_equal, compile_text
 
 RING = """
@@ -32,6 +38,7 @@ RING_OF_3 = parse_expr("min(T, 3)")
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Isl answers next to nothing soon."""
     monkeypatch.setattr(sets, "EFFORT", replace(EFFORT, first_steps=1, least_steps=1))
+    monkeypatch.setattr(loop_nest, "EFFORT", replace(EFFORT, query_steps=1, separation_steps=0))
 
 
 def unsettled() -> Space:
@@ -70,3 +77,22 @@ def extents() -> set[Expr]:
     """How many slots the stores have along ``t``."""
     _, loaded = compile_text(RING, 0)
     return {axis.size for store in loaded.program.stores for axis in store.axes}
+
+
+def test_a_composition_of_many_pieces_has_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = isl.Context()
+    texts = "[T] -> { [t] -> [0, t] : 0 <= t < T; [t] -> [1, t - T] : T <= t < 2T }"
+    times = isl.Map.read_from_str(context, texts)
+    order = isl.Map.lex_le(times.get_space().range())
+    pieces = maps.through(times, order, times.reverse())
+    monkeypatch.setattr(maps, "EFFORT", replace(EFFORT, composed_pieces=0))
+    fewer = maps.through(times, order, times.reverse())
+    assert fewer.is_equal(pieces)
+    assert 0 < fewer.n_basic_map() < pieces.n_basic_map()
+
+
+def test_the_last_step_stays_in_its_loop_without_patience(impatient: None) -> None:
+    b = PROGRAMS["updates"]()
+    tree = compute(b.statements, b.space).tree
+    assert "for i in 0..I:" in show_tree(tree)
+    assert list(replay(b.statements, tree, b.space, (1, 2, 3))) == []
