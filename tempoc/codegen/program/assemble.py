@@ -493,8 +493,8 @@ class _Tree:
         """A condition of a cell, as the ends of loops are: with numbers that bounds are assumed to
         be.
         """
-        told = substitute(condition, self.stages.graph.universe.numbers)
-        condition = condition if told == ix.FALSE else told
+        settled = substitute(condition, self.stages.graph.universe.numbers)
+        condition = condition if settled == ix.FALSE else settled
         return None if condition == ix.TRUE else condition
 
     def _effect(self, statement: Statement, call: prog.Call) -> prog.Effect:
