@@ -158,6 +158,16 @@ class Universe(metaclass=Interned):
                     constants |= {b.name: value} if isinstance(value, ix.Const) else {}
         return substitute(e, constants) if constants else e
 
+    @property
+    def numbers(self) -> dict[str, ix.Expr]:
+        """The bounds that are assumed to be a number."""
+        pairs = (
+            (a.left, a.right)
+            for a in self.assumptions
+            if isinstance(a, ix.Relation) and a.op == "=="
+        )
+        return {a.name: b for a, b in pairs if isinstance(a, ix.Sym) and isinstance(b, ix.Const)}
+
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""
         return any(d.name == name for d in self.dims)

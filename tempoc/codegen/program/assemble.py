@@ -488,8 +488,16 @@ class _Tree:
         return prog.Cell(
             store=tensor,
             key=tuple(self._at_point(e, env) for e in key),
-            when=None if when == ix.TRUE else self._at_point(when, env),
+            when=self._when(self._at_point(when, env)),
         )
+
+    def _when(self, condition: ix.Expr) -> ix.Expr | None:
+        """A condition of a cell, as the ends of loops are: with numbers that bounds are assumed to
+        be.
+        """
+        settled = substitute(condition, self.stages.graph.universe.numbers)
+        condition = condition if settled == ix.FALSE else settled
+        return None if condition == ix.TRUE else condition
 
     def _effect(self, statement: Statement, call: prog.Call) -> prog.Effect:
         graph = self.stages.graph

@@ -132,3 +132,10 @@ def test_recurrences_select_nothing() -> None:
     cells = [c for s in calls(loaded.program.tree) for c in s.results]
     assert all(c.when is None for c in cells)
     agree(RECURRENT, {"T": 1}, {"T": 2}, {"T": 3}, {"T": 7})
+
+
+def test_a_bound_that_is_assumed_to_be_a_number_changes_nothing() -> None:
+    text = RECURRENT.replace("input x", "assume T == 3\ninput x")
+    _, loaded = compile_text(text, 2)
+    assert all(c.when is None for s in calls(loaded.program.tree) for c in s.results)
+    agree(text, {"T": 3})
