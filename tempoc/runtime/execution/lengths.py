@@ -155,9 +155,9 @@ class KernelOfLengths:
         lengths = tuple(bounds[name] for name in names)
         probes = Probes(lengths, tuple(n + step for n in lengths))
         corners = [dict(zip(names, n, strict=True)) for n in probes.lengths]
-        far = self.source.at({**bounds, **corners[-1]}, now.arguments).trace()
+        far = self._traced({**bounds, **corners[-1]}, now)
         common_form([trace, far], Probes((0,), (step,)))  # before all are traced
-        between = [self.source.at({**bounds, **c}, now.arguments).trace() for c in corners[1:-1]]
+        between = [self._traced({**bounds, **c}, now) for c in corners[1:-1]]
         traces = [trace, *between, far]
         form = common_form(traces, probes)
         most = self._most(form, lengths)
@@ -176,6 +176,13 @@ class KernelOfLengths:
         fixed = {name: n for name, n in bounds.items() if name not in names}
         kernel = self.compiled(function, repr((names, most, form, trace[1:])))
         return LikeLengths(names, fixed, form, trace[1:], most, kernel)
+
+    def _traced(self, bounds: Bounds, now: KernelAt) -> TracedKernel:
+        """The kernel for larger bounds: a run does not fail because it does for these."""
+        try:
+            return self.source.at(bounds, now.arguments).trace()
+        except Exception as error:
+            raise UnlikeError from error
 
     def _most(self, form: Form, lengths: Lengths) -> Lengths:
         """The rows to compile for, more of each length if that is little; sizes are integers."""
