@@ -12,6 +12,8 @@ extent: computed before the loop, or consumed after it. That is allowed
 - for products of which all points share a matrix, which gain from being vectorized, and the nodes
   connected with them, as long as the additional tensors are no larger than those with full extent
   anyway: so the projections of all inputs of a recurrent network are computed before it runs.
+  Of a dimension with a known number of points they may also be as large as these matrices, which
+  each step would read: so a model checks at once the few words that another one has proposed.
   Connected nodes that gain nothing themselves, like outer products, are left to the loop where that
   stores less.
 """
@@ -46,6 +48,7 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     large = [n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes]
     full_extent = full_extent_nodes(graph, dim, late=large) | repeatedly_read(graph, dim, space)
     limit = _size(graph, dim, full_extent, space)
+    points = constant_elements((graph.universe.settled(ix.Sym(graph.universe.dim(dim).bound)),))
     few_points = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
     few_points |= {n.name for n in along if _begins_windows(n, dim, space)}
     full_extent |= few_points
@@ -59,7 +62,8 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
         compact = _compact(graph, dim, part, accepted, boundary, space)
         if any(_gains(graph, graph.nodes[s], dim) for s in compact):
             added = {tensor for _, tensor in boundary.growing(accepted.union(compact))}
-            if _size(graph, dim, added, space) <= limit:
+            size = _size(graph, dim, added, space)
+            if size <= limit or (points and size * points <= _shared(graph, dim, compact)):
                 accepted.update(compact)
     return [s for s in candidates if s in accepted]
 
@@ -136,6 +140,13 @@ def _gains(graph: Graph, node: Node, dim: str) -> bool:
     own = [constant_elements(operand_type(graph, e).shape) for e in node.inputs if _is_own(e, dim)]
     few = elements and work is not None and work <= MODEL.short_sum * elements
     return not few or any(n is None or n * MODEL.made_factor > (elements or 0) for n in own)
+
+
+def _shared(graph: Graph, dim: str, names: Iterable[str]) -> int:
+    """The elements of matrices that all points of a dimension share, of products that gain."""
+    gaining = [graph.nodes[n] for n in names if _gains(graph, graph.nodes[n], dim)]
+    matrices = {e for node in gaining for e in node.inputs if not _is_own(e, dim)}
+    return sum(constant_elements(operand_type(graph, e).shape) or 0 for e in matrices)
 
 
 def _is_own(edge: Edge, dim: str) -> bool:

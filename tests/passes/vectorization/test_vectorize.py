@@ -156,3 +156,27 @@ output h = %h[T-1]
     before = graph(text)
     after = Vectorize().run(before, PassContext(Space(before.universe)))
     assert [n.name for n in after.nodes.values() if n.vector] == stars
+
+
+@pytest.mark.parametrize(
+    ("steps", "size", "stars"), [("", 64, []), (" = 4", 64, ["m", "r"]), (" = 4", 3, [])]
+)
+def test_few_steps_are_kept_for_a_matrix_that_each_would_read(
+    steps: str, size: int, stars: list[str]
+) -> None:
+    text = f"""
+bound G{steps}
+dim g < G
+%x = input{{dtype=f32, shape=(8,)}} : [] f32[8]
+%w = input{{dtype=f32, shape=({size}, 8)}} : [] f32[{size}, 8]
+%h.1 = tanh %h[g-1] : [g | g >= 1] f32[8]
+%h.0 = copy %x : [] f32[8]
+%h = merge{{targets=((0,), (g,))}} %h.0 when g == 0, %h.1 when g >= 1 : [g] f32[8]
+%m = matmul %w, %h : [g] f32[{size}]
+%r = max{{axes=(0,)}} %m : [g] f32
+%s = sum{{axes=(0,)}} %r[0:G] : [] f32
+output s = %s
+"""
+    before = graph(text)
+    after = Vectorize().run(before, PassContext(Space(before.universe)))
+    assert [n.name for n in after.nodes.values() if n.vector] == stars
