@@ -12,12 +12,15 @@ from jax import lax
 def extreme(reduction, x, axes, keepdims=False):
     """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
 
-    Those are compared by their bits, which as integers have the order of the numbers. What all
-    points of jax.vmap reduce counts together.
+    Those are compared by their bits, which as integers have the order of the numbers; if they are
+    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
     """
     def result(x):
+        best = reduction(x, axes, keepdims=keepdims)
         if jax.default_backend() != "cpu" or x.size < 4096:
-            return reduction(x, axes, keepdims=keepdims)
+            return best
+        if x.size >= 131072:
+            return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
         whole = jnp.int32 if x.dtype == jnp.float32 else jnp.int64
         turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
         last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)

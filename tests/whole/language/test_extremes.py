@@ -12,7 +12,13 @@ from jax import lax
 
 from tempoc.ops.tensor.reduction import EXTREME
 
-SHAPES = [((70, 80), (0,)), ((70, 80), (1,)), ((70, 80), (0, 1)), ((5, 6), (0,))]
+SHAPES = [
+    ((70, 80), (0,)),
+    ((70, 80), (1,)),
+    ((70, 80), (0, 1)),
+    ((5, 6), (0,)),
+    ((400, 400), (1,)),
+]
 FUNCTIONS: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
 exec(EXTREME, FUNCTIONS)
 
