@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given as drawn, note, settings
 
 from tempoc.offload.rewrite import FAR, NEAR
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes.tuning import UNTUNED
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
@@ -16,6 +17,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import OnHost
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
+from tempoc.symbolic.expr import Sym, compare
 from tests.support.agreement import free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
 from tests.support.generators.mixes import endings, mixes
@@ -34,6 +36,17 @@ h[k, 0] = tanh(x[k] @ W[k, 0])
 h[k, l] = tanh(h[k, l-1] @ W[k, l])
 loss[k] = mean(h[k, L-1] * h[k, L-1])
 output loss, W[K-1, 0:L] as trained
+"""
+ROWS = """
+dim t < T
+dim b < B
+input x[b]: f32[3]
+o[0, b] = x[b]
+o[t+1, b] = p[t, b]
+p[t, b] = tanh(o[t, b])
+g[T-1, b] = p[T-1, b]
+g[t, b] = tanh(g[t+1, b] * o[t, b])
+output g[0, 0:B] as g
 """
 RING = """
 dim t < T
@@ -86,6 +99,14 @@ def test_same_outputs_wherever_stores_live(text: str, how: dict[str, object]) ->
     free = free_bounds(text)
     sizes = ((4, 3),) if how.get("level") == 0 else ((2, 2), (5, 3))  # many kernels
     run_alike(text, *(dict(zip(free, s, strict=False)) for s in sizes), **how)
+
+
+def test_rows_that_a_step_replaces_are_not_loaded() -> None:
+    how = {"regions": False, "apart": True, "bucket": 0, "walk": True}
+    step = next(c for c in calls(loaded(ROWS, **how)[1].program.tree) if len(c.results) == 2)
+    assert [cell.store for cell in step.args] == ["o"]
+    assert [cell.when for cell in step.results] == [None, compare("<", Sym("t") + 1, Sym("T"))]
+    run_alike(ROWS, {"T": 1, "B": 2}, {"T": 5, "B": 1}, **how)
 
 
 @pytest.mark.parametrize("given", [("w",), ("w", "b")])

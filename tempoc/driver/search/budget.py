@@ -73,8 +73,7 @@ class BudgetVariant:
         """The estimated time of a run, in nanoseconds."""
         model, copied = self.model, self.copied
         copies = model.copy_ns_per_byte * copied.nbytes + model.transfer_ns * copied.arrays
-        steps = model.call_ns * self.launched + model.step_ns * (self.calls - self.launched)
-        return steps + copies + self.operations / model.flops_per_ns
+        return model.call_ns * self.calls + copies + self.operations / model.flops_per_ns
 
     def more(self, other: BudgetVariant) -> str:
         """The increase in operations over another variant, in percent."""

@@ -35,7 +35,7 @@ class LoopStarts:
     ) -> LoopStarts:
         """Those of units with these dependences and the dimensions over which each loops."""
         started: dict[str, dict[str, list[str]]] = {}
-        for d in needs:
+        for d in (d for d in needs if d.may_stay):  # not those of the next step of a loop around
             for dim in loops[d.sink]:
                 if dim not in loops[d.source]:
                     started.setdefault(dim, {}).setdefault(d.source, []).append(d.sink)
