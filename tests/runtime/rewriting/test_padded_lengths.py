@@ -94,6 +94,8 @@ CASES: list[tuple[Function, Function]] = [
     (lambda n, x, i: jnp.take(x, i, axis=0, mode="clip"), lambda n, x, i: x[i.clip(0, n - 1)]),
     (lambda n, x, i: jnp.take(x, i, axis=0, mode="fill", fill_value=5),
      lambda n, x, i: np.where((i < n)[:, None], x[i.clip(0, n - 1)], 5)),
+    (lambda n, x, i: jnp.take(x, i, axis=0, mode="fill"),
+     lambda n, x, i: np.where((i < n)[:, None], x[i.clip(0, n - 1)], np.nan)),
     (lambda n, x, i: jnp.zeros(6).at[i].add(x[:, 0], mode="drop"),
      lambda n, x, i: np.array([x[i == k, 0].sum() for k in range(6)])),
     (lambda n, x, i: jnp.zeros(n).at[jnp.arange(2)].max(9.0, mode="clip"),
@@ -114,6 +116,7 @@ CASES: list[tuple[Function, Function]] = [
      lambda n, x, i: np.arange(3)),
     (lambda n, x, i: lax.top_k(jnp.where(i > 4, -jnp.abs(jnp.nan * x[:, 0]), -jnp.inf), 3)[1],
      lambda n, x, i: np.argsort(i > 4, kind="stable")[:3]),
+    (lambda n, x, i: lax.top_k(i > 4, 3)[1], lambda n, x, i: np.argsort(i < 5, kind="stable")[:3]),
     (lambda n, x, i: jnp.tile(x, (1, 2)), lambda n, x, i: np.tile(x, (1, 2))),
     (lambda n, x, i: jnp.stack([x, -x]), lambda n, x, i: np.stack([x, -x])),
     (lambda n, x, i: jax.nn.softmax(x, 0), lambda n, x, i: np.exp(x) / np.exp(x).sum(0)),
@@ -243,7 +246,7 @@ def test_two_lengths_at_once(odd: int) -> None:
     """Of which one is halved: odd ones and even ones have a form each."""
     random = np.random.default_rng(odd)
 
-    def data(n: int, m: int) -> tuple[Any, Any]:
+    def data(n: int, m: int) -> tuple[Any, ...]:
         return tuple(random.uniform(-2, 2, s).astype(np.float32) for s in ((n, m, 3), (n, m)))
 
     def every(n: int, m: int, *given: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from tempoc.runtime.rewriting.lengths.padding import require, static
 from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 from tempoc.runtime.rewriting.lengths.sizes import is_ragged
-from tempoc.runtime.rewriting.lengths.sums import greatest
+from tempoc.runtime.rewriting.lengths.sums import greatest, least
 
 _ELEMENTWISE = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e
@@ -30,7 +30,8 @@ def _elementwise(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     if op.primitive.name != "optimization_barrier":
         made = op.made[0]
         for shape in filter(None, op.given):
-            require(all(a in (b, 1) for a, b in zip(shape, made, strict=True)))
+            # The same bits may be more elements of fewer, along an axis of their own.
+            require(all(a in (b, 1) for a, b in zip(shape, made, strict=False)))
     return op.bound(given)
 
 
@@ -78,8 +79,8 @@ def _top_k(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     """Padding is below all others, in the order of bits, or behind those that are the same."""
     (array,) = given
     dtype = array.dtype
-    least = np.array(-1, f"i{dtype.itemsize}").view(dtype)
-    fill = least if jnp.issubdtype(dtype, jnp.inexact) else jnp.iinfo(dtype).min
+    last = np.array(-1, f"i{dtype.itemsize}").view(dtype)
+    fill = last if jnp.issubdtype(dtype, jnp.inexact) else least(dtype)
     return op.bound([op.padding.masked(array, op.given[0], (op.how["axis"],), fill)])
 
 

@@ -230,8 +230,8 @@ def _rows(parts: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
 
 
 def _only(like: Sequence[Any]) -> Any:
-    """What all are."""
-    _same(all(bool(x == like[0]) for x in like))
+    """What all are; NaN, with which gathers fill, is only equal as an object."""
+    _same(all(x is like[0] or bool(x == like[0]) for x in like))
     return like[0]
 
 

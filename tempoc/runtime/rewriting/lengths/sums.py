@@ -13,7 +13,8 @@ from tempoc.runtime.rewriting.lengths.padding import require
 from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 
 
-def _least(dtype: Any) -> Any:
+def least(dtype: Any) -> Any:
+    """The least number of a dtype."""
     if jnp.issubdtype(dtype, jnp.inexact):
         return -jnp.inf
     return False if jnp.issubdtype(dtype, jnp.bool_) else jnp.iinfo(dtype).min
@@ -30,7 +31,7 @@ def _neutral(name: str, dtype: Any) -> Any:
     """What a reduction leaves as it is: for a conjunction all bits."""
     kind = name.removeprefix("reduce_").removeprefix("cum").removeprefix("arg")
     if kind in ("max", "logsumexp"):
-        return _least(dtype)
+        return least(dtype)
     if kind == "min":
         return greatest(dtype)
     if kind == "and":
