@@ -32,6 +32,7 @@ from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.checked_points import with_checked_points
 from tempoc.sdg.text.text import show_domain
 
 
@@ -48,7 +49,7 @@ class ReduceDomain(GraphPass):
             return graph
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         before = graph
-        graph, last = compute_last_points(graph)
+        graph, last = compute_last_points(with_checked_points(graph, space))
         graph = _without_equal_values(merge_contained_work(graph, space), context)
         graph, lost_dims = reduce_invariant(graph, space)
         graph, shortened = trim_domains(_without_equal_values(graph, context), space)
