@@ -11,6 +11,7 @@ Without that a position counts as wrong although nothing reads what is there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,8 +21,8 @@ from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, components, topological, users
-from tempoc.sdg.graph.rewrite import replace_operand
-from tempoc.sdg.statements.build import is_computed
+from tempoc.sdg.graph.rewrite import rewrite_reads
+from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import is_affine, symbols
@@ -42,21 +43,32 @@ def with_checked_points(graph: Graph, space: Space) -> Graph:
     given = {output.source for output in graph.outputs}
     places = {name: place for place, name in enumerate(topological(graph))}
     alone = {part[0] for part in components(graph) if len(part) == 1}
-    nodes = dict(graph.nodes)
-    for name in sorted((n for n in relevant if n in alone), key=places.__getitem__, reverse=True):
-        node = nodes[name]
+    order = sorted((n for n in relevant if n in alone), key=places.__getitem__)
+    domains: dict[str, Domain] = {}
+    for name in reversed(order):
+        node = graph.nodes[name]
         plain = is_computed(node) and node.op.pure and not isinstance(node.op, Merge)
-        if not plain or name in given or any(use.reader == name for use in uses[name]):
-            continue
-        domain = _read_at(graph, nodes, node, uses[name], space.symbolic)
-        if domain is None:
-            continue
-        nodes[name] = replace(node, domain=domain)
-        entries = tuple(ix.Sym(d) for d in domain.dims)
-        for reader, slot in uses[name]:
-            edge = replace(nodes[reader].inputs[slot], entries=entries)
-            nodes[reader] = replace_operand(nodes[reader], slot, edge)
-    return replace(graph, nodes=nodes)
+        if plain and name not in given and all(use.reader != name for use in uses[name]):
+            domain = _read_at(graph, domains, node, uses[name], space.symbolic)
+            if domain is not None:
+                domains[name] = domain
+    kept: dict[str, Domain] = {}
+    for name in (n for n in order if n in domains):
+        node = graph.nodes[name]
+        if node.op.checks or any(edge.source in kept for edge in node.inputs):
+            kept[name] = domains[name]
+    return _with_domains(graph, kept) if kept else graph
+
+
+def _with_domains(graph: Graph, domains: Mapping[str, Domain]) -> Graph:
+    """The graph with these domains of nodes that are read at the readers' own points."""
+    nodes = {n: replace(x, domain=domains.get(n, x.domain)) for n, x in graph.nodes.items()}
+
+    def read(edge: Edge, reader: Node | None) -> Edge:
+        domain = domains.get(edge.source)
+        return edge if domain is None else replace(edge, entries=identity(domain))
+
+    return rewrite_reads(replace(graph, nodes=nodes), read)
 
 
 class _Read(NamedTuple):
@@ -67,16 +79,21 @@ class _Read(NamedTuple):
 
 
 def _read_at(
-    graph: Graph, nodes: dict[str, Node], node: Node, uses: tuple[OperandUse, ...], space: Space
+    graph: Graph,
+    domains: Mapping[str, Domain],
+    node: Node,
+    uses: tuple[OperandUse, ...],
+    space: Space,
 ) -> Domain | None:
     """The points at which a node is read; ``None`` if they do not depend on lengths, or on others.
 
-    Its readers have their final domains.
+    ``domains`` are those that its readers get.
     """
     lengths = {*graph.universe.lengths}
     reads: list[_Read] = []
     for use in uses:
-        reader = nodes[use.reader]
+        reader = graph.nodes[use.reader]
+        reader = replace(reader, domain=domains.get(reader.name, reader.domain))
         read = _points(graph, reader, reader.inputs[use.slot], node, space)
         if read is None:
             return None
@@ -96,11 +113,10 @@ def _read_at(
 def _points(graph: Graph, reader: Node, edge: Edge, node: Node, space: Space) -> _Read | None:
     """Where a reader reads a node; ``None`` if not at its own point, or in a way not understood."""
     universe, dims = graph.universe, node.domain.dims
-    if edge.entries != tuple(ix.Sym(d) for d in dims) or not {*dims} <= {*reader.domain.dims}:
+    if edge.entries != identity(node.domain) or not {*dims} <= {*reader.domain.dims}:
         return None
-    if isinstance(reader.op, Merge) and any(
-        target != tuple(ix.Sym(d) for d in reader.domain.dims) for target in reader.op.targets
-    ):
+    own = identity(reader.domain)
+    if isinstance(reader.op, Merge) and any(target != own for target in reader.op.targets):
         return None
     sink = Domain(reader.domain.dims, ix.conjunction(reader.domain.where, edge.guard))
     if not is_affine(sink.where):
