@@ -8,6 +8,9 @@
     %s = mul %m[b], %z    : [b, t | t < T-1] f32[3]
     %r = add %s, %z[t+1]  : [b, t | t < T-1] f32[3]
 
+Before that, operators that check operands, and are read only in loops that are long enough, are
+computed for those loops (``sdg/statements/checked_points.py``).
+
 First, invariant nodes lose the dimensions with which they do not vary (``loop_invariant.py``), also
 through chains, recurrences and merges of equal branches (``equal_values.py``). A branch of ``cond``
 stays where its condition is decided; inputs and effects stay as they are.
