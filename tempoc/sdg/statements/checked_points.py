@@ -71,7 +71,7 @@ def _with_domains(graph: Graph, domains: Mapping[str, Domain]) -> Graph:
     return rewrite_reads(replace(graph, nodes=nodes), read)
 
 
-class _Read(NamedTuple):
+class _ReadPoints(NamedTuple):
     """The dimensions of a reader, and at which points of some of them it reads."""
 
     dims: tuple[str, ...]
@@ -90,7 +90,7 @@ def _read_at(
     ``domains`` are those that its readers get.
     """
     lengths = {*graph.universe.lengths}
-    reads: list[_Read] = []
+    reads: list[_ReadPoints] = []
     for use in uses:
         reader = graph.nodes[use.reader]
         reader = replace(reader, domain=domains.get(reader.name, reader.domain))
@@ -110,7 +110,7 @@ def _read_at(
     return space.restrict(own, where)
 
 
-def _points(graph: Graph, reader: Node, edge: Edge, node: Node, space: Space) -> _Read | None:
+def _points(graph: Graph, reader: Node, edge: Edge, node: Node, space: Space) -> _ReadPoints | None:
     """Where a reader reads a node; ``None`` if not at its own point, or in a way not understood."""
     universe, dims = graph.universe, node.domain.dims
     if edge.entries != identity(node.domain) or not {*dims} <= {*reader.domain.dims}:
@@ -128,4 +128,4 @@ def _points(graph: Graph, reader: Node, edge: Edge, node: Node, space: Space) ->
     points = space.project(sink, universe.sorted(tuple({*dims, *outer})))
     if {*universe.lengths}.isdisjoint(symbols(points.where)):
         points = space.project(points, dims)
-    return _Read(sink.dims, points)
+    return _ReadPoints(sink.dims, points)
