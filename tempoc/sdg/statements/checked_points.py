@@ -52,12 +52,12 @@ def with_checked_points(graph: Graph, space: Space) -> Graph:
             domain = _read_at(graph, domains, node, uses[name], space.symbolic)
             if domain is not None:
                 domains[name] = domain
-    kept: dict[str, Domain] = {}
+    narrowed: dict[str, Domain] = {}
     for name in (n for n in order if n in domains):
         node = graph.nodes[name]
-        if node.op.checks or any(edge.source in kept for edge in node.inputs):
-            kept[name] = domains[name]
-    return _with_domains(graph, kept) if kept else graph
+        if node.op.checks or any(edge.source in narrowed for edge in node.inputs):
+            narrowed[name] = domains[name]
+    return _with_domains(graph, narrowed) if narrowed else graph
 
 
 def _with_domains(graph: Graph, domains: Mapping[str, Domain]) -> Graph:
