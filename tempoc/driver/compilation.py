@@ -50,6 +50,7 @@ from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.branches import group_branches
 from tempoc.sdg.statements.build import statements
+from tempoc.sdg.statements.checked_points import with_checked_points
 from tempoc.sdg.statements.dead_nodes import without_dead_nodes
 from tempoc.sdg.statements.statements import Statements
 from tempoc.sdg.text.text import show
@@ -129,7 +130,7 @@ class Compilation:
     def prepared(self) -> Graph:
         """The graph that the passes begin with, which computes the same as `graph`."""
         if self.options.level < 2 or self.options.passes is not None:
-            return self.graph
+            return with_checked_points(self.graph, self.space)
         if "graph" in vars(self) and "elaborated" not in vars(self):  # it was given
             return self.graph
         context = PassContext(space=self.space)

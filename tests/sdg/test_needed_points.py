@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.statements.checked_points import with_checked_points
 from tempoc.sdg.statements.needed_points import needed_points
+from tempoc.sdg.text.text import show_domain
 from tempoc.symbolic.text import show
 from tests.support.generators.graphs import graph
 
@@ -49,3 +51,38 @@ def test_points_that_are_read(case: str) -> None:
     found = graph(TEXT.format(nodes=nodes.strip(), slices=slices).replace("[]\n", "\n"))
     needed = needed_points(found, Space(found.universe))
     assert {name: show(where) for name, where in needed.items()} == expected
+
+
+LENGTHS = """
+bound B
+bound I
+bound K until stop over b, i
+dim b < B
+dim i < I
+dim k < K
+
+%x = input{{dtype=f32, shape=(3,)}} : [b] f32[3]
+%j = input{{dtype=i32}} : [b] i32
+%s = input{{dtype=bool}} : [b, i, k] bool
+%stop.until = until{{bound="K"}} %s : [b, i, k]
+%p = getitem{{entries=("tensor",)}} %x, %j : [b] f32
+%e = exp %p : [b] f32
+{nodes}
+output z = %x[0:B]
+"""
+LATE = "%z = exp %e : [b, i, k | k >= 2] f32\n"
+LENGTH_CASES = {
+    "a length of more dimensions": (LATE, "[b, i | K >= 3]"),
+    "all points of a loop": (LATE.replace(" | k >= 2", ""), "[b]"),
+    "another reader": (LATE + "%y = exp %p : [b] f32\noutput y = %y[0:B]", "[b]"),
+    "another point": (LATE.replace("%e", "%e[0]"), "[b]"),
+}
+
+
+@pytest.mark.parametrize("case", LENGTH_CASES)
+def test_points_of_loops_that_are_long_enough(case: str) -> None:
+    nodes, expected = LENGTH_CASES[case]
+    before = graph(LENGTHS.format(nodes=nodes.strip()))
+    after = with_checked_points(before, Space(before.universe))
+    assert show_domain(after.nodes["p"].domain) == expected
+    assert (after == before) == (expected == "[b]")

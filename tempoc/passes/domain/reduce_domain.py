@@ -8,6 +8,9 @@
     %s = mul %m[b], %z    : [b, t | t < T-1] f32[3]
     %r = add %s, %z[t+1]  : [b, t | t < T-1] f32[3]
 
+Before that, operators that check operands, and are read only in loops that are long enough, are
+computed for those loops (``sdg/statements/checked_points.py``).
+
 First, invariant nodes lose the dimensions with which they do not vary (``loop_invariant.py``), also
 through chains, recurrences and merges of equal branches (``equal_values.py``). A branch of ``cond``
 stays where its condition is decided; inputs and effects stay as they are.
@@ -32,6 +35,7 @@ from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.checked_points import with_checked_points
 from tempoc.sdg.text.text import show_domain
 
 
@@ -48,7 +52,7 @@ class ReduceDomain(GraphPass):
             return graph
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         before = graph
-        graph, last = compute_last_points(graph)
+        graph, last = compute_last_points(with_checked_points(graph, space))
         graph = _without_equal_values(merge_contained_work(graph, space), context)
         graph, lost_dims = reduce_invariant(graph, space)
         graph, shortened = trim_domains(_without_equal_values(graph, context), space)

@@ -193,6 +193,8 @@ class CommonLength:
                 raise KeepsItsLoop(f"`{node.name}` has an effect at each step", node)
             if node.op.checks:
                 raise KeepsItsLoop(f"`{node.name}` is checked at each step", node)
+        if node.op.checks and self.names(node.domain.where):
+            raise KeepsItsLoop(f"`{node.name}` is checked where the length suffices", node)
         if isinstance(node.op, IndexValue):
             if self.names(node.op.expr) and any(d in self.step_dims for d in symbols(node.op.expr)):
                 raise KeepsItsLoop(f"`{node.name}` counts from the last step", node)

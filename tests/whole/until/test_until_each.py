@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.reference import caller
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -253,3 +254,30 @@ def test_a_function_carries_what_lengths_vary_with(tmp_path: Path) -> None:
             x.append(x[-1] + i + 1)
         wanted.append(x[0] + sum(2 * x[t // 2] + 2 * x[-1 - t] for t in range(1, len(x))))
     assert found["last"].tolist() == wanted
+
+
+UNREAD = """dim b < B
+dim i < I
+dim k < K until stop
+input x[b]: f32[3]
+input n[b]: i32
+input s[b, i]: f32
+p[b] = put(x, n, 2.0)
+h[b, i, k] = tanh(0.5 * h[b, i, k-1] + p) when k >= 2
+h[b, i, k] = x
+stop[b, i, k] = s + f32(k) > 2.0
+o[b, i] = h[b, i, K-1]
+output o
+"""
+
+
+def test_positions_count_where_a_loop_is_long_enough(tmp_path: Path) -> None:
+    program = Agreeing(UNREAD, tmp_path, (0, 2))
+    x, n = np.ones((2, 3), np.float32), np.array([1, 7], np.int32)
+    starts = np.array([[-5, 2, -6], [3, 3, 1.5]], np.float32)
+    bounds = {"K": 9, "B": 2, "I": 3}
+    program(bounds, {"x": x, "n": n, "s": starts})
+    starts[1, 2] = -3
+    for folder in program.folders.values():
+        with pytest.raises(DiagnosticError, match="index 7 is out of range"):
+            run(folder, bounds, {"x": x, "n": n, "s": starts})
