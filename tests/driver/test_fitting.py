@@ -118,3 +118,13 @@ def test_chunks_of_an_input_move_and_the_loop_over_one_is_on_the_device() -> Non
     assert (result.peak_bytes, result.loaded) == (found.chosen.peak, SIZE * 8 * 64 * 4)
     wanted = evaluate(compilation.graph, {"C": SIZE}, inputs, {})
     np.testing.assert_allclose(result.outputs["last"], wanted["last"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("regions", "calls"), [(None, 4), (False, 2 * SIZE + 1)])
+def test_loops_are_the_hosts_where_cells_move_or_it_is_asked_for(
+    regions: bool | None, calls: int
+) -> None:
+    compilation = Compilation(load_source(Source("m.rt", LEARNED)), Options(regions=regions))
+    found = asked(compilation, "K", 53_760)
+    assert isinstance(found, BudgetFit)
+    assert (found.chosen.launched, found.chosen.copied.nbytes) == (calls, 0)

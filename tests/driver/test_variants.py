@@ -136,9 +136,14 @@ def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
             "offload-outer-loops-by-host",
             "`a` with the host between uses, loops that move it run by the host",
         ),
+        (
+            Options(apart=True),
+            "points-apart",
+            "one array per point of inputs and outputs, room for no more",
+        ),
         (Options(walk=True), "large-points-in-turn", "large points one after the other"),
         (
-            Options(recompute="all", apart=True, walk=True),
+            Options(recompute="all", regions=False, apart=True, walk=True),
             "recompute-all-large-points-in-turn-loops-by-host",
             "values rematerialized, loops run by the host, large points one after the other",
         ),

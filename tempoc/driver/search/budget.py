@@ -12,7 +12,8 @@ predicted by a dry run:
   steps, and one array per point of inputs and outputs; then with large points computed one after
   the other where a loop runs (``passes/memory/serialize.py``), so that no call reads all of them;
   then with the smallest tiles; at last with a call for each point (``-O1``). Where one of these
-  fits, loops that move nothing run on the device again. Large points one after the other are tried
+  fits, loops that move nothing run on the device again; often nothing moves, and to have no room
+  for more steps is enough. Large points one after the other are tried
   without offloading first, as they may need no more than a window of what is stored else.
 
 Tiles are also combined with rematerialization where neither suffices. Among the candidates that fit
@@ -188,7 +189,8 @@ class _BudgetSearch:
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
-            fitting += self.rolled(self.offloading(variant))
+            those = self.offloading(variant)
+            fitting += self.rolled(those) if compilation.options.on_device else those
         if self.exact and not fitting:
             self.expect(compilation, 0, 0)
             fitting += [v for v in self.measure_skipped() if v.peak <= self.budget]
@@ -266,7 +268,7 @@ class _BudgetSearch:
 
     def _rolled(self, variant: BudgetVariant) -> list[BudgetVariant]:
         options = variant.compilation.options
-        if not options.away or not options.apart or options.level < 2:
+        if not options.apart or options.level < 2:
             return []
         hosted = replace(options, regions=None, hosted=tuple(options.away), away={}, ahead=())
         compilation = variant.compilation.variant(hosted)

@@ -52,6 +52,7 @@ class Difference(NamedTuple):
 
 BY_HOST = Difference("loops-by-host", "loops run by the host")
 OUTER_BY_HOST = Difference("outer-loops-by-host", "loops that move it run by the host")
+APART = Difference("points-apart", "one array per point of inputs and outputs, room for no more")
 IN_TURN = Difference("large-points-in-turn", "large points one after the other")
 RECOMPUTED = {
     "cheap": Difference("recompute-cheap", "cheap values rematerialized"),
@@ -79,7 +80,8 @@ def differences(options: Options) -> Iterator[Difference]:
         text = ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
         yield Difference("offload", f"{text} with the host between uses")
     if options.apart:
-        name, about = OUTER_BY_HOST if options.hosted else BY_HOST
+        rolled = OUTER_BY_HOST if options.hosted else APART
+        name, about = rolled if options.on_device else BY_HOST
         about += " point by point" if options.level < 2 else ""
         if options.walk:
             name, about = f"{IN_TURN.name}-{name}", f"{about}, {IN_TURN.about}"

@@ -19,9 +19,9 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
-from tempoc.sdg.statements.build import is_computed
+from tempoc.sdg.statements.build import is_computed, written_where
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import symbols
 
 
 def reads_of_states(
@@ -35,17 +35,14 @@ def reads_of_states(
     loops = _LaterReads(graph=graph, homes=homes)
     moved: dict[OperandUse, Edge] = {}
     writers: dict[str, Node] = {}
-    for state, branch, targets in _branches(graph):
-        writer = graph.nodes[branch.source]
+    for state, branch, writer, targets in _branches(graph):
         others = [u for u in uses[writer.name] if not _is_merge(graph.nodes[u.reader])]
         if not others or writer.name in writers or {writer.name, state.name} & {*lazy}:
             continue
-        written = dict(zip(state.domain.dims, targets, strict=True))
         late = {u: _moved(graph, u, writer, targets) for u in loops.late(writer, state, others)}
         edges = {u: replace(e, source=state.name) for u, e in late.items() if e is not None}
-        if len(edges) == len(late) > 0 and space.implies(
-            writer.domain, substitute(branch.guard, written)
-        ):
+        written = written_where(state, branch, graph)
+        if len(edges) == len(late) > 0 and space.implies(writer.domain, written):
             writers[writer.name] = writer
             moved |= edges
     nodes = dict(graph.nodes)
@@ -105,21 +102,22 @@ class _LaterReads:
         return isinstance(entry, ix.Expr) and isinstance(ix.sub(entry, ix.Sym(dim)), ix.Const)
 
 
-def _branches(graph: Graph) -> Iterator[tuple[Node, Edge, tuple[ix.Expr, ...]]]:
-    """The states, with each of their branches that has all their dimensions, and what it becomes.
+def _branches(graph: Graph) -> Iterator[tuple[Node, int, Node, tuple[ix.Expr, ...]]]:
+    """The states, with the number and the writer of each of their branches, and what it becomes.
 
-    Only those that write what they compute as it is, each point to one at a constant distance.
+    Only of writers that have all dimensions, and of which each point is, as it is, one of the state
+    at a constant distance.
     """
     for state in (n for n in graph.nodes.values() if isinstance(n.op, Merge)):
         op = state.op
         assert isinstance(op, Merge)
-        for edge, targets in zip(state.inputs, op.targets, strict=True):
-            writer = graph.nodes[edge.source]
+        for branch, targets in enumerate(op.targets):
+            writer = graph.nodes[state.inputs[branch].source]
             same = writer.domain.dims == state.domain.dims and writer.types == state.types
             if same and is_computed(writer) and not writer.op.cheap:
                 pairs = zip(targets, state.domain.dims, strict=True)
                 if all(isinstance(ix.sub(e, ix.Sym(d)), ix.Const) for e, d in pairs):
-                    yield state, edge, targets
+                    yield state, branch, writer, targets
 
 
 def _moved(graph: Graph, use: OperandUse, writer: Node, targets: Sequence[ix.Expr]) -> Edge | None:

@@ -24,6 +24,7 @@ dim t < T
 %y = sum{axes=(0,)} %s : [t] f32
 output y = %y[0:T]
 """
+HELD = "a later loop reads steps from the state that holds all of them"
 ATTENTION = """
 bound T
 dim t < T
@@ -85,7 +86,7 @@ dim t < T
 output all = %all
 output s = %s[0:T]
 """,
-    "a later loop reads steps from the state that holds all of them": """
+    HELD: """
 bound T
 dim t < T
 %x = input{dtype=f32} : [] f32
@@ -177,6 +178,12 @@ def test_fuse(golden: Golden) -> None:
 def groups(text: str, step: Fuse | None = None) -> list[tuple[str, ...]]:
     outcome = Story().tell("", text, step or Fuse())
     return [g.members for g in outcome.graph.groups]
+
+
+def test_steps_of_which_the_state_lacks_one_are_not_read_from_it() -> None:
+    text = CASES[HELD].replace("%h : [t | t < T-1]", "%h : [t]", 1).replace("%h[T-1]", "%h.1[T-1]")
+    graph = Story().tell("", text, Fuse()).graph
+    assert [graph.nodes[n].inputs[-1].source for n in ("d.0", "d.m")] == ["h.1", "h.1"]
 
 
 @pytest.mark.parametrize(
