@@ -22,16 +22,21 @@ from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import strongly_connected_components
-from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
-from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.cholesky import CholeskyEquations, recognize
 from tempoc.passes.dispatch.derivative import is_derivative_kept
+from tempoc.passes.dispatch.ldl import ldl_equations
 from tempoc.passes.dispatch.lu import lu_equations
-from tempoc.passes.dispatch.matrix_elements import NoFactor, put_element, put_rows
+from tempoc.passes.dispatch.matrix_elements import (
+    NoFactor,
+    put_element,
+    put_rows,
+    put_zeros_above,
+)
 from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
@@ -138,11 +143,12 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
             name = equations.state.name
             message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
             return replace_nodes(graph, replaced), message
-    with suppress(NoFactor, OperandError):
-        both = lu_equations(graph, space, part)
-        tables = " and ".join(f"`{n}`" for n in both.names)
-        message = f"{tables}: factors of a matrix along {both.row}, no rows exchanged"
-        return both.applied(graph, space), message
+    for recognized, how in ((lu_equations, "no rows exchanged"), (ldl_equations, "without roots")):
+        with suppress(NoFactor, OperandError):
+            both = recognized(graph, space, part)
+            tables = " and ".join(f"`{n}`" for n in both.names)
+            message = f"{tables}: factors of a matrix along {both.row}, {how}"
+            return both.applied(graph, space), message
     builder = _system(graph, space, part)
     if builder.batch:
         raise NoSubstitution
@@ -171,7 +177,8 @@ class _FactorBuilder:
         few = isinstance(settled, ix.Const) and settled.value < MODEL.solved_rows
         if few and equations.batch:
             raise NoFactor
-        if not is_derivative_kept(graph, space, part, equations):
+        free = (equations.state.name,)
+        if not is_derivative_kept(graph, space, part, equations.pivots, free):
             raise NoFactor
         builder = NodeBuilder(graph=graph, space=space, node=replace(equations.state, vector=()))
         return cls(graph=graph, space=space, equations=equations, builder=builder)
@@ -217,8 +224,6 @@ class _FactorBuilder:
         about, builder = self.equations, self.builder
         type_ = about.state.types[0]
         branches = [(put_element(builder, e, type_), e.domain.where) for e in about.elements]
-        guard = ix.compare(">", ix.Sym(about.column), ix.Sym(about.row))
-        above = Domain(about.state.domain.dims, ix.conjunction(domain.where, guard))
-        zero = builder.put("zero", Literal(value=0.0, dtype=type_.dtype), (), Domain(()))
-        branches.append((builder.put("above", Copy(), (zero,), above), guard))
+        whole = Domain(about.state.domain.dims, domain.where)
+        branches.append(put_zeros_above(builder, whole, about.row, about.column, type_))
         return put_rows(builder, branches, about.row, about.column, domain, type_)

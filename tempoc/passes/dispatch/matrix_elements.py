@@ -10,6 +10,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.arithmetic import Add, Subtract
 from tempoc.ops.tensor.elementwise import Negative
 from tempoc.ops.tensor.movement import Transpose
+from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.symbolic import expr as ix
@@ -39,6 +40,16 @@ def put_element(builder: NodeBuilder, element: MatrixElement, type_: TensorType)
     if replace(node.types[0], weak=False) != replace(type_, weak=False):
         raise NoFactor
     return node
+
+
+def put_zeros_above(
+    builder: NodeBuilder, whole: Domain, row: str, column: str, type_: TensorType
+) -> tuple[Node, ix.Expr]:
+    """The branch of elements above the diagonal, which are not looked at."""
+    guard = ix.compare(">", ix.Sym(column), ix.Sym(row))
+    above = Domain(whole.dims, ix.conjunction(whole.where, guard))
+    zero = builder.put("zero", Literal(value=0.0, dtype=type_.dtype), (), Domain(()))
+    return builder.put("above", Copy(), (zero,), above), guard
 
 
 def put_rows(

@@ -1,0 +1,168 @@
+"""Tables that have the factors of a matrix, as elements of the result of one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from tempoc.ops.control.control import Copy, Merge, Select
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.arithmetic import Multiply, Power
+from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.passes.dispatch.derivative import Pivots, is_derivative_kept
+from tempoc.passes.dispatch.matrix_elements import (
+    MatrixElement,
+    NoFactor,
+    put_element,
+    put_rows,
+    put_zeros_above,
+)
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.rewrite import replace_nodes
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorTables:
+    """Equations of factors: the nodes that have elements of ``op``, each with what it reads.
+
+    ``names`` are the tensors, ``row`` and ``column`` dimensions; ``batch`` is the domain of others.
+    A tensor with one of the two has elements of the diagonal. ``pivots`` reads those that divide.
+    ``is_symmetric``: there are no equations of elements above the diagonal.
+    """
+
+    op: Op
+    names: tuple[str, ...]
+    row: str
+    column: str
+    batch: Domain
+    elements: tuple[tuple[Node, MatrixElement], ...]
+    pivots: Edge
+    is_symmetric: bool = False
+
+    def is_differentiable(self, graph: Graph, space: Space, part: tuple[str, ...]) -> bool:
+        """Whether all gradients through these equations are those of the operator."""
+        whole = Domain(self.elements[0][1].domain.dims, self.batch.where)
+        pivots = Pivots(whole, self.row, self.column, (self.pivots,))
+        return is_derivative_kept(graph, space, part, pivots)
+
+    def applied(self, graph: Graph, space: Space) -> Graph:
+        """The graph with elements of one operator in place of these nodes. Raises ``NoFactor``."""
+        factor, made = self.replaced(graph, space)
+        graph = _read_elements(replace_nodes(graph, made), space, self)
+        selected: dict[str, tuple[Node, ...]] = {}
+        for table in (graph.nodes[name] for name in self.names):
+            numbers = _numbers_beside(graph, table, {node.name for node, _ in self.elements})
+            if numbers:
+                builder = NodeBuilder(graph=graph, space=space, node=replace(table, vector=()))
+                last = builder.put("element", self.point(table), (read_of(factor),))
+                for guard, made_by in numbers:  # it may be defined at fewer points
+                    number = builder.put("number", made_by.op, (), Domain(()), made_by.types)
+                    when = builder.put("when", IndexValue(expr=guard))
+                    last = builder.put("which", Select(), (when, number, last))
+                selected[table.name] = builder.finish(last) or (table,)
+        return replace_nodes(graph, selected)
+
+    def point(self, node: Node) -> SpatialIndex:
+        """What takes an element at a node's point."""
+        own = [d for d in (self.row, self.column) if d in node.domain.dims]
+        return SpatialIndex(entries=(ix.Sym(own[0]), ix.Sym(own[-1])))
+
+    def replaced(self, graph: Graph, space: Space) -> tuple[Node, Mapping[str, tuple[Node, ...]]]:
+        """The operator, and what replaces the nodes of elements. Raises ``NoFactor``."""
+        first = self.elements[0][0]
+        builder = NodeBuilder(graph=graph, space=space, node=replace(first, vector=()))
+        type_ = first.types[0]
+        branches = [(put_element(builder, e, type_), e.domain.where) for _, e in self.elements]
+        if self.is_symmetric:
+            matrix = Domain(branches[0][0].domain.dims, self.batch.where)
+            branches.append(put_zeros_above(builder, matrix, self.row, self.column, type_))
+        rows = put_rows(builder, branches, self.row, self.column, self.batch, type_)
+        factor = builder.put("factor", self.op, (rows,), self.batch)
+        made: dict[str, tuple[Node, ...]] = {}
+        for node, _ in self.elements:
+            if made:
+                own, nodes = replace(node, vector=()), {factor.name: factor}
+                builder = NodeBuilder(graph=graph, space=space, node=own, nodes=nodes)
+            whole = builder.finish(builder.put("element", self.point(node), (read_of(factor),)))
+            if whole is None:
+                raise NoFactor
+            made[node.name] = whole[1:] if made else whole
+        return factor, made
+
+
+def _read_elements(graph: Graph, space: Space, equations: FactorTables) -> Graph:
+    """The graph in which reads of nothing but elements of one equation are reads of that one."""
+    nodes: dict[str, Node] = {}
+    for name, reader in graph.nodes.items():
+        inputs = list(reader.inputs)
+        for slot, edge in enumerate(inputs):
+            if edge.source in equations.names and name not in equations.names:
+                at = space.restrict(reader.domain, edge.guard)
+                branches = graph.nodes[edge.source].sources
+                for node, element in equations.elements:
+                    if node.name not in branches or node.domain.dims != element.domain.dims:
+                        continue  # of the other table, which may have as much there
+                    if space.outside(at, edge.entries, element.domain) is None:
+                        inputs[slot] = replace(edge, source=node.name)
+                        break
+        nodes[name] = replace(reader, inputs=tuple(inputs))
+    return replace(graph, nodes=nodes)
+
+
+def _numbers_beside(
+    graph: Graph, table: Node, elements: Collection[str]
+) -> list[tuple[ix.Expr, Node]]:
+    """The equations of a table beside those of elements, if each is a number; none otherwise."""
+    numbers: list[tuple[ix.Expr, Node]] = []
+    for edge in table.inputs if isinstance(table.op, Merge) else ():
+        if edge.source in elements:
+            continue
+        number = graph.nodes[edge.source]
+        while isinstance(number.op, Copy):
+            number = graph.nodes[number.sources[0]]
+        if not isinstance(number.op, Literal):
+            return []
+        numbers.append((edge.guard, number))
+    return numbers
+
+
+def summed_tables(graph: Graph, part: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The tensors of a cycle of which ranges are read; then what products of points in ranges are
+    products of, if there are such."""
+    read = dict.fromkeys(
+        e.source
+        for name in part
+        for e in graph.nodes[name].inputs
+        if e.source in part and any(isinstance(x, ix.Slice) for x in e.entries)
+    )
+    beneath: dict[str, None] = {}
+    visited: set[str] = set()
+    worklist = [*read]
+    while worklist:
+        node = graph.nodes[worklist.pop()]
+        if not isinstance(node.op, Multiply | Power):
+            beneath[node.name] = None
+        elif node.name not in visited:
+            visited.add(node.name)
+            worklist += [source for source in node.sources if source in part]
+    return [tuple(read)] if beneath == read else [tuple(read), tuple(beneath)]
+
+
+def has_numbers(table: Node) -> bool:
+    """Whether each point has one number."""
+    (type_,) = table.types
+    return not type_.shape and type_.dtype in (DType.F32, DType.F64)
+
+
+def own_node(graph: Graph, edge: Edge, table: Node) -> Node:
+    """What computes the elements of an equation, at its own points; raises ``NoFactor``."""
+    node = graph.nodes[edge.source]
+    if edge != read_of(node) or node.domain.dims != table.domain.dims:
+        raise NoFactor
+    return node
