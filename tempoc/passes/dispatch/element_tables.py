@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.definition.operator import Op
@@ -27,6 +28,18 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
+class TableElements(NamedTuple):
+    """Elements of a factor: what computes them, what of the matrix they read, and which they are.
+
+    ``row`` and ``column`` are their places at a point of the node.
+    """
+
+    node: Node
+    read: MatrixElement
+    row: ix.Expr
+    column: ix.Expr
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorTables:
     """Equations of factors: the nodes that have elements of ``op``, each with what it reads.
@@ -41,23 +54,28 @@ class FactorTables:
     row: str
     column: str
     batch: Domain
-    elements: tuple[tuple[Node, MatrixElement], ...]
+    elements: tuple[TableElements, ...]
     pivots: Edge
     is_symmetric: bool = False
 
     def is_differentiable(self, graph: Graph, space: Space, part: tuple[str, ...]) -> bool:
         """Whether all gradients through these equations are those of the operator."""
-        whole = Domain(self.elements[0][1].domain.dims, self.batch.where)
+        whole = Domain(self.elements[0].read.domain.dims, self.batch.where)
         pivots = Pivots(whole, self.row, self.column, (self.pivots,))
         return is_derivative_kept(graph, space, part, pivots)
 
-    def applied(self, graph: Graph, space: Space) -> Graph:
-        """The graph with elements of one operator in place of these nodes. Raises ``NoFactor``."""
-        factor, made = self.replaced(graph, space)
+    def applied(self, graph: Graph, space: Space, part: tuple[str, ...]) -> Graph:
+        """The graph with elements of one operator in place of those nodes that are in the cycle.
+
+        Raises ``NoFactor``.
+        """
+        factor, made = self.replaced(
+            graph, space, [e for e in self.elements if e.node.name in part]
+        )
         graph = _read_elements(replace_nodes(graph, made), space, self)
         selected: dict[str, tuple[Node, ...]] = {}
         for table in (graph.nodes[name] for name in self.names):
-            numbers = _numbers_beside(graph, table, {node.name for node, _ in self.elements})
+            numbers = _numbers_beside(graph, table, {e.node.name for e in self.elements})
             if numbers:
                 builder = NodeBuilder(graph=graph, space=space, node=replace(table, vector=()))
                 last = builder.put("element", self.point(table), (read_of(factor),))
@@ -73,23 +91,28 @@ class FactorTables:
         own = [d for d in (self.row, self.column) if d in node.domain.dims]
         return SpatialIndex(entries=(ix.Sym(own[0]), ix.Sym(own[-1])))
 
-    def replaced(self, graph: Graph, space: Space) -> tuple[Node, Mapping[str, tuple[Node, ...]]]:
-        """The operator, and what replaces the nodes of elements. Raises ``NoFactor``."""
-        first = self.elements[0][0]
+    def replaced(
+        self, graph: Graph, space: Space, elements: Sequence[TableElements]
+    ) -> tuple[Node, Mapping[str, tuple[Node, ...]]]:
+        """The operator, and what replaces the nodes of some elements. Raises ``NoFactor``."""
+        first = elements[0].node
         builder = NodeBuilder(graph=graph, space=space, node=replace(first, vector=()))
         type_ = first.types[0]
-        branches = [(put_element(builder, e, type_), e.domain.where) for _, e in self.elements]
+        branches = [
+            (put_element(builder, e.read, type_), e.read.domain.where) for e in self.elements
+        ]
         if self.is_symmetric:
             matrix = Domain(branches[0][0].domain.dims, self.batch.where)
             branches.append(put_zeros_above(builder, matrix, self.row, self.column, type_))
         rows = put_rows(builder, branches, self.row, self.column, self.batch, type_)
         factor = builder.put("factor", self.op, (rows,), self.batch)
         made: dict[str, tuple[Node, ...]] = {}
-        for node, _ in self.elements:
+        for node, _, *point in elements:
             if made:
                 own, nodes = replace(node, vector=()), {factor.name: factor}
                 builder = NodeBuilder(graph=graph, space=space, node=own, nodes=nodes)
-            whole = builder.finish(builder.put("element", self.point(node), (read_of(factor),)))
+            at = SpatialIndex(entries=(*point,))
+            whole = builder.finish(builder.put("element", at, (read_of(factor),), node.domain))
             if whole is None:
                 raise NoFactor
             made[node.name] = whole[1:] if made else whole
@@ -105,7 +128,7 @@ def _read_elements(graph: Graph, space: Space, equations: FactorTables) -> Graph
             if edge.source in equations.names and name not in equations.names:
                 at = space.restrict(reader.domain, edge.guard)
                 branches = graph.nodes[edge.source].sources
-                for node, element in equations.elements:
+                for node, element, *_ in equations.elements:
                     if node.name not in branches or node.domain.dims != element.domain.dims:
                         continue  # of the other table, which may have as much there
                     if space.outside(at, edge.entries, element.domain) is None:
@@ -160,9 +183,19 @@ def has_numbers(table: Node) -> bool:
     return not type_.shape and type_.dtype in (DType.F32, DType.F64)
 
 
-def own_node(graph: Graph, edge: Edge, table: Node) -> Node:
-    """What computes the elements of an equation, at its own points; raises ``NoFactor``."""
-    node = graph.nodes[edge.source]
-    if edge != read_of(node) or node.domain.dims != table.domain.dims:
-        raise NoFactor
-    return node
+def own_nodes(
+    graph: Graph, table: Node, batch: Domain
+) -> Iterator[tuple[Edge, Node | None, tuple[ix.Expr, ...]]]:
+    """The branches of a table: their reads, what computes their elements, and where these are.
+
+    That is the point of the table in the coordinates of the node, ``None`` for one that computes
+    points of other branches too, or is not computed for each point of ``batch``.
+    """
+    here = tuple(map(ix.Sym, table.domain.dims))
+    if not isinstance(table.op, Merge):
+        yield read_of(table), table, here
+        return
+    for edge, target in zip(table.inputs, table.op.targets, strict=True):
+        node = graph.nodes[edge.source]
+        is_own = edge.entries == read_of(node).entries and {*batch.dims} <= {*node.domain.dims}
+        yield edge, node if is_own else None, target

@@ -148,7 +148,7 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
             both = recognized(graph, space, part)
             tables = " and ".join(f"`{n}`" for n in both.names)
             message = f"{tables}: factors of a matrix along {both.row}, {how}"
-            return both.applied(graph, space), message
+            return both.applied(graph, space, part), message
     builder = _system(graph, space, part)
     if builder.batch:
         raise NoSubstitution

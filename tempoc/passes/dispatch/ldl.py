@@ -15,13 +15,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tempoc.ops.control.control import Merge
 from tempoc.ops.linear.ldl_rows import LdlRows
-from tempoc.passes.dispatch.element_tables import FactorTables, has_numbers, own_node, summed_tables
+from tempoc.passes.dispatch.element_tables import (
+    FactorTables,
+    TableElements,
+    has_numbers,
+    own_nodes,
+    summed_tables,
+)
 from tempoc.passes.dispatch.equation_walk import EquationWalk
-from tempoc.passes.dispatch.matrix_elements import MatrixElement, NoFactor
+from tempoc.passes.dispatch.matrix_elements import NoFactor
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -59,18 +63,18 @@ def _equations(
         raise NoFactor
     if len(pivots.domain.dims) != len(others) + 1 or not all(map(has_numbers, tables)):
         raise NoFactor
-    batch = space.project(lower.domain, others)
+    batch = space.project(pivots.domain, others)
     below = ix.conjunction(batch.where, ix.compare(">", ix.Sym(row), ix.Sym(column)))
     for table, where in ((lower, below), (pivots, batch.where)):
         if not space.contains(table.domain, Domain(table.domain.dims, where)):
             raise NoFactor
-        if space.project(table.domain, others) != batch:
+        if not space.contains(batch, space.project(table.domain, others)):
             raise NoFactor
     walk = LdlWalk(
         graph=graph, space=space, part={*part}, tables=(lower.name, pivots.name), row=row,
         column=column, at=lower.domain, before=column, along=along[0],
     )  # fmt: skip
-    elements = (*walk.below(lower), *walk.diagonal(pivots, dims))
+    elements = (*walk.below(lower, batch), *walk.diagonal(pivots, dims, batch))
     here = tuple(ix.Sym(d) for d in pivots.domain.dims)
     return FactorTables(
         op=LdlRows(), names=(lower.name, pivots.name), row=row, column=column, batch=batch,
@@ -84,24 +88,29 @@ class LdlWalk(EquationWalk):
 
     along: str
 
-    def below(self, table: Node) -> Iterator[tuple[Node, MatrixElement]]:
+    def below(self, table: Node, batch: Domain) -> Iterator[TableElements]:
         """The elements below the diagonal; raises ``NoFactor``."""
-        for edge in table.inputs if isinstance(table.op, Merge) else (read_of(table),):
+        for edge, node, target in own_nodes(self.graph, table, batch):
             self.at = self.space.restrict(table.domain, edge.guard)
-            edge = replace(edge, guard=ix.TRUE)
-            if self.is_where(">"):
-                yield own_node(self.graph, edge, table), self.quotient(edge)
+            if self.is_where(">") and node is not None:
+                at = dict(zip(table.domain.dims, target, strict=True))
+                read = self.quotient(replace(edge, guard=ix.TRUE))
+                yield TableElements(node, read, at[self.row], at[self.column])
             elif not self.is_where("<="):
                 raise NoFactor
 
-    def diagonal(self, table: Node, dims: tuple[str, ...]) -> Iterator[tuple[Node, MatrixElement]]:
+    def diagonal(
+        self, table: Node, dims: tuple[str, ...], batch: Domain
+    ) -> Iterator[TableElements]:
         """The elements of the diagonal, as those of a matrix; raises ``NoFactor``."""
         on = ix.compare("==", ix.Sym(self.row), ix.Sym(self.column))
-        for edge in table.inputs if isinstance(table.op, Merge) else (read_of(table),):
+        for edge, node, target in own_nodes(self.graph, table, batch):
             where = self.space.restrict(table.domain, edge.guard).where
             self.at = Domain(dims, ix.conjunction(where, on))
-            edge = replace(edge, guard=ix.TRUE)
-            yield own_node(self.graph, edge, table), self.element(edge)
+            if node is None:
+                raise NoFactor
+            place = target[table.domain.dims.index(self.along)]
+            yield TableElements(node, self.element(replace(edge, guard=ix.TRUE)), place, place)
 
     def is_diagonal(self, edge: Edge) -> bool:
         """Whether a divisor is the pivot in the element's column."""

@@ -18,11 +18,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tempoc.ops.control.control import Merge
 from tempoc.ops.linear.lu_rows import LuRows
-from tempoc.passes.dispatch.element_tables import FactorTables, has_numbers, own_node, summed_tables
+from tempoc.passes.dispatch.element_tables import (
+    FactorTables,
+    TableElements,
+    has_numbers,
+    own_nodes,
+    summed_tables,
+)
 from tempoc.passes.dispatch.equation_walk import EquationWalk
-from tempoc.passes.dispatch.matrix_elements import MatrixElement, NoFactor
+from tempoc.passes.dispatch.matrix_elements import NoFactor
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -61,20 +66,20 @@ def _equations(
     others = tuple(d for d in dims if d not in square)
     if upper.domain.dims != dims or not space.equal(rows, columns, Domain(())):
         raise NoFactor
-    batch = space.project(lower.domain, others)
+    batch = space.project(upper.domain, others)
     below = ix.compare(">", ix.Sym(row), ix.Sym(column))
     for table, where in ((lower, below), (upper, ix.negation(below))):
         whole = Domain(dims, ix.conjunction(batch.where, where))
         if not space.contains(table.domain, whole):
             raise NoFactor
-        if space.project(table.domain, others) != batch or not has_numbers(table):
+        if not space.contains(batch, space.project(table.domain, others)) or not has_numbers(table):
             raise NoFactor
     names = tuple(dict.fromkeys(tables))
     walk = LuWalk(
         graph=graph, space=space, part={*part}, tables=names, row=row, column=column,
         at=lower.domain, before=column, lower=lower.name, upper=upper.name,
     )  # fmt: skip
-    elements = [x for name in names for x in walk.elements_of(graph.nodes[name])]
+    elements = [x for name in names for x in walk.elements_of(graph.nodes[name], batch)]
     if not elements:
         raise NoFactor
     return FactorTables(
@@ -90,22 +95,28 @@ class LuWalk(EquationWalk):
     lower: str
     upper: str
 
-    def elements_of(self, table: Node) -> Iterator[tuple[Node, MatrixElement]]:
+    def elements_of(self, table: Node, batch: Domain) -> Iterator[TableElements]:
         """The elements of a table that belong to a factor; raises ``NoFactor``."""
-        branches = table.inputs if isinstance(table.op, Merge) else (read_of(table),)
-        for edge in branches:
+        dims = table.domain.dims
+        for edge, node, target in own_nodes(self.graph, table, batch):
             self.at = self.space.restrict(table.domain, edge.guard)
             edge = replace(edge, guard=ix.TRUE)
             if table.name == self.lower and self.is_where(">"):
                 self.before = self.column
-                yield own_node(self.graph, edge, table), self.quotient(edge)
+                read = self.quotient(edge)
             elif table.name == self.upper and self.is_where("<="):
                 self.before = self.row
-                yield own_node(self.graph, edge, table), self.element(edge)
-            elif self.lower == self.upper or not (
-                self.is_where("<=") if table.name == self.lower else self.is_where(">")
+                read = self.element(edge)
+            elif self.lower != self.upper and self.is_where(
+                "<=" if table.name == self.lower else ">"
             ):
+                continue
+            else:
                 raise NoFactor
+            if node is None:
+                raise NoFactor
+            at = dict(zip(dims, target, strict=True))
+            yield TableElements(node, read, at[self.row], at[self.column])
 
     def is_diagonal(self, edge: Edge) -> bool:
         """Whether a divisor is the pivot in the element's column."""
