@@ -47,15 +47,10 @@ class CholeskyEquations:
         """All other dimensions."""
         return tuple(d for d in self.state.domain.dims if d not in (self.row, self.column))
 
-    @property
-    def pivots(self) -> Pivots:
+    def pivots(self, graph: Graph) -> Pivots:
         """The roots, in all tensors that have them."""
-        return Pivots(
-            domain=self.state.domain,
-            row=self.row,
-            column=self.column,
-            reads=(read_of(self.state), *self.roots),
-        )
+        square, reads = (self.row, self.column), (read_of(self.state), *self.roots)
+        return Pivots.of_square(graph, self.state.domain, square, reads)
 
 
 def recognize(graph: Graph, space: Space, part: tuple[str, ...], state: Node) -> CholeskyEquations:

@@ -22,15 +22,19 @@ from tempoc.symbolic.domain import Domain
 
 
 class Pivots(NamedTuple):
-    """Reads of pivots, in the coordinates of the factor, from all tensors that have them.
+    """Reads of pivots from all tensors that have them, at the points ``last`` of the last one."""
 
-    ``domain`` has all points at which there is one where ``row`` and ``column`` are the same.
-    """
-
-    domain: Domain
-    row: str
-    column: str
+    last: Domain
     reads: tuple[Edge, ...]
+
+    @classmethod
+    def of_square(
+        cls, graph: Graph, whole: Domain, square: tuple[str, str], reads: tuple[Edge, ...]
+    ) -> Pivots:
+        """Those of a factor with these dimensions of rows and columns."""
+        end = ix.sub(ix.Sym(graph.universe.dim(square[0]).bound), ix.ONE)
+        here = [ix.compare("==", ix.Sym(d), end) for d in square]
+        return cls(Domain(whole.dims, ix.conjunction(whole.where, *here)), reads)
 
 
 def is_derivative_kept(
@@ -57,11 +61,10 @@ def is_derivative_kept(
 
 def _read_last(graph: Graph, space: Space, readers: list[str], pivots: Pivots) -> bool:
     """Whether some nodes read the last pivot from one of the tensors that have it."""
-    end = ix.sub(ix.Sym(graph.universe.dim(pivots.row).bound), ix.ONE)
-    here = [ix.compare("==", ix.Sym(d), end) for d in (pivots.row, pivots.column)]
-    last = Domain(pivots.domain.dims, ix.conjunction(pivots.domain.where, *here))
     needed = {
-        edge.source: space.access_map(last, edge.entries, graph.nodes[edge.source].domain).range()
+        edge.source: space.access_map(
+            pivots.last, edge.entries, graph.nodes[edge.source].domain
+        ).range()
         for edge in pivots.reads
     }
     for name in readers:
@@ -71,4 +74,4 @@ def _read_last(graph: Graph, space: Space, readers: list[str], pivots: Pivots) -
                 at = space.restrict(reader.domain, edge.guard)
                 read = space.access_map(at, edge.entries, graph.nodes[edge.source].domain).range()
                 needed[edge.source] = needed[edge.source].subtract(read)
-    return any(points.is_empty() for points in needed.values())
+    return any(rest.is_empty() for rest in needed.values())

@@ -61,7 +61,7 @@ class FactorTables:
     def is_differentiable(self, graph: Graph, space: Space, part: tuple[str, ...]) -> bool:
         """Whether all gradients through these equations are those of the operator."""
         whole = Domain(self.elements[0].read.domain.dims, self.batch.where)
-        pivots = Pivots(whole, self.row, self.column, (self.pivots,))
+        pivots = Pivots.of_square(graph, whole, (self.row, self.column), (self.pivots,))
         return is_derivative_kept(graph, space, part, pivots)
 
     def applied(self, graph: Graph, space: Space, part: tuple[str, ...]) -> Graph:

@@ -28,7 +28,7 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.cholesky import CholeskyEquations, recognize
-from tempoc.passes.dispatch.derivative import is_derivative_kept
+from tempoc.passes.dispatch.derivative import Pivots, is_derivative_kept
 from tempoc.passes.dispatch.ldl import ldl_equations
 from tempoc.passes.dispatch.lu import lu_equations
 from tempoc.passes.dispatch.matrix_elements import (
@@ -37,11 +37,12 @@ from tempoc.passes.dispatch.matrix_elements import (
     put_rows,
     put_zeros_above,
 )
-from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
+from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition, Substitution
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import components
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -125,11 +126,34 @@ def _cholesky_equations(
 
 
 def _system(graph: Graph, space: Space, part: tuple[str, ...]) -> SystemBuilder:
-    """The triangular system of a cycle; raises ``NoSubstitution``."""
+    """The triangular system of a cycle; raises ``NoSubstitution``.
+
+    Its columns are points that need no others, wherever the cycle is a part of a larger one.
+    """
     recognition = Recognition.of(graph, space, part)
-    builder = SystemBuilder.of(recognition, graph, [d.name for d in graph.universe.dims])
-    builder.builder.node = replace(builder.builder.node, vector=())
+    moved = _moved_dims(graph, part)
+    others = [d.name for d in graph.universe.dims if d.name not in moved]
+    builder = SystemBuilder.of(recognition, graph, others)
+    builder.builder.node = replace(
+        builder.builder.node, vector=tuple(d for d in builder.batch if d not in moved)
+    )
     return builder
+
+
+def _moved_dims(graph: Graph, part: tuple[str, ...]) -> set[str]:
+    """The dimensions along which a point of a cycle may need others, even through other nodes."""
+    (whole,) = (c for c in components(graph) if part[0] in c)
+    moved: set[str] = set()
+    for node in (graph.nodes[name] for name in whole):
+        at = node.op.targets if isinstance(node.op, Merge) else ()
+        points: list[tuple[tuple[str, ...], tuple[ix.Entry, ...]]] = [
+            (node.domain.dims, target) for target in at
+        ]
+        points += [
+            (graph.nodes[e.source].domain.dims, e.entries) for e in node.inputs if e.source in whole
+        ]
+        moved |= {d for dims, p in points for d, x in zip(dims, p, strict=True) if x != ix.Sym(d)}
+    return moved
 
 
 def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph, str]:
@@ -150,12 +174,26 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
             message = f"{tables}: factors of a matrix along {both.row}, {how}"
             return both.applied(graph, space, part), message
     builder = _system(graph, space, part)
-    if builder.batch:
+    if not _is_system_differentiable(graph, space, part, builder.recurrence):
         raise NoSubstitution
-    state = builder.recurrence.state.name
     nodes = builder.nodes(MODEL.solved_rows)
-    message = f"`{state}` solves a triangular system along {builder.recurrence.dim}"
-    return replace_nodes(graph, {state: nodes}), message
+    state = replace(nodes[-1], vector=())
+    message = f"`{state.name}` solves a triangular system along {builder.recurrence.dim}"
+    return replace_nodes(graph, {state.name: [replace(n, vector=()) for n in nodes]}), message
+
+
+def _is_system_differentiable(
+    graph: Graph, space: Space, part: tuple[str, ...], system: Substitution
+) -> bool:
+    """Whether all gradients through a system are those of the operator."""
+    if system.unit:
+        return True
+    state, points = system.state, system.ranges[system.dim]
+    end = ix.sub(points.upper, ix.ONE) if system.lower else points.lower
+    here = ix.compare("==", ix.Sym(system.dim), end)
+    last = Domain(state.domain.dims, ix.conjunction(state.domain.where, here))
+    pivots = Pivots(last, (read_of(state),))
+    return is_derivative_kept(graph, space, part, pivots, (state.name,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +216,7 @@ class _FactorBuilder:
         if few and equations.batch:
             raise NoFactor
         free = (equations.state.name,)
-        if not is_derivative_kept(graph, space, part, equations.pivots, free):
+        if not is_derivative_kept(graph, space, part, equations.pivots(graph), free):
             raise NoFactor
         builder = NodeBuilder(graph=graph, space=space, node=replace(equations.state, vector=()))
         return cls(graph=graph, space=space, equations=equations, builder=builder)
