@@ -8,7 +8,6 @@ term has what is below the diagonal, and the second one the rest.
 from __future__ import annotations
 
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
-from tempoc.ops.gradients.matrices import on_diagonal, transposed, triangle
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.linear.factor import Cholesky
 from tempoc.ops.linear.ldl_rows import LdlRows
@@ -16,6 +15,7 @@ from tempoc.ops.linear.lu_rows import LuRows
 from tempoc.ops.linear.solve import TriangularSolve
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MatMul
+from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic import expr as ix
 
@@ -93,3 +93,33 @@ def _with_last_pivot(c: Calculus, factor: Term) -> Term:
     is_end = c.op(binary.Equal(), c.op(Arange(stop=n)), c.op(IndexValue(expr=ix.sub(n, ix.ONE))))
     is_last = c.op(binary.And(), c.expand(is_end, [1]), c.expand(is_end, [0]))
     return c.where(is_last, c.number(1.0, factor.type.dtype), factor)
+
+
+# ---------------------------------------------------------------- parts of matrices
+
+
+def transposed(c: Calculus, x: Term) -> Term:
+    """Rows as columns."""
+    last = x.type.ndim - 1
+    return c.op(Transpose(axes=(*range(last - 1), last, last - 1)), x)
+
+
+def triangle(c: Calculus, x: Term, *, lower: bool, strict: bool = False) -> Term:
+    """One triangle, ``strict`` without its diagonal."""
+    row, column = _places(c, x)
+    if strict:
+        inside = c.op(binary.Greater() if lower else binary.Less(), row, column)
+    else:
+        inside = c.op(binary.GreaterEqual() if lower else binary.LessEqual(), row, column)
+    return c.masked(inside, x)
+
+
+def on_diagonal(c: Calculus, x: Term) -> Term:
+    """Where row and column are the same."""
+    return c.op(binary.Equal(), *_places(c, x))
+
+
+def _places(c: Calculus, x: Term) -> tuple[Term, Term]:
+    """The numbers of rows and columns, ready to broadcast."""
+    row, column = (c.op(Arange(stop=x.shape[k])) for k in (-2, -1))
+    return c.expand(row, [1]), c.expand(column, [0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
-from tempoc.ops.gradients.matrices import transposed, triangle
+from tempoc.ops.gradients.factors import transposed, triangle
 from tempoc.ops.linear.factor import Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.long_convolution import LongConvolution
