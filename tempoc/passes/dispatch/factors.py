@@ -85,12 +85,14 @@ def _cycles(graph: Graph) -> list[tuple[str, ...]]:
 
 def _is_moved(graph: Graph, edge: Edge) -> bool:
     """Whether a read is of another point, at a constant distance along a dimension."""
-    for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
-        if isinstance(entry, ix.Expr):
-            shift = ix.sub(entry, ix.Sym(dim))
-            if isinstance(shift, ix.Const) and shift.value:
-                return True
-    return False
+    return bool(_shifted_dims(graph, edge))
+
+
+def _shifted_dims(graph: Graph, edge: Edge) -> list[str]:
+    """The dimensions along which a read is of another point, at a constant distance."""
+    points = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+    shifts = ((d, ix.sub(e, ix.Sym(d))) for d, e in points if isinstance(e, ix.Expr))
+    return [d for d, shift in shifts if isinstance(shift, ix.Const) and shift.value]
 
 
 class TriangularEquations(NamedTuple):
@@ -144,15 +146,13 @@ def _moved_dims(graph: Graph, part: tuple[str, ...]) -> set[str]:
     """The dimensions along which a point of a cycle may need others, even through other nodes."""
     (whole,) = (c for c in components(graph) if part[0] in c)
     moved: set[str] = set()
-    for node in (graph.nodes[name] for name in whole):
-        at = node.op.targets if isinstance(node.op, Merge) else ()
-        points: list[tuple[tuple[str, ...], tuple[ix.Entry, ...]]] = [
-            (node.domain.dims, target) for target in at
-        ]
-        points += [
-            (graph.nodes[e.source].domain.dims, e.entries) for e in node.inputs if e.source in whole
-        ]
-        moved |= {d for dims, p in points for d, x in zip(dims, p, strict=True) if x != ix.Sym(d)}
+    for name in whole:
+        for edge in (e for e in graph.nodes[name].inputs if e.source in whole):
+            moved.update(_shifted_dims(graph, edge))
+            if name in part and edge.source in part:
+                dims = graph.nodes[edge.source].domain.dims
+                pairs = zip(dims, edge.entries, strict=True)
+                moved.update(d for d, entry in pairs if entry != ix.Sym(d))
     return moved
 
 
