@@ -5,8 +5,10 @@
     w[e+1, 0] = new[e, K-1]      or    w[e, 0] = new[e-1, K-1] when e >= 1
 
 The state of `adam` has a first point in each `e`, at `k = 0`, since it was given `k` alone. Given
-`e` alone it would have one for each `k`. An update has a gradient of the tensor: cells of which each
-remembers its own steps, while their values go from one to the next, are as they should be.
+`e` alone it would have one for each `k`.
+
+An update is made of a gradient. Cells in layers, each with a state of its own, may well hand their
+values from one to the next.
 """
 
 from __future__ import annotations
