@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex
@@ -29,6 +28,7 @@ from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.cholesky import CholeskyEquations, recognize
+from tempoc.passes.dispatch.cycles import cycles, has_order
 from tempoc.passes.dispatch.derivative import is_derivative_kept
 from tempoc.passes.dispatch.lu import lu_equations
 from tempoc.passes.dispatch.matrix_elements import NoFactor, put_element, put_rows
@@ -58,33 +58,13 @@ def with_factors(graph: Graph, context: PassContext) -> Graph:
     if graph.universe.lengths:
         return graph
     before = graph
-    for part in _cycles(graph):
+    for part in cycles(graph):
         try:
             graph, message = _factored(graph, context.space, part)
         except (NoFactor, NoSubstitution, OperandError):
             continue
         context.remarks.add(MatrixFactors.name, message, graph.nodes[part[0]].span)
     return graph if graph is before else drop_dead(graph)
-
-
-def _cycles(graph: Graph) -> list[tuple[str, ...]]:
-    """The cycles through ranges of points, whatever earlier and later points make."""
-
-    def sources(name: str) -> list[str]:
-        return [e.source for e in graph.nodes[name].inputs if not _is_moved(graph, e)]
-
-    parts = strongly_connected_components([*graph.nodes], sources)
-    return [part for part in parts if len(part) > 1]
-
-
-def _is_moved(graph: Graph, edge: Edge) -> bool:
-    """Whether a read is of another point, at a constant distance along a dimension."""
-    for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
-        if isinstance(entry, ix.Expr):
-            shift = ix.sub(entry, ix.Sym(dim))
-            if isinstance(shift, ix.Const) and shift.value:
-                return True
-    return False
 
 
 class TriangularEquations(NamedTuple):
@@ -96,7 +76,7 @@ class TriangularEquations(NamedTuple):
 
 def triangular_equations(graph: Graph, space: Space) -> Iterator[TriangularEquations]:
     """All such tensors of a graph, those that stay equations too."""
-    for part in _cycles(graph):
+    for part in cycles(graph):
         with suppress(NoFactor, NoSubstitution, OperandError):
             yield _named(graph, space, part)
 
@@ -135,21 +115,26 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
     for equations in _cholesky_equations(graph, space, part):
         with suppress(NoFactor, OperandError):
             replaced = _FactorBuilder.of(graph, space, part, equations).nodes()
+            made = replace_nodes(graph, replaced)
+            if not has_order(graph, made, (equations.row, equations.column)):
+                raise NoFactor
             name = equations.state.name
-            message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
-            return replace_nodes(graph, replaced), message
+            return made, f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
     with suppress(NoFactor, OperandError):
         both = lu_equations(graph, space, part)
+        made = both.applied(graph, space)
+        if not has_order(graph, made, (both.row, both.column)):
+            raise NoFactor
         tables = " and ".join(f"`{n}`" for n in both.names)
-        message = f"{tables}: factors of a matrix along {both.row}, no rows exchanged"
-        return both.applied(graph, space), message
+        return made, f"{tables}: factors of a matrix along {both.row}, no rows exchanged"
     builder = _system(graph, space, part)
     if builder.batch:
         raise NoSubstitution
     state = builder.recurrence.state.name
-    nodes = builder.nodes(MODEL.solved_rows)
-    message = f"`{state}` solves a triangular system along {builder.recurrence.dim}"
-    return replace_nodes(graph, {state: nodes}), message
+    made = replace_nodes(graph, {state: builder.nodes(MODEL.solved_rows)})
+    if not has_order(graph, made, (builder.recurrence.dim,)):
+        raise NoSubstitution
+    return made, f"`{state}` solves a triangular system along {builder.recurrence.dim}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

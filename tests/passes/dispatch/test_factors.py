@@ -70,6 +70,10 @@ LOOPS = {
     "another divisor": (ROOT, QUOTIENT.replace("%L[j, j] :", "%L[j, 0] :")),
     "a shorter sum": (ROOT, QUOTIENT.replace("0:j]", "1:j]").replace("f32[j]", "f32[max(0, j-1)]")),
     "the product of other rows": (ROOT, QUOTIENT.replace("%L[i, 0:j]", "%L[j, 0:j]")),
+    "a matrix of earlier rows of the factor": (
+        ROOT + "%m = add %a, %L[i-1, j] : [i, j | i > j] f32\n",
+        QUOTIENT.replace("sub %a, %L.q", "sub %m, %L.q"),
+    ),
     "a matrix of the factor": (ROOT, QUOTIENT.replace("sub %a, %L.q", "sub %L[j, j], %L.q")),
 }
 DOOLITTLE = """%L.p = matmul %L[i, 0:j], %U[0:j, j] : [i, j | i > j] f32
@@ -139,7 +143,17 @@ def test_no_rows_exchanged(golden: Golden) -> None:
     golden("passes/factors_lu.txt", story.text)
 
 
-@pytest.mark.parametrize("old, new", [("%U[j, j]", "%L[j, 0]"), ("sub %a, %U.p", "add %a, %U.p")])
+EARLIER = "%L.m = add %a, %L[i-1, j] : [i, j | i > j] f32\n%L.s = sub %L.m"
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("%U[j, j]", "%L[j, 0]"),
+        ("sub %a, %U.p", "add %a, %U.p"),
+        ("%L.s = sub %a", EARLIER),
+    ],
+)
 def test_other_products_of_two_tables_stay(old: str, new: str) -> None:
     before = graph(HEAD + DOOLITTLE.replace(old, new).replace("[i, 0:i+1]", "[i, 0:i]"))
     after = MatrixFactors().run(before, PassContext(Space(before.universe)))
