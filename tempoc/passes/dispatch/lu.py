@@ -96,14 +96,20 @@ class LuEquations:
 
 
 def _read_elements(graph: Graph, space: Space, equations: LuEquations) -> Graph:
-    """The graph in which reads of nothing but elements of one equation are reads of that one."""
+    """The graph in which reads of nothing but elements of one equation are reads of that one.
+
+    The equation is one of the table that is read: the other one has other numbers there.
+    """
     nodes: dict[str, Node] = {}
     for name, reader in graph.nodes.items():
         inputs = list(reader.inputs)
         for slot, edge in enumerate(inputs):
             if edge.source in equations.names and name not in equations.names:
                 at = space.restrict(reader.domain, edge.guard)
+                own = (edge.source, *graph.nodes[edge.source].sources)
                 for node, element in equations.elements:
+                    if node.name not in own:
+                        continue
                     if space.outside(at, edge.entries, element.domain) is None:
                         inputs[slot] = replace(edge, source=node.name)
                         break

@@ -87,8 +87,10 @@ DOOLITTLE = """%L.p = matmul %L[i, 0:j], %U[0:j, j] : [i, j | i > j] f32
 %z.p = matmul %L[i, 0:i], %z[0:i] : [i] f32
 %z = sub %a[i, 0], %z.p : [i] f32
 %l = sum %L[i, 0:i+1] : [i] f32
+%o = copy %L[i, i] : [i] f32
 output z = %z[0:N]
 output l = %l[0:N]
+output o = %o[0:N]
 output d = %U[0, 0:N]
 """
 ONE_TABLE = """%F.p = matmul %F[i, 0:i], %F[0:i, j] : [i, j | i < j] f32
