@@ -19,8 +19,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.arithmetic import Power
 from tempoc.ops.tensor.elementwise import Sqrt
 from tempoc.passes.dispatch.derivative import Pivots
-from tempoc.passes.dispatch.equation_walk import EquationWalk, Operation
-from tempoc.passes.dispatch.matrix_elements import MatrixElement, NoFactor
+from tempoc.passes.dispatch.equation_walk import EquationWalk, MatrixElement, NoFactor, Operation
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node

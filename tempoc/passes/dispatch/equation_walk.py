@@ -14,12 +14,22 @@ from tempoc.ops.tensor.contraction import MatMul
 from tempoc.ops.tensor.elementwise import Negative
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.source import Literal
-from tempoc.passes.dispatch.matrix_elements import MatrixElement, NoFactor
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import compose_node, read_through
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
+
+
+class NoFactor(Exception):
+    """A tensor whose equations are not those of a factor."""
+
+
+class MatrixElement(NamedTuple):
+    """An element of the matrix, read in the coordinates of the factor: a sum of signed terms."""
+
+    terms: tuple[tuple[int, Edge], ...]
+    domain: Domain
 
 
 class Operation(NamedTuple):

@@ -21,28 +21,23 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.cholesky import CholeskyEquations, recognize
+from tempoc.passes.dispatch.cycles import cycles, has_order, moved_dims
 from tempoc.passes.dispatch.derivative import Pivots, is_derivative_kept
+from tempoc.passes.dispatch.element_tables import put_element, put_rows, put_zeros_above
+from tempoc.passes.dispatch.equation_walk import NoFactor
 from tempoc.passes.dispatch.ldl import ldl_equations
 from tempoc.passes.dispatch.lu import lu_equations
-from tempoc.passes.dispatch.matrix_elements import (
-    NoFactor,
-    put_element,
-    put_rows,
-    put_zeros_above,
-)
 from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition, Substitution
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -64,35 +59,13 @@ def with_factors(graph: Graph, context: PassContext) -> Graph:
     if graph.universe.lengths:
         return graph
     before = graph
-    for part in _cycles(graph):
+    for part in cycles(graph):
         try:
             graph, message = _factored(graph, context.space, part)
         except (NoFactor, NoSubstitution, OperandError):
             continue
         context.remarks.add(MatrixFactors.name, message, graph.nodes[part[0]].span)
     return graph if graph is before else drop_dead(graph)
-
-
-def _cycles(graph: Graph) -> list[tuple[str, ...]]:
-    """The cycles through ranges of points, whatever earlier and later points make."""
-
-    def sources(name: str) -> list[str]:
-        return [e.source for e in graph.nodes[name].inputs if not _is_moved(graph, e)]
-
-    parts = strongly_connected_components([*graph.nodes], sources)
-    return [part for part in parts if len(part) > 1]
-
-
-def _is_moved(graph: Graph, edge: Edge) -> bool:
-    """Whether a read is of another point, at a constant distance along a dimension."""
-    return bool(_shifted_dims(graph, edge))
-
-
-def _shifted_dims(graph: Graph, edge: Edge) -> list[str]:
-    """The dimensions along which a read is of another point, at a constant distance."""
-    points = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
-    shifts = ((d, ix.sub(e, ix.Sym(d))) for d, e in points if isinstance(e, ix.Expr))
-    return [d for d, shift in shifts if isinstance(shift, ix.Const) and shift.value]
 
 
 class TriangularEquations(NamedTuple):
@@ -104,7 +77,7 @@ class TriangularEquations(NamedTuple):
 
 def triangular_equations(graph: Graph, space: Space) -> Iterator[TriangularEquations]:
     """All such tensors of a graph, those that stay equations too."""
-    for part in _cycles(graph):
+    for part in cycles(graph):
         with suppress(NoFactor, NoSubstitution, OperandError):
             yield _named(graph, space, part)
 
@@ -133,27 +106,13 @@ def _system(graph: Graph, space: Space, part: tuple[str, ...]) -> SystemBuilder:
     Its columns are points that need no others, wherever the cycle is a part of a larger one.
     """
     recognition = Recognition.of(graph, space, part)
-    moved = _moved_dims(graph, part)
+    moved = moved_dims(graph, part)
     others = [d.name for d in graph.universe.dims if d.name not in moved]
     builder = SystemBuilder.of(recognition, graph, others)
     builder.builder.node = replace(
         builder.builder.node, vector=tuple(d for d in builder.batch if d not in moved)
     )
     return builder
-
-
-def _moved_dims(graph: Graph, part: tuple[str, ...]) -> set[str]:
-    """The dimensions along which a point of a cycle may need others, even through other nodes."""
-    (whole,) = (c for c in components(graph) if part[0] in c)
-    moved: set[str] = set()
-    for name in whole:
-        for edge in (e for e in graph.nodes[name].inputs if e.source in whole):
-            moved.update(_shifted_dims(graph, edge))
-            if name in part and edge.source in part:
-                dims = graph.nodes[edge.source].domain.dims
-                pairs = zip(dims, edge.entries, strict=True)
-                moved.update(d for d, entry in pairs if entry != ix.Sym(d))
-    return moved
 
 
 def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph, str]:
@@ -164,22 +123,28 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
     for equations in _cholesky_equations(graph, space, part):
         with suppress(NoFactor, OperandError):
             replaced = _FactorBuilder.of(graph, space, part, equations).nodes()
+            made = replace_nodes(graph, replaced)
+            if not has_order(graph, made, (equations.row, equations.column)):
+                raise NoFactor
             name = equations.state.name
-            message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
-            return replace_nodes(graph, replaced), message
+            return made, f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
     for recognized, how in ((lu_equations, "no rows exchanged"), (ldl_equations, "without roots")):
         with suppress(NoFactor, OperandError):
             both = recognized(graph, space, part)
             tables = " and ".join(f"`{n}`" for n in both.names)
-            message = f"{tables}: factors of a matrix along {both.row}, {how}"
-            return both.applied(graph, space, part), message
+            made = both.applied(graph, space, part)
+            if not has_order(graph, made, (both.row, both.column)):
+                raise NoFactor
+            return made, f"{tables}: factors of a matrix along {both.row}, {how}"
     builder = _system(graph, space, part)
     if not _is_system_differentiable(graph, space, part, builder.recurrence):
         raise NoSubstitution
-    nodes = builder.nodes(MODEL.solved_rows)
-    state = replace(nodes[-1], vector=())
-    message = f"`{state.name}` solves a triangular system along {builder.recurrence.dim}"
-    return replace_nodes(graph, {state.name: [replace(n, vector=()) for n in nodes]}), message
+    state = builder.recurrence.state.name
+    nodes = [replace(n, vector=()) for n in builder.nodes(MODEL.solved_rows)]
+    made = replace_nodes(graph, {state: nodes})
+    if not has_order(graph, made, (builder.recurrence.dim, *builder.columns)):
+        raise NoSubstitution
+    return made, f"`{state}` solves a triangular system along {builder.recurrence.dim}"
 
 
 def _is_system_differentiable(

@@ -23,8 +23,7 @@ from tempoc.passes.dispatch.element_tables import (
     own_nodes,
     summed_tables,
 )
-from tempoc.passes.dispatch.equation_walk import EquationWalk
-from tempoc.passes.dispatch.matrix_elements import NoFactor
+from tempoc.passes.dispatch.equation_walk import EquationWalk, NoFactor
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix

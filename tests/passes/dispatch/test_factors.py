@@ -71,6 +71,10 @@ LOOPS = {
     "another divisor": (ROOT, QUOTIENT.replace("%L[j, j] :", "%L[j, 0] :")),
     "a shorter sum": (ROOT, QUOTIENT.replace("0:j]", "1:j]").replace("f32[j]", "f32[max(0, j-1)]")),
     "the product of other rows": (ROOT, QUOTIENT.replace("%L[i, 0:j]", "%L[j, 0:j]")),
+    "a matrix of earlier rows of the factor": (
+        ROOT + "%m = add %a, %L[i-1, j] : [i, j | i > j] f32\n",
+        QUOTIENT.replace("sub %a, %L.q", "sub %m, %L.q"),
+    ),
     "a matrix of the factor": (ROOT, QUOTIENT.replace("sub %a, %L.q", "sub %L[j, j], %L.q")),
 }
 DOOLITTLE = """%L.p = matmul %L[i, 0:j], %U[0:j, j] : [i, j | i > j] f32
@@ -84,8 +88,10 @@ DOOLITTLE = """%L.p = matmul %L[i, 0:j], %U[0:j, j] : [i, j | i > j] f32
 %z.p = matmul %L[i, 0:i], %z[0:i] : [i] f32
 %z = sub %a[i, 0], %z.p : [i] f32
 %l = sum %L[i, 0:i+1] : [i] f32
+%o = copy %L[i, i] : [i] f32
 output z = %z[0:N]
 output l = %l[0:N]
+output o = %o[0:N]
 output d = %U[0, 0:N]
 """
 ONE_TABLE = """%F.p = matmul %F[i, 0:i], %F[0:i, j] : [i, j | i < j] f32
@@ -140,7 +146,17 @@ def test_no_rows_exchanged(golden: Golden) -> None:
     golden("passes/factors_lu.txt", story.text)
 
 
-@pytest.mark.parametrize("old, new", [("%U[j, j]", "%L[j, 0]"), ("sub %a, %U.p", "add %a, %U.p")])
+EARLIER = "%L.m = add %a, %L[i-1, j] : [i, j | i > j] f32\n%L.s = sub %L.m"
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("%U[j, j]", "%L[j, 0]"),
+        ("sub %a, %U.p", "add %a, %U.p"),
+        ("%L.s = sub %a", EARLIER),
+    ],
+)
 def test_other_products_of_two_tables_stay(old: str, new: str) -> None:
     before = graph(HEAD + DOOLITTLE.replace(old, new).replace("[i, 0:i+1]", "[i, 0:i]"))
     after = MatrixFactors().run(before, PassContext(Space(before.universe)))
