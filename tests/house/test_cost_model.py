@@ -27,7 +27,6 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/gradients/factors.py": {0.5},
         "ops/random/kernel_text.py": ...,
         "ops/random/threefry.py": ...,
-        "passes/dispatch/cholesky.py": {0.5},
         "runtime/rewriting/draws.py": ...,
         "ops/tensor/arithmetic.py": {64},
         "ops/tensor/elementwise.py": {-(2.0**62), 0.5, 2.0**62},

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor.arithmetic import Power
 from tempoc.ops.tensor.elementwise import Sqrt
 from tempoc.passes.dispatch.derivative import Pivots
 from tempoc.passes.dispatch.equation_walk import EquationWalk, MatrixElement, NoFactor, Operation
@@ -118,14 +117,10 @@ class CholeskyWalk(EquationWalk):
         value = self.value(edge)
         if value is None:  # there is nothing before it in its row
             value = self.first(edge)
-        if not (isinstance(value.op, Sqrt) or self.is_power_of_half(value)):
+        if not isinstance(value.op, Sqrt):  # that of -inf is no number, unlike a power of half
             raise NoFactor
         self.roots.append(value.edge)
         return self.element(value.operands[0])
-
-    def is_power_of_half(self, value: Operation) -> bool:
-        """Whether a root is written as a power."""
-        return isinstance(value.op, Power) and self.is_number(value.operands[1], 0.5)
 
     def first(self, edge: Edge) -> Operation:
         """The equation of an element before which there is none, which reads no others."""

@@ -244,8 +244,8 @@ input a[i, j]: f32
 input b[i]: f32
 """
 OTHERS: dict[str, tuple[str, str, type[object]]] = {
-    "Cholesky: half a power, an inverse, sums over points": (
-        """L[i, j] = (9.0 + a[i, i] - sum((L[i, k] ** 2)[k = 0:i])) ** 0.5 when i == j
+    "Cholesky: an inverse, sums over points": (
+        """L[i, j] = sqrt(9.0 + a[i, i] - sum((L[i, k] ** 2)[k = 0:i])) when i == j
 L[i, j] = (1.0 / L[j, j]) * (a - sum((L[i, k] * L[j, k])[k = 0:j])) when i > j
 """,
         "sum(log(L[i, i])[i = 0:N])",
