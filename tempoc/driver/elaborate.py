@@ -46,9 +46,9 @@ def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> 
     operators for factors of matrices and triangular systems.
 
     What one pass makes of the program that is differentiated, no pass could make of its
-    derivatives.
+    derivatives. Factors come first: they are recognized by the ranges that their sums read.
     """
     if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
         return with_factors(program.graph, context)
-    written = with_factors(with_point_functions(program.written, context), context)
+    written = with_point_functions(with_factors(program.written, context), context)
     return program.graph if written is program.written else differentiate(written, program.space)

@@ -46,7 +46,7 @@ indexing   SpatialIndex(entries, sure), made by ``slicing.spatial_index`` Take(a
 contract   MatMul() Einsum(spec) Conv(stride, padding, rhs_dilation, feature_group_count)
            and ConvTranspose of x, w; UnpackedProduct(steps, packed: int), for passes
 linear     Cholesky Det LogDet     no fields; Solve(), TriangularSolve(lower, unit) of a, b
-           CholeskyRows()  LuRows()   for passes
+           CholeskyRows()  LdlRows()  LuRows()   for passes
            Attention(scale, causal, window: E) of queries, keys, values, for passes
 fourier    Fft Ifft of pairs  Rfft  Irfft(n: E) of pairs
            LongConvolution(spec, start: E, count: E, step, flipped) of a, b, for passes
@@ -84,6 +84,7 @@ from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.ldl_rows import LdlRows
 from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.lu_rows import LuRows
 from tempoc.ops.linear.solve import Solve, TriangularSolve
@@ -204,7 +205,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # contraction, convolution
     MatMul, Einsum, UnpackedProduct, Conv, ConvTranspose,
     # linear algebra
-    Cholesky, CholeskyRows, LuRows, Det, LogDet, Solve, TriangularSolve, Attention,
+    Cholesky, CholeskyRows, LdlRows, LuRows, Det, LogDet, Solve, TriangularSolve, Attention,
     # Fourier transforms
     Fft, Ifft, Rfft, Irfft, LongConvolution,
     # Python functions

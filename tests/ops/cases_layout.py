@@ -24,6 +24,7 @@ from tempoc.ops.linear.attention import Attention
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
 from tempoc.ops.linear.factor import Cholesky, Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
+from tempoc.ops.linear.ldl_rows import LdlRows
 from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.lu_rows import LuRows
 from tempoc.ops.linear.solve import Solve, TriangularSolve
@@ -246,7 +247,7 @@ _CONV: list[tuple[tuple[str | int, ...], tuple[str | int, ...]]] = [
 _NEAR = {"rtol": 1e-5, "atol": 1e-5}
 LINEAR = [
     *(Case(op, (Arg(d, s),), rtol=2e-3, atol=2e-3)
-      for op in (Cholesky(), CholeskyRows(), LuRows(), Det(), LogDet())
+      for op in (Cholesky(), CholeskyRows(), LdlRows(), LuRows(), Det(), LogDet())
       for d, s in ((F, (3, 3)), (H, (2, 2)), (F, ("t", "t")), (F, (2, "t + 1", "t + 1")),
                    (F, (0, 0)), (F, ("t", 3, 3)))),
     Case(Cholesky(), (Arg(F, (2, 3, 3), values=[[[4, 2, 1], [2, 5, 3], [1, 3, 6]],
@@ -254,6 +255,8 @@ LINEAR = [
     Case(Cholesky(), (Arg(Z, (2, 2), values=[[4, 1], [3, 9]]),)),
     Case(CholeskyRows(), (Arg(F, (2, 3, 3), values=[[[4, 9, 9], [2, 5, 9], [1, 3, 6]],
                                                     [[4, 9, 9], [2, 1, 9], [2, 5, 6]]]),)),
+    Case(LdlRows(), (Arg(F, (2, 3, 3), values=[[[4, 9, 9], [2, -3, 9], [1, 3, 6]],
+                                               [[2, 1, 3], [4, 8, 1], [1, 5, 0]]]),)),
     Case(LuRows(), (Arg(F, (2, 3, 3), values=[[[4, 9, 9], [2, 5, 9], [1, 3, 6]],
                                               [[2, 1, 3], [4, 2, 1], [1, 5, 0]]]),)),
     Case(LogDet(), (Arg(F, (2, 2), values=0),)),

@@ -26,7 +26,7 @@ def extreme(reduction, x, axes, keepdims=False):
             return best
         if x.size >= 131072:
             return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
-        whole = jnp.int32 if x.dtype == jnp.float32 else jnp.int64
+        whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
         turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
         last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
         last = last if reduction is jnp.max else ~last

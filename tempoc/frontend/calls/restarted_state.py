@@ -6,6 +6,9 @@
 
 The state of `adam` has a first point in each `e`, at `k = 0`, since it was given `k` alone. Given
 `e` alone it would have one for each `k`.
+
+An update is made of a gradient. Cells in layers, each with a state of its own, may well hand their
+values from one to the next.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Round
 from tempoc.frontend.environment.scope import Scope, TensorName
+from tempoc.frontend.environment.values import Closure
 from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import children
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -87,8 +92,36 @@ def _updates(
             value = made.equations[0].values[0]
         if isinstance(value, ast.CallExpr):
             given = (*value.args, *(a.value for a in value.kwargs))
-            if any(_name(a) == cell.name for a in given):
+            if any(_name(a) == cell.name for a in given) and _has_gradient(scope, value, cell.name):
                 yield value
+
+
+def _has_gradient(scope: Scope, call: ast.CallExpr, tensor: str) -> bool:
+    """Whether a call is given a gradient of a tensor, or its function takes one."""
+    seen = {tensor}
+    worklist: list[tuple[ast.SyntaxNode, bool]] = [(call, False)]
+    while worklist:
+        node, inside = worklist.pop()
+        if isinstance(node, ast.CallExpr) and _name(node.function) == "grad":
+            of = (*node.args[1:], *(a.value for a in node.kwargs if a.name.name == "x"))
+            if inside or any(_root(x) == tensor for x in of):
+                return True
+        worklist += [(child, inside) for child in children(node)]
+        name = "" if inside else _name(node)
+        made = None if name in seen else scope.find(name)
+        seen.add(name)
+        if isinstance(made, TensorName):
+            worklist += [(value, False) for e in made.equations for value in e.values]
+        elif isinstance(made, Closure):
+            worklist.append((made.definition, True))
+    return False
+
+
+def _root(value: object) -> str:
+    """The tensor of `net`, `net[i]` or `net.w`."""
+    while isinstance(value, ast.Access | ast.Field):
+        value = value.base
+    return _name(value)
 
 
 def _base(value: object) -> object:

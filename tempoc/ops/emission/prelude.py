@@ -13,6 +13,7 @@ from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
 from tempoc.ops.indexing.search import GREATEST_FIRST, LEAST_FIRST
 from tempoc.ops.linear import attention, fourier, long_convolution
 from tempoc.ops.linear.cholesky_rows import CHOLESKY_ROWS
+from tempoc.ops.linear.ldl_rows import LDL_ROWS
 from tempoc.ops.linear.lu_rows import LU_ROWS
 from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
@@ -52,6 +53,7 @@ HELPERS = {
     "picked_product": PICKED_PRODUCT,
     "scatter_products": SCATTER_PRODUCTS,
     "cholesky_rows": CHOLESKY_ROWS,
+    "ldl_rows": LDL_ROWS,
     "lu_rows": LU_ROWS,
     "attend_by_tiles": attention.ATTEND_BY_TILES,
     "attend_by_rows": attention.ATTEND_BY_ROWS,

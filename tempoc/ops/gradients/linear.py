@@ -1,22 +1,21 @@
 """Derivatives of linear algebra and of Fourier transforms.
 
 Formulas: M. B. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008), sections 2.2 and 2.3; of Cholesky: I. Murray, "Differentiation of the
-Cholesky decomposition" (arXiv:1602.07527), equation 10.
+differentiation" (2008), sections 2.2 and 2.3.
 """
 
 from __future__ import annotations
 
 from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
-from tempoc.ops.linear.cholesky_rows import CholeskyRows
-from tempoc.ops.linear.factor import Cholesky, Det, LogDet
+from tempoc.ops.gradients.factors import transposed, triangle
+from tempoc.ops.linear.factor import Det, LogDet
 from tempoc.ops.linear.fourier import Fft, Ifft, Irfft, Rfft
 from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.linear.solve import LinearSystem, Solve, TriangularSolve
 from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MatMul
-from tempoc.ops.tensor.movement import ExpandDims, Flip, Pad, Squeeze, Transpose
+from tempoc.ops.tensor.movement import ExpandDims, Flip, Pad, Squeeze
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, Eye, IndexValue
 from tempoc.symbolic import expr as ix
@@ -35,41 +34,13 @@ def solve(op: LinearSystem, c: Calculus, args: Terms, results: Terms, cots: Term
     opposite: LinearSystem = Solve()
     if isinstance(op, TriangularSolve):
         opposite = TriangularSolve(lower=not op.lower, unit=op.unit)
-    right = c.op(opposite, _transposed(c, a), g)
-    matrix = c.neg(c.op(MatMul(), right, _transposed(c, x)))
+    right = c.op(opposite, transposed(c, a), g)
+    matrix = c.neg(c.op(MatMul(), right, transposed(c, x)))
     if isinstance(op, TriangularSolve):
-        matrix = _triangle(c, matrix, lower=op.lower, strict=op.unit)
+        matrix = triangle(c, matrix, lower=op.lower, strict=op.unit)
     if is_vector:
         right = c.op(Squeeze(axes=(-1,)), right)
     return c.fit(matrix, a), c.fit(right, b)
-
-
-@RULES.of(Cholesky)
-def cholesky(op: Cholesky, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
-    """The symmetric part, since the operator takes the symmetric part of its operand."""
-    both = _by_symmetric(c, results[0], cots[0])
-    return (c.fit(c.scale(both, 0.5), args[0]),)
-
-
-@RULES.of(CholeskyRows)
-def cholesky_rows(
-    op: CholeskyRows, c: Calculus, args: Terms, results: Terms, cots: Terms
-) -> Derivatives:
-    """Of the lower triangle, whose elements stand for those above the diagonal too."""
-    both = _by_symmetric(c, results[0], cots[0])
-    once = c.where(_on_diagonal(c, both), c.scale(both, 0.5), both)
-    return (c.fit(_triangle(c, once, lower=True), args[0]),)
-
-
-def _by_symmetric(c: Calculus, factor: Term, cot: Term) -> Term:
-    """``m + m^T`` of ``l^-T f(l^T l') l^-1``: ``f`` takes the lower triangle, half its diagonal."""
-    upper = _transposed(c, factor)
-    inner = c.op(MatMul(), upper, _triangle(c, cot, lower=True))
-    triangle = _triangle(c, inner, lower=True)
-    half = c.where(_on_diagonal(c, inner), c.scale(triangle, 0.5), triangle)
-    left = c.op(TriangularSolve(), upper, half)
-    both = c.op(TriangularSolve(), upper, _transposed(c, left))
-    return c.add(both, _transposed(c, both))
 
 
 @RULES.of(Det, LogDet)
@@ -78,7 +49,7 @@ def determinant(op: Det, c: Calculus, args: Terms, results: Terms, cots: Terms) 
     (a,) = args
     g = cots[0] if isinstance(op, LogDet) else c.mul(cots[0], results[0])
     n = a.shape[-1]
-    inverse = c.op(Solve(), _transposed(c, a), c.op(Eye(n=n, m=n, dtype=g.type.dtype)))
+    inverse = c.op(Solve(), transposed(c, a), c.op(Eye(n=n, m=n, dtype=g.type.dtype)))
     last = g.type.ndim
     return (c.fit(c.mul(c.expand(g, [last, last + 1]), inverse), a),)
 
@@ -149,31 +120,3 @@ def _multiplicity(c: Calculus, n: ix.Expr, z: Term) -> Term:
     one, two = (c.number(k, z.type.dtype) for k in (1.0, 2.0))
     zero = c.op(binary.Equal(), alone, c.number(0, DType.I32))
     return c.expand(c.where(zero, one, two), [1])
-
-
-# ---------------------------------------------------------------- matrices
-
-
-def _transposed(c: Calculus, x: Term) -> Term:
-    last = x.type.ndim - 1
-    return c.op(Transpose(axes=(*range(last - 1), last, last - 1)), x)
-
-
-def _places(c: Calculus, x: Term) -> tuple[Term, Term]:
-    """The numbers of rows and columns, ready to broadcast."""
-    row, column = (c.op(Arange(stop=x.shape[k])) for k in (-2, -1))
-    return c.expand(row, [1]), c.expand(column, [0])
-
-
-def _triangle(c: Calculus, x: Term, *, lower: bool, strict: bool = False) -> Term:
-    """One triangle, `strict` without its diagonal."""
-    row, column = _places(c, x)
-    if strict:
-        inside = c.op(binary.Greater() if lower else binary.Less(), row, column)
-    else:
-        inside = c.op(binary.GreaterEqual() if lower else binary.LessEqual(), row, column)
-    return c.masked(inside, x)
-
-
-def _on_diagonal(c: Calculus, x: Term) -> Term:
-    return c.op(binary.Equal(), *_places(c, x))

@@ -13,6 +13,7 @@ from tempoc.ops.gradients import (
     contraction,
     elementwise,
     externs,
+    factors,
     fold,
     indexing,
     linear,
@@ -27,6 +28,7 @@ RULES = Rules(
     | contraction.RULES
     | elementwise.RULES
     | externs.RULES
+    | factors.RULES
     | indexing.RULES
     | linear.RULES
     | movement.RULES

@@ -45,7 +45,6 @@ class LuRows(OfMatrix):
     """
 
     name = "lu_rows"
-    differentiable = False
     library = ""
 
     def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:

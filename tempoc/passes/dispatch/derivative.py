@@ -10,41 +10,63 @@ the operator.)
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 from tempoc.ops.control.gradient import Gradient
-from tempoc.passes.dispatch.cholesky import CholeskyEquations
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.active import active_nodes, ends_of
-from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
+class Pivots(NamedTuple):
+    """Reads of pivots from all tensors that have them, at the points ``last`` of the last one."""
+
+    last: Domain
+    reads: tuple[Edge, ...]
+
+    @classmethod
+    def of_square(
+        cls, graph: Graph, whole: Domain, square: tuple[str, str], reads: tuple[Edge, ...]
+    ) -> Pivots:
+        """Those of a factor with these dimensions of rows and columns."""
+        end = ix.sub(ix.Sym(graph.universe.dim(square[0]).bound), ix.ONE)
+        here = [ix.compare("==", ix.Sym(d), end) for d in square]
+        return cls(Domain(whole.dims, ix.conjunction(whole.where, *here)), reads)
+
+
 def is_derivative_kept(
-    graph: Graph, space: Space, part: tuple[str, ...], equations: CholeskyEquations
+    graph: Graph, space: Space, part: tuple[str, ...], pivots: Pivots, free: Collection[str] = ()
 ) -> bool:
-    """Whether all gradients through a factor depend on its last pivot, at all points of others."""
+    """Whether all gradients through a factor depend on its last pivot, at all points of others.
+
+    Those by a tensor of ``free`` do not go through it; by no other one of the equations may there
+    be any.
+    """
     for node in graph.nodes.values():
-        if isinstance(node.op, Gradient) and equations.state.name not in ends_of(node)[1]:
-            active = active_nodes(graph, node)
-            readers = [n for n in graph.nodes if n in active and n not in part]
-            is_through = any(n in active for n in part)
-            if is_through and not _read_last(graph, space, readers, equations):
-                return False
+        if not isinstance(node.op, Gradient):
+            continue
+        independent = [name for name in ends_of(node)[1] if name in part]
+        if any(name not in free for name in independent):
+            return False
+        active = active_nodes(graph, node)
+        readers = [n for n in graph.nodes if n in active and n not in part]
+        is_through = not independent and any(n in active for n in part)
+        if is_through and not _read_last(graph, space, readers, pivots):
+            return False
     return True
 
 
-def _read_last(
-    graph: Graph, space: Space, readers: list[str], equations: CholeskyEquations
-) -> bool:
-    """Whether some nodes read the last pivot: of the factor, or of a tensor that has the roots."""
-    state = equations.state
-    end = ix.sub(ix.Sym(graph.universe.dim(equations.row).bound), ix.ONE)
-    here = [ix.compare("==", ix.Sym(d), end) for d in (equations.row, equations.column)]
-    last = Domain(state.domain.dims, ix.conjunction(state.domain.where, *here))
-    needed = {state.name: space.set(last)}
-    for edge in equations.roots:
-        root = graph.nodes[edge.source]
-        needed[root.name] = space.access_map(last, edge.entries, root.domain).range()
+def _read_last(graph: Graph, space: Space, readers: list[str], pivots: Pivots) -> bool:
+    """Whether some nodes read the last pivot from one of the tensors that have it."""
+    needed = {
+        edge.source: space.access_map(
+            pivots.last, edge.entries, graph.nodes[edge.source].domain
+        ).range()
+        for edge in pivots.reads
+    }
     for name in readers:
         reader = graph.nodes[name]
         for edge in reader.inputs:
@@ -52,4 +74,4 @@ def _read_last(
                 at = space.restrict(reader.domain, edge.guard)
                 read = space.access_map(at, edge.entries, graph.nodes[edge.source].domain).range()
                 needed[edge.source] = needed[edge.source].subtract(read)
-    return any(points.is_empty() for points in needed.values())
+    return any(rest.is_empty() for rest in needed.values())

@@ -21,21 +21,22 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.graphs import strongly_connected_components
-from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.linear.cholesky_rows import CholeskyRows
-from tempoc.ops.tensor.source import Literal
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.dispatch.cholesky import CholeskyEquations, recognize
-from tempoc.passes.dispatch.derivative import is_derivative_kept
+from tempoc.passes.dispatch.cycles import cycles, has_order, moved_dims
+from tempoc.passes.dispatch.derivative import Pivots, is_derivative_kept
+from tempoc.passes.dispatch.element_tables import put_element, put_rows, put_zeros_above
+from tempoc.passes.dispatch.equation_walk import NoFactor
+from tempoc.passes.dispatch.ldl import ldl_equations
 from tempoc.passes.dispatch.lu import lu_equations
-from tempoc.passes.dispatch.matrix_elements import NoFactor, put_element, put_rows
-from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition
+from tempoc.passes.dispatch.substitution import NoSubstitution, Recognition, Substitution
 from tempoc.passes.dispatch.triangular import SystemBuilder
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.symbolic import expr as ix
@@ -58,33 +59,13 @@ def with_factors(graph: Graph, context: PassContext) -> Graph:
     if graph.universe.lengths:
         return graph
     before = graph
-    for part in _cycles(graph):
+    for part in cycles(graph):
         try:
             graph, message = _factored(graph, context.space, part)
         except (NoFactor, NoSubstitution, OperandError):
             continue
         context.remarks.add(MatrixFactors.name, message, graph.nodes[part[0]].span)
     return graph if graph is before else drop_dead(graph)
-
-
-def _cycles(graph: Graph) -> list[tuple[str, ...]]:
-    """The cycles through ranges of points, whatever earlier and later points make."""
-
-    def sources(name: str) -> list[str]:
-        return [e.source for e in graph.nodes[name].inputs if not _is_moved(graph, e)]
-
-    parts = strongly_connected_components([*graph.nodes], sources)
-    return [part for part in parts if len(part) > 1]
-
-
-def _is_moved(graph: Graph, edge: Edge) -> bool:
-    """Whether a read is of another point, at a constant distance along a dimension."""
-    for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
-        if isinstance(entry, ix.Expr):
-            shift = ix.sub(entry, ix.Sym(dim))
-            if isinstance(shift, ix.Const) and shift.value:
-                return True
-    return False
 
 
 class TriangularEquations(NamedTuple):
@@ -96,7 +77,7 @@ class TriangularEquations(NamedTuple):
 
 def triangular_equations(graph: Graph, space: Space) -> Iterator[TriangularEquations]:
     """All such tensors of a graph, those that stay equations too."""
-    for part in _cycles(graph):
+    for part in cycles(graph):
         with suppress(NoFactor, NoSubstitution, OperandError):
             yield _named(graph, space, part)
 
@@ -120,10 +101,17 @@ def _cholesky_equations(
 
 
 def _system(graph: Graph, space: Space, part: tuple[str, ...]) -> SystemBuilder:
-    """The triangular system of a cycle; raises ``NoSubstitution``."""
+    """The triangular system of a cycle; raises ``NoSubstitution``.
+
+    Its columns are points that need no others, wherever the cycle is a part of a larger one.
+    """
     recognition = Recognition.of(graph, space, part)
-    builder = SystemBuilder.of(recognition, graph, [d.name for d in graph.universe.dims])
-    builder.builder.node = replace(builder.builder.node, vector=())
+    moved = moved_dims(graph, part)
+    others = [d.name for d in graph.universe.dims if d.name not in moved]
+    builder = SystemBuilder.of(recognition, graph, others)
+    builder.builder.node = replace(
+        builder.builder.node, vector=tuple(d for d in builder.batch if d not in moved)
+    )
     return builder
 
 
@@ -135,21 +123,42 @@ def _factored(graph: Graph, space: Space, part: tuple[str, ...]) -> tuple[Graph,
     for equations in _cholesky_equations(graph, space, part):
         with suppress(NoFactor, OperandError):
             replaced = _FactorBuilder.of(graph, space, part, equations).nodes()
+            made = replace_nodes(graph, replaced)
+            if not has_order(graph, made, (equations.row, equations.column)):
+                raise NoFactor
             name = equations.state.name
-            message = f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
-            return replace_nodes(graph, replaced), message
-    with suppress(NoFactor, OperandError):
-        both = lu_equations(graph, space, part)
-        tables = " and ".join(f"`{n}`" for n in both.names)
-        message = f"{tables}: factors of a matrix along {both.row}, no rows exchanged"
-        return both.applied(graph, space), message
+            return made, f"`{name}` is Cholesky's factor of a matrix along {equations.row}"
+    for recognized, how in ((lu_equations, "no rows exchanged"), (ldl_equations, "without roots")):
+        with suppress(NoFactor, OperandError):
+            both = recognized(graph, space, part)
+            tables = " and ".join(f"`{n}`" for n in both.names)
+            made = both.applied(graph, space, part)
+            if not has_order(graph, made, (both.row, both.column)):
+                raise NoFactor
+            return made, f"{tables}: factors of a matrix along {both.row}, {how}"
     builder = _system(graph, space, part)
-    if builder.batch:
+    if not _is_system_differentiable(graph, space, part, builder.recurrence):
         raise NoSubstitution
     state = builder.recurrence.state.name
-    nodes = builder.nodes(MODEL.solved_rows)
-    message = f"`{state}` solves a triangular system along {builder.recurrence.dim}"
-    return replace_nodes(graph, {state: nodes}), message
+    nodes = [replace(n, vector=()) for n in builder.nodes(MODEL.solved_rows)]
+    made = replace_nodes(graph, {state: nodes})
+    if not has_order(graph, made, (builder.recurrence.dim, *builder.columns)):
+        raise NoSubstitution
+    return made, f"`{state}` solves a triangular system along {builder.recurrence.dim}"
+
+
+def _is_system_differentiable(
+    graph: Graph, space: Space, part: tuple[str, ...], system: Substitution
+) -> bool:
+    """Whether all gradients through a system are those of the operator."""
+    if system.unit:
+        return True
+    state, points = system.state, system.ranges[system.dim]
+    end = ix.sub(points.upper, ix.ONE) if system.lower else points.lower
+    here = ix.compare("==", ix.Sym(system.dim), end)
+    last = Domain(state.domain.dims, ix.conjunction(state.domain.where, here))
+    pivots = Pivots(last, (read_of(state),))
+    return is_derivative_kept(graph, space, part, pivots, (state.name,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +180,8 @@ class _FactorBuilder:
         few = isinstance(settled, ix.Const) and settled.value < MODEL.solved_rows
         if few and equations.batch:
             raise NoFactor
-        if not is_derivative_kept(graph, space, part, equations):
+        free = (equations.state.name,)
+        if not is_derivative_kept(graph, space, part, equations.pivots(graph), free):
             raise NoFactor
         builder = NodeBuilder(graph=graph, space=space, node=replace(equations.state, vector=()))
         return cls(graph=graph, space=space, equations=equations, builder=builder)
@@ -217,8 +227,6 @@ class _FactorBuilder:
         about, builder = self.equations, self.builder
         type_ = about.state.types[0]
         branches = [(put_element(builder, e, type_), e.domain.where) for e in about.elements]
-        guard = ix.compare(">", ix.Sym(about.column), ix.Sym(about.row))
-        above = Domain(about.state.domain.dims, ix.conjunction(domain.where, guard))
-        zero = builder.put("zero", Literal(value=0.0, dtype=type_.dtype), (), Domain(()))
-        branches.append((builder.put("above", Copy(), (zero,), above), guard))
+        whole = Domain(about.state.domain.dims, domain.where)
+        branches.append(put_zeros_above(builder, whole, about.row, about.column, type_))
         return put_rows(builder, branches, about.row, about.column, domain, type_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.elaborated import value_of
+from tests.support.elaborated import errors_of, value_of
 
 PROGRAM = """
 dim k < K = {k}
@@ -24,3 +24,17 @@ output y
 def test_dimensions_of_one_point(c: int, k: int) -> None:
     y = value_of(PROGRAM.format(c=c, k=k), {"I": 3}, {})["y"]
     assert y == [[[(i * c + m) * k + n + 1 for m in range(c)] for i in range(3)] for n in range(k)]
+
+
+def test_cells_in_layers_that_generate_have_a_state_each() -> None:
+    text = """import nn
+dim t < T
+dim l < L
+param cells[l] = nn.gru_init(3, 3)
+h[0, 0] = ones([3])
+y = nn.gru(h, cells, t)
+h[t, l+1] = y
+h[t+1, 0] = y[t, L-1]
+output y
+"""
+    assert not errors_of(text)

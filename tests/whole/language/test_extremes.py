@@ -11,6 +11,7 @@ import pytest
 from jax import lax
 
 from tempoc.ops.tensor.reduction import EXTREME
+from tests.support.agreement import agree
 
 SHAPES = [
     ((70, 80), (0,)),
@@ -23,7 +24,7 @@ FUNCTIONS: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
 exec(EXTREME, FUNCTIONS)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize(("shape", "axes"), SHAPES)
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_extremes_are_those_of_numpy(
@@ -49,3 +50,8 @@ def test_points_count_together() -> None:
     x[4, 5, 3] = np.nan
     found = jax.jit(jax.vmap(lambda x: FUNCTIONS["extreme"](jnp.max, x, (0,))))(x)
     np.testing.assert_array_equal(found, x.max(1))
+
+
+def test_extremes_of_two_bytes() -> None:
+    text = "input x: f16[70, 80]\na, b = max(x, 0), min(x, 0)\noutput a, b\n"
+    agree(text, {}, special=True)
