@@ -216,17 +216,34 @@ class Recurrence(Op):
         name = out.function("row", (*elements, *hints), body)
         count = out.static(self.count)
         begins = [f"jnp.broadcast_to({v.text}, {pads.static_shape(v.padded, out)})" for v in first]
-        parts = [
-            f"{v.text}[{s or ''}:{out.static(ix.add(self.count, ix.Const(s)))}]"
-            for v, s in zip(xs, self.starts, strict=True)
-        ]
+        parts, behind = self._step_rows(xs, out)
         given = f"{tupled(begins)}, {tupled(parts)}, {count}"
-        function = "linear_scanned_rows" if linear else "scanned_rows"
-        call = f"{function}({name}, {given}{', reverse=True' if self.reverse else ''})"
+        given += ", reverse=True" * self.reverse + ", behind=True" * behind
+        call = f"{'linear_scanned_rows' if linear else 'scanned_rows'}({name}, {given})"
         if len(first) == 1:
             return (f"{call}[0]",)
         tensors = out.bind("made", call)
         return tuple(f"{tensors}[{n}]" for n in range(len(first)))
+
+    def _step_rows(self, xs: EmittedValues, out: Emitter) -> tuple[list[str], bool]:
+        """Operands' rows for the steps, and one more where there is one; whether that is behind.
+
+        So arrays that have a row for the first states as well, or for a step after the last one,
+        need not be cut.
+        """
+        ends = [ix.add(self.count, ix.Const(s)) for s in self.starts]
+        rest = [ix.sub(v.type.shape[0], end) for v, end in zip(xs, ends, strict=True)]
+        above = [isinstance(r, ix.Const) and r.value > 0 for r in rest]
+        low = sum(s > 0 for s in self.starts) > sum(above)
+        if low:
+            bounds = [(max(0, s - 1), e) for s, e in zip(self.starts, ends, strict=True)]
+        else:
+            more = [ix.add(e, ix.ONE) if a else e for e, a in zip(ends, above, strict=True)]
+            bounds = [*zip(self.starts, more, strict=True)]
+        parts = [
+            f"{v.text}[{s or ''}:{out.static(e)}]" for v, (s, e) in zip(xs, bounds, strict=True)
+        ]
+        return parts, low == self.reverse
 
     def linear(
         self,
