@@ -258,7 +258,12 @@ are filled interval by interval (`nussinov`) took more than twice as long with t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Max(Reduction):
-    """The greatest element; NaN if there is one. The axes must not be empty."""
+    """The greatest element; NaN if there is one. The axes must not be empty.
+
+    ``loses_nan``: emitted code may give another number where there is NaN.
+    """
+
+    loses_nan: bool = False
 
     name, jax = "max", "jnp.max"
     layout_agnostic = True
@@ -276,7 +281,7 @@ class Max(Reduction):
         """Mask, then reduce; NaN of `f32` and `f64` is looked for."""
         dtype = results[0].dtype
         x, axes = self.prepared(args[0], dtype, out)
-        if not axes or dtype not in (DType.F32, DType.F64):
+        if not axes or self.loses_nan or dtype not in (DType.F32, DType.F64):
             return (self.call(self.jax, x, axes) if axes else x,)
         keepdims = ", True" if self.keepdims else ""
         return (f"extreme({self.jax}, {x}, {axes}{keepdims})",)
