@@ -467,12 +467,11 @@ def strip_mined_loop(lower, upper, step, carry):
 def loop_i(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
     test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-    test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh, test_d_train_predict_transpose2,
-    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
-    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0,
-    rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y,
-    train_expand_dims, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I,
-    K, N, M,
+    test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
+    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+    test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1, start_0_w,
+    start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y, train_expand_dims, new_x,
+    new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, net, net_1, ..."""
     count = at[1] if steps is None else steps
@@ -480,8 +479,7 @@ def loop_i(
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
             test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = carry
@@ -526,15 +524,11 @@ def loop_i(
         (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
-            test_d_train_predict_transpose2_new,
+            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum2,
+            test_d_train_predict_transpose2,
         ) = test_d_train_predict_2(
             (i, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
-        if True:
-            test_d_train_predict_tanh = test_d_train_predict_tanh_new
-        if True:
-            test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
@@ -599,14 +593,14 @@ def loop_i(
                 )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2,
-                test_d_train_predict_transpose2_new2,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
+                test_d_train_predict_transpose2_new,
             ) = test_d_train_predict_2((i, k), test_d_train_getitem, net_1_w, train_predict_tanh)
             test_d_train_predict_tanh = jnp.where(
-                k == K - 1, test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
+                k == K - 1, test_d_train_predict_tanh_new, test_d_train_predict_tanh,
             )
             test_d_train_predict_transpose2 = jnp.where(
-                k == K - 1, test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2,
+                k == K - 1, test_d_train_predict_transpose2_new, test_d_train_predict_transpose2,
             )
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
@@ -664,32 +658,28 @@ def loop_i(
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
             test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
     carry = (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
         test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
         test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
         test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
@@ -761,8 +751,6 @@ def block(
     test_d_net_descend_exp2_sum2_past = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp_sum_past = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp_sum2_past = jnp.zeros((), jnp.float32)
-    test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
-    test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
     test_d_net_descend_exp2_sum_now = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp2_sum2_now = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp_sum_now = jnp.zeros((), jnp.float32)
@@ -776,8 +764,7 @@ def block(
             train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
             train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
             test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = carry
@@ -821,15 +808,11 @@ def block(
         (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
-            test_d_train_predict_transpose2_new,
+            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum2,
+            test_d_train_predict_transpose2,
         ) = test_d_train_predict_2(
             (i, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
-        if True:
-            test_d_train_predict_tanh = test_d_train_predict_tanh_new
-        if True:
-            test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
             test_d_train_predict_transpose_transpose,
@@ -894,14 +877,14 @@ def block(
                 )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2,
-                test_d_train_predict_transpose2_new2,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
+                test_d_train_predict_transpose2_new,
             ) = test_d_train_predict_2((i, k), test_d_train_getitem, net_1_w, train_predict_tanh)
             test_d_train_predict_tanh = jnp.where(
-                k == K - 1, test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
+                k == K - 1, test_d_train_predict_tanh_new, test_d_train_predict_tanh,
             )
             test_d_train_predict_transpose2 = jnp.where(
-                k == K - 1, test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2,
+                k == K - 1, test_d_train_predict_transpose2_new, test_d_train_predict_transpose2,
             )
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
@@ -961,8 +944,7 @@ def block(
             train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
             train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
             test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
@@ -971,8 +953,7 @@ def block(
         train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
         train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
         test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     )
@@ -981,8 +962,7 @@ def block(
         train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
         train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_train_predict_tanh,
-        test_d_train_predict_transpose2, test_d_net_descend_exp2_sum_now,
+        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
         test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
     ) = lax.fori_loop(0, i_end, step_i, carry)

@@ -17,10 +17,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.shapes import Shape, axes_of
-from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
-from tempoc.ops.tensor.elementwise import Cast, Exp, Log, Negative
+from tempoc.ops.tensor.arithmetic import Subtract
 from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import Max, Sum
 from tempoc.passes.context import GraphPass, PassContext
@@ -28,10 +26,6 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse, operand_type, operand_types, users
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
-
-_OF_ONE = Cast, Copy, Exp, Log, Negative
-_OF_TWO = Add, Divide, Multiply, Subtract
-"""NaN if an operand is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +125,9 @@ class _RowsOf:
         for reader, slot in self.readers(node):
             if not is_identity(reader.inputs[slot], self.graph):
                 return False
-            if isinstance(reader.op, _OF_TWO):
+            if reader.op.keeps_nan and len(reader.inputs) == 2:
                 joined.append((reader, slot))
-            elif isinstance(reader.op, _OF_ONE):
+            elif reader.op.keeps_nan:
                 worklist.append(reader)
             elif not self.is_summed(reader, slot):
                 return False
@@ -153,10 +147,9 @@ class _RowsOf:
             elif node is not total and not isinstance(node.op, ExpandDims):
                 continue
             for reader, slot in self.readers(node):
-                kept = isinstance(reader.op, _OF_ONE) and reader.types[0].dtype.is_float
-                if node.name in self.wholly:
-                    kept |= isinstance(reader.op, _OF_TWO)
-                if (kept or isinstance(reader.op, ExpandDims)) and is_identity(
+                keeps = reader.op.keeps_nan and reader.types[0].dtype.is_float
+                keeps &= node.name in self.wholly or len(reader.inputs) == 1
+                if (keeps or isinstance(reader.op, ExpandDims)) and is_identity(
                     reader.inputs[slot], self.graph
                 ):
                     worklist.append(reader)
