@@ -33,6 +33,7 @@ from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
 from tempoc.passes.simplify.range_functions import RangeFunctions
+from tempoc.passes.simplify.softmax_maxima import SoftmaxMaxima
 from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
@@ -79,6 +80,7 @@ O2: tuple[Pass, ...] = (
     Lift(),
     DivideByReaders(),
     Unslice(),
+    SoftmaxMaxima(),
     Microbatch(),
     Tile(),
     Accumulate(),
@@ -117,6 +119,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "scans": RecurrenceToScan,
     "wavefront": Wavefront,
     "unslice": Unslice,
+    "maxima": SoftmaxMaxima,
     "dispatch": Dispatch,
     "divide": DivideByReaders,
     "microbatch": Microbatch,
@@ -135,7 +138,7 @@ def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> 
     if any(isinstance(s, Dispatch) for s in steps):
         return tuple(Dispatch(entries=entries) if isinstance(s, Dispatch) else s for s in steps)
     for place, step in enumerate(steps):
-        if isinstance(step, Microbatch | Tile):
+        if isinstance(step, SoftmaxMaxima | Microbatch | Tile):
             return (*steps[:place], Dispatch(entries=entries), *steps[place:])
     return steps
 

@@ -86,7 +86,7 @@ def surprise(at, Wq, x, k, v, *, T):
         q = matvec(Wq, x, T)
         score = matvec(k, q, T) / 2.8284271247461903
         valid = jnp.arange(T, dtype=jnp.int32) < t+1
-        e_exp = jnp.exp(score - extreme(jnp.max, jnp.where(valid, score, -jnp.inf), (0,), True))
+        e_exp = jnp.exp(score - jnp.max(jnp.where(valid, score, -jnp.inf), axis=0, keepdims=True))
         weight = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=0, keepdims=True)
         weight_masked = jnp.where(valid, weight, 0.0)
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]

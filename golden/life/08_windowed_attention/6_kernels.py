@@ -14,31 +14,6 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
-def extreme(reduction, x, axes, keepdims=False):
-    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
-
-    Those are compared by their bits, which as integers have the order of the numbers; if they are
-    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
-    """
-    def result(x):
-        best = reduction(x, axes, keepdims=keepdims)
-        if jax.default_backend() != "cpu" or x.size < 4096:
-            return best
-        if x.size >= 131072:
-            return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
-        whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
-        turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
-        last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
-        last = last if reduction is jnp.max else ~last
-        keys = jnp.where(jnp.isnan(x), last, turned(lax.bitcast_convert_type(x, whole)))
-        best = reduction(keys, axes, keepdims=keepdims)
-        return lax.bitcast_convert_type(turned(best), x.dtype)
-    call = jax.custom_batching.custom_vmap(result)
-    later = [a + 1 for a in axes]
-    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
-    return call(x)
-
-
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -118,7 +93,7 @@ def sparse(at, k, q, v, *, B, T):
         near_attention_div = matvec(k_slice, q, B*T) / 2.8284270763397217
         valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
         near_attention_div_masked = jnp.where(valid, near_attention_div, -jnp.inf)
-        near_attention_softmax_e_max = extreme(jnp.max, near_attention_div_masked, (0,), True)
+        near_attention_softmax_e_max = jnp.max(near_attention_div_masked, axis=0, keepdims=True)
         near_attention_softmax_e_exp = jnp.exp(near_attention_div - near_attention_softmax_e_max)
         near_attention_softmax_e_exp_masked = jnp.where(valid, near_attention_softmax_e_exp, 0.0)
         near_attention_softmax_sum = jnp.sum(
@@ -140,7 +115,7 @@ def sparse(at, k, q, v, *, B, T):
         sparse_attention_div = matvec(k_slice2, q, B*T) / 2.8284270763397217
         valid3 = jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1
         sparse_attention_div_masked = jnp.where(valid3, sparse_attention_div, -jnp.inf)
-        sparse_attention_softmax_e_max = extreme(jnp.max, sparse_attention_div_masked, (0,), True)
+        sparse_attention_softmax_e_max = jnp.max(sparse_attention_div_masked, axis=0, keepdims=True)
         sparse_attention_softmax_e_sub = sparse_attention_div - sparse_attention_softmax_e_max
         sparse_attention_softmax_e_exp = jnp.exp(sparse_attention_softmax_e_sub)
         sparse_attention_softmax_e_exp_masked = jnp.where(

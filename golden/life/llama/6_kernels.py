@@ -14,31 +14,6 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
-def extreme(reduction, x, axes, keepdims=False):
-    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
-
-    Those are compared by their bits, which as integers have the order of the numbers; if they are
-    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
-    """
-    def result(x):
-        best = reduction(x, axes, keepdims=keepdims)
-        if jax.default_backend() != "cpu" or x.size < 4096:
-            return best
-        if x.size >= 131072:
-            return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
-        whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
-        turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
-        last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
-        last = last if reduction is jnp.max else ~last
-        keys = jnp.where(jnp.isnan(x), last, turned(lax.bitcast_convert_type(x, whole)))
-        best = reduction(keys, axes, keepdims=keepdims)
-        return lax.bitcast_convert_type(turned(best), x.dtype)
-    call = jax.custom_batching.custom_vmap(result)
-    later = [a + 1 for a in axes]
-    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
-    return call(x)
-
-
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -269,7 +244,7 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
         rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
         scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, rope_concat_slice) * 0.125
         valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
-        e_sub = scores_div - extreme(jnp.max, jnp.where(valid, scores_div, -jnp.inf), (2,), True)
+        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
         softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
         v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
@@ -312,7 +287,7 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
     def point(a_reshape, rope_concat, v, x):
         scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(rope_concat, 2, 0)) * 0.125
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
-        e_sub = scores_div - extreme(jnp.max, jnp.where(valid, scores_div, -jnp.inf), (2,), True)
+        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
         softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
         v_slice = jnp.moveaxis(v, 1, 0)

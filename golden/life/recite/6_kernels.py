@@ -113,31 +113,6 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
-def extreme(reduction, x, axes, keepdims=False):
-    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
-
-    Those are compared by their bits, which as integers have the order of the numbers; if they are
-    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
-    """
-    def result(x):
-        best = reduction(x, axes, keepdims=keepdims)
-        if jax.default_backend() != "cpu" or x.size < 4096:
-            return best
-        if x.size >= 131072:
-            return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
-        whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
-        turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
-        last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
-        last = last if reduction is jnp.max else ~last
-        keys = jnp.where(jnp.isnan(x), last, turned(lax.bitcast_convert_type(x, whole)))
-        best = reduction(keys, axes, keepdims=keepdims)
-        return lax.bitcast_convert_type(turned(best), x.dtype)
-    call = jax.custom_batching.custom_vmap(result)
-    later = [a + 1 for a in axes]
-    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
-    return call(x)
-
-
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -545,8 +520,8 @@ def drawn_temperature_categorical_late(
     attention_past_multi_head_attention_scores_div_masked = jnp.where(
         valid, attention_past_multi_head_attention_scores_div, -jnp.inf,
     )
-    attention_past_multi_head_attention_softmax_e_max = extreme(
-        jnp.max, attention_past_multi_head_attention_scores_div_masked, (1,), True,
+    attention_past_multi_head_attention_softmax_e_max = jnp.max(
+        attention_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True,
     )
     attention_past_multi_head_attention_softmax_e_sub = attention_past_multi_head_attention_scores_div - attention_past_multi_head_attention_softmax_e_max
     attention_past_multi_head_attention_softmax_e_exp = jnp.exp(
@@ -620,8 +595,8 @@ def drawn_temperature_categorical_late(
     attention2_past_multi_head_attention_scores_div_masked = jnp.where(
         valid, attention2_past_multi_head_attention_scores_div, -jnp.inf,
     )
-    attention2_past_multi_head_attention_softmax_e_max = extreme(
-        jnp.max, attention2_past_multi_head_attention_scores_div_masked, (1,), True,
+    attention2_past_multi_head_attention_softmax_e_max = jnp.max(
+        attention2_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True,
     )
     attention2_past_multi_head_attention_softmax_e_sub = attention2_past_multi_head_attention_scores_div - attention2_past_multi_head_attention_softmax_e_max
     attention2_past_multi_head_attention_softmax_e_exp = jnp.exp(
@@ -743,7 +718,7 @@ def drawn_logits_early(
         scores_div = jnp.einsum("hd,shd->hs", q_rope_concat, attention_k_rope_concat_near) * 0.25
         spots = t_from + jnp.arange(attention_k_rope_concat_near.shape[0], dtype=jnp.int32)
         valid = (spots >= jnp.maximum(0, t-31)) & (spots < t+1)
-        e_sub = scores_div - extreme(jnp.max, jnp.where(valid, scores_div, -jnp.inf), (1,), True)
+        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
         e_exp = jnp.exp(e_sub)
         softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
         softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
@@ -834,7 +809,7 @@ def drawn_temperature_categorical_early(
     )
     scores_div = jnp.einsum("hd,shd->hs", q_rope_concat, k_rope_concat_slice) * 0.25
     valid = jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1)
-    e_sub = scores_div - extreme(jnp.max, jnp.where(valid, scores_div, -jnp.inf), (1,), True)
+    e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
     e_exp = jnp.exp(e_sub)
     softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
     v_reshape_slice = lax.dynamic_slice_in_dim(v_reshape, jnp.maximum(0, t-31), min(32, P), axis=0)

@@ -63,7 +63,7 @@ class Copy(Op):
 
     name = "copy"
     moves = True
-    elementwise = True
+    elementwise = keeps_nan = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""

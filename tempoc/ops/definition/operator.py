@@ -229,6 +229,8 @@ class Op(metaclass=_OpMeta):
     """It does more than one elementwise pass over its operands, or a move of them."""
     elementwise: ClassVar[bool] = False
     """Each element of the result depends on the operands' elements at its position only."""
+    keeps_nan: ClassVar[bool] = False
+    """Elementwise, and a floating-point result is NaN wherever an operand is, on all devices."""
     moves: ClassVar[bool] = False
     """Its elements are those of the operands, in positions that depend on shapes alone."""
     picks: ClassVar[bool] = False

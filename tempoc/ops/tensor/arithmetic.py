@@ -119,27 +119,28 @@ class Add(Arithmetic):
     """``a + b``."""
 
     name, symbol, jax, numpy = "add", "+", "{0} + {1}", "add"
-    commutative = light = True
+    commutative = light = keeps_nan = True
 
 
 class Subtract(Arithmetic):
     """``a - b``."""
 
     name, symbol, jax, numpy = "sub", "-", "{0} - {1}", "subtract"
-    light = True
+    light = keeps_nan = True
 
 
 class Multiply(Arithmetic):
     """``a * b``."""
 
     name, symbol, jax, numpy = "mul", "*", "{0} * {1}", "multiply"
-    commutative = multilinear = light = True
+    commutative = multilinear = light = keeps_nan = True
 
 
 class Divide(Arithmetic):
     """``a / b``; integers become ``f32``."""
 
     name, symbol, jax, numpy = "div", "/", "{0} / {1}", "divide"
+    keeps_nan = True
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """Floating point."""

@@ -125,7 +125,7 @@ class Negative(NumberFunction):
     """``-x``."""
 
     name, jax, numpy = "neg", "-{x}", "negative"
-    overflows = light = True
+    overflows = light = keeps_nan = True
     multilinear = True
 
 
@@ -175,6 +175,7 @@ class Exp(RealFunction):
     """``e ** x``."""
 
     name, jax, numpy = "exp", "jnp.exp({x})", "exp"
+    keeps_nan = True
 
 
 class Exp2(RealFunction):
@@ -196,6 +197,7 @@ class Log(RealFunction):
     """The natural logarithm; ``-inf`` at 0, NaN below."""
 
     name, jax, numpy = "log", "jnp.log({x})", "log"
+    keeps_nan = True
 
 
 class Log1p(RealFunction):
@@ -369,7 +371,7 @@ class Cast(Unary):
     dtype: DType
 
     name = "cast"
-    multilinear = overflows = True
+    multilinear = overflows = keeps_nan = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """The dtype asked for, which is never weak."""

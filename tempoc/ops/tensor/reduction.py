@@ -262,7 +262,10 @@ class Max(Reduction):
     """The greatest element; NaN if there is one. The axes must not be empty.
 
     XLA may lose NaN among many elements of the dtypes ``lossy``.
+    ``loses_nan``: emitted code may give another number where there is NaN.
     """
+
+    loses_nan: bool = False
 
     name, jax = "max", "jnp.max"
     layout_agnostic = True
@@ -281,7 +284,7 @@ class Max(Reduction):
         """Mask, then reduce; NaN that would be lost is looked for."""
         dtype = results[0].dtype
         x, axes = self.prepared(args[0], dtype, out)
-        if not axes or dtype not in self.lossy:
+        if not axes or self.loses_nan or dtype not in self.lossy:
             return (self.call(self.jax, x, axes) if axes else x,)
         keepdims = ", True" if self.keepdims else ""
         return (f"extreme({self.jax}, {x}, {axes}{keepdims})",)

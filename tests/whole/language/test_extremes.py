@@ -11,7 +11,10 @@ import pytest
 from jax import lax
 
 from tempoc.ops.tensor.reduction import EXTREME
-from tests.support.agreement import agree
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.run import Settings, run_given
+from tests.support.agreement import agree, compile_text
 
 SHAPES = [
     ((70, 80), (0,)),
@@ -55,3 +58,27 @@ def test_points_count_together() -> None:
 def test_extremes_of_two_bytes() -> None:
     text = "input x: f16[70, 80]\na, b = max(x, 0), min(x, 0)\noutput a, b\n"
     agree(text, {}, special=True)
+
+
+SOFTMAX = """
+import nn
+dim t < T
+input k[t]: f32[64]
+input x: f32[8, 600]
+y = nn.softmax(x)
+z = nn.softmax(k[0:t+1] @ k[t]) @ k[0:t+1]
+output y, z
+"""
+
+
+@pytest.mark.parametrize("passes", [None, "canonicalize,maxima,tile{size=16},fuse"])
+def test_softmax_of_many_elements_keeps_nan(passes: str | None) -> None:
+    """Its maxima are taken as they are; rows with NaN are NaN."""
+    given = {"k": np.ones((80, 64), np.float32), "x": np.ones((8, 600), np.float32)}
+    given["k"][70, 3] = given["x"][4, 5] = np.nan
+    _, loaded = compile_text(SOFTMAX, 2, passes)
+    data = Given(bounds={"T": 80}, inputs=as_sources(given), params={})
+    found = run_given(loaded, data, Settings()).outputs
+    assert np.isnan(found["y"]).all(axis=1).tolist() == [row == 4 for row in range(8)]
+    assert np.isnan(found["z"]).any(axis=1).tolist() == [t >= 70 for t in range(80)]
+    assert np.isnan(found["y"]).any(axis=1).sum() == 1
