@@ -105,7 +105,7 @@ def test_both_command_lines_end_alike(rnn, capfd, monkeypatch, called, raised, e
     def fail(*_):
         raise raised
 
-    monkeypatch.setattr("tempoc.runtime.execute.load", fail)
+    monkeypatch.setattr("tempoc.runtime.execute.load_stored", fail)
     monkeypatch.setattr("tempoc.runtime.main.abandon_output", lambda: None)
     monkeypatch.setattr("tempoc.cli.main.abandon_output", lambda: None)
     assert called(arguments(rnn)) == ended

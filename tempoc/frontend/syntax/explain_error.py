@@ -61,8 +61,10 @@ def explain(
     if previous is not None and "NUMBER" in accepted:
         if token == "if":
             return syntax_errors.condition_first(span)
-        if token == previous and token in ("<", ">"):
-            return (syntax_errors.left_shift if token == "<" else syntax_errors.right_shift)(span)
+        if token == previous == "<":
+            return syntax_errors.left_shift(span)
+        if token == previous == ">":
+            return syntax_errors.right_shift(span)
         return syntax_errors.missing_operand(span, previous, shown)
     if previous is None:
         return statement_errors.bad_start(span, token)
