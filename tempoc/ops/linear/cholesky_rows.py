@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
-from tempoc.ops.definition.types import TensorType
-from tempoc.ops.linear.factor import OfMatrix
-from tempoc.symbolic import expr as ix
+from tempoc.ops.linear.factor import FactorByEquations
 
 CHOLESKY_ROWS = '''
 def cholesky_rows(a):
@@ -34,7 +32,7 @@ def cholesky_rows(a):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CholeskyRows(OfMatrix):
+class CholeskyRows(FactorByEquations):
     """The lower triangular ``l`` that these equations make, column by column::
 
         l[i, i] = sqrt(a[i, i] - sum(l[i, :i] ** 2))
@@ -46,10 +44,6 @@ class CholeskyRows(OfMatrix):
 
     name = "cholesky_rows"
 
-    def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
-        """That of the operand."""
-        return a.shape
-
     def of_one(self, a: Array) -> Array:
         """Column by column."""
         made = np.zeros_like(a)
@@ -58,11 +52,3 @@ class CholeskyRows(OfMatrix):
             root = np.sqrt(rest[0])
             made[k, k], made[k + 1 :, k] = root, rest[1:] / root
         return made
-
-    def failed(self, n: int) -> Array:
-        """Never needed, as NumPy's root of a negative number is NaN."""
-        return np.tril(np.full((n, n), np.nan))
-
-    def call(self, a: str) -> str:
-        """JAX's where there is a factor."""
-        return f"cholesky_rows({a})"

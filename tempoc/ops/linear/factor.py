@@ -69,6 +69,23 @@ class OfMatrix(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactorByEquations(OfMatrix):
+    """A factor that equations make, element by element; the prelude has a function of its name."""
+
+    def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
+        """That of the operand."""
+        return a.shape
+
+    def failed(self, n: int) -> Array:
+        """Never needed, as NumPy divides by zero and has NaN as a root."""
+        return np.full((n, n), np.nan)
+
+    def call(self, a: str) -> str:
+        """Of the prelude."""
+        return f"{self.name}({a})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cholesky(OfMatrix):
     """The lower triangular ``l`` with a positive diagonal for which ``l @ l.T`` is ``a``.
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
-from tempoc.ops.definition.types import TensorType
-from tempoc.ops.linear.factor import OfMatrix
-from tempoc.symbolic import expr as ix
+from tempoc.ops.linear.factor import FactorByEquations
 
 LDL_ROWS = '''
 def ldl_rows(a):
@@ -29,7 +27,7 @@ def ldl_rows(a):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LdlRows(OfMatrix):
+class LdlRows(FactorByEquations):
     """The matrix ``f`` that these equations make, whatever the pivots ``f[j, j]`` are::
 
     f[j, j] = a[j, j] - sum(f[j, :j] ** 2 * diagonal(f)[:j])
@@ -41,10 +39,6 @@ class LdlRows(OfMatrix):
     name = "ldl_rows"
     library = ""
 
-    def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
-        """That of the operand."""
-        return a.shape
-
     def of_one(self, a: Array) -> Array:
         """Column by column."""
         f = np.zeros_like(a)
@@ -52,11 +46,3 @@ class LdlRows(OfMatrix):
             rest = a[k:, k] - f[k:, :k] @ (f[k, :k] * np.diagonal(f)[:k])
             f[k, k], f[k + 1 :, k] = rest[0], rest[1:] / rest[0]
         return f
-
-    def failed(self, n: int) -> Array:
-        """Never needed, as NumPy divides by zero."""
-        return np.tril(np.full((n, n), np.nan))
-
-    def call(self, a: str) -> str:
-        """Of the prelude."""
-        return f"ldl_rows({a})"

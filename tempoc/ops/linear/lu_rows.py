@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
-from tempoc.ops.definition.types import TensorType
-from tempoc.ops.linear.factor import OfMatrix
-from tempoc.symbolic import expr as ix
+from tempoc.ops.linear.factor import FactorByEquations
 
 LU_ROWS = '''
 def lu_rows(a):
@@ -37,7 +35,7 @@ def lu_rows(a):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LuRows(OfMatrix):
+class LuRows(FactorByEquations):
     """The matrix ``f`` that these equations make, whatever the pivots ``f[j, j]`` are::
 
     f[i, j] = a[i, j] - f[i, :i] @ f[:i, j]                 for j >= i
@@ -47,10 +45,6 @@ class LuRows(OfMatrix):
     name = "lu_rows"
     library = ""
 
-    def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
-        """That of the operand."""
-        return a.shape
-
     def of_one(self, a: Array) -> Array:
         """A row, then a column."""
         f = np.array(a)
@@ -58,11 +52,3 @@ class LuRows(OfMatrix):
             f[k, k:] -= f[k, :k] @ f[:k, k:]
             f[k + 1 :, k] = (f[k + 1 :, k] - f[k + 1 :, :k] @ f[:k, k]) / f[k, k]
         return f
-
-    def failed(self, n: int) -> Array:
-        """Never needed, as NumPy divides by zero."""
-        return np.full((n, n), np.nan)
-
-    def call(self, a: str) -> str:
-        """Of the prelude."""
-        return f"lu_rows({a})"
