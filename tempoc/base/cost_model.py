@@ -351,10 +351,6 @@ class CostModel:
     """Kernels for large data may be others than for small ones; odd lengths than even ones."""
     probed_bounds: int = 3
     """Two traces for one length, four for two, eight for three: as long as a compilation."""
-    padded_calls: int = 1000
-    """Of one length. A call with padded arrays took 0.05 to 0.3 ms more than an exact one, a
-    compilation 0.2 to 2 s (2026-11-27, CPU time): a filter's scan of 10,000 steps 0.36 and 0.15 ms,
-    the gradient of a tanh network over 1000 steps 0.68 and 0.41."""
     loaded_arrays: int = 800
     """Compiling such a kernel takes 17 ms, as long as so many arrays and calls take longer without
     it, 20 us each."""

@@ -32,5 +32,4 @@ RUN_TUNING = RunTuning(
     far_step=MODEL.far_step,
     near_step=MODEL.near_step,
     probed_bounds=MODEL.probed_bounds,
-    padded_calls=MODEL.padded_calls,
 )

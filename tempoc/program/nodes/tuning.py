@@ -25,8 +25,7 @@ class RunTuning:
     ``loaded_arrays``, where each call counts as one more. A kernel for many lengths may make
     ``padded_bytes`` more than one for a length, or one ``rounded_part``, where so many
     ``summed_products`` count as a number. It is traced for lengths of up to ``probed_bounds`` that
-    are ``far_step`` apart, or ``near_step``, and no more after ``compared_lengths`` were compiled;
-    after ``padded_calls`` for the same length that one is compiled exactly.
+    are ``far_step`` apart, or ``near_step``, and no more after ``compared_lengths`` were compiled.
     """
 
     store_sizes: int = 1
@@ -54,7 +53,6 @@ class RunTuning:
     far_step: int = 1
     near_step: int = 1
     probed_bounds: int = 1
-    padded_calls: int = 1
 
 
 UNTUNED = RunTuning()

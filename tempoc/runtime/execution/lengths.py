@@ -83,11 +83,9 @@ class KernelOfLengths:
     def kernel(self, exact: CompiledFunction, bounds: Bounds) -> CompiledFunction:
         """The kernel for bounds, which decides at its first call how it is compiled.
 
-        One that is called very often is at last compiled exactly, which by then takes little more.
         ``exact`` compiles the function for these bounds alone.
         """
         now: CompiledFunction
-        calls = 0
         own = {name: bounds[name] for name in self.bounds}
 
         def first(*arrays: Any) -> Any:
@@ -100,10 +98,6 @@ class KernelOfLengths:
             return chosen(*arrays)
 
         def of_shapes(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
-            nonlocal now, calls
-            calls += 1
-            if calls == self.tuning.padded_calls:
-                now = exact
             # Growing stores have another size for bounds that the kernel is not told.
             return (padded if shapes_of(arrays) == shapes else exact)(*arrays)
 
