@@ -251,9 +251,10 @@ def extreme(reduction, x, axes, keepdims=False):
 """Stands in front of kernels with extremes of `f32` and `f64`, and minima of `bf16` and `f16`. XLA
 computes those of 4096 elements and more by a library that loses NaN (JAX 0.10.2), as does
 ``jnp.max``. 2026-11-27, CPU us on one core of maxima along the last axis and the first: by bits 23
-and 18 of 200 x 200 elements, 69 and 27 of 300 x 300, 239 and 103 of 512 x 512, 1420 and 750 of 1000 x 1000; with a search for NaN 28 and
-23, 50 and 40, 108 and 77, 750 and 560. Bits are joined to what computes the elements: tables that
-are filled interval by interval (`nussinov`) took more than twice as long with the search."""
+and 18 of 200 x 200 elements, 69 and 27 of 300 x 300, 239 and 103 of 512 x 512, 1420 and 750 of
+1000 x 1000; with a search for NaN 28 and 23, 50 and 40, 108 and 77, 750 and 560. Bits are joined to
+what computes the elements: tables that are filled interval by interval (`nussinov`) took more than
+twice as long with the search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
