@@ -291,6 +291,11 @@ class CostModel:
     """
     store_grain: int = 64
     """The least final size of a growing store, if that costs little: short runs share kernels."""
+    prefix_parts: tuple[int, ...] = (2,)
+    """Of all rows of growing stores, the parts on which the first steps of a loop within a block
+    run. Each is another loop for XLA to compile."""
+    prefix_rows: int = 64
+    """The least rows of such a part: copies of fewer cost more than they save."""
     rounded_bytes: int = 1 << 20
     """What it may take to round sizes up, whatever a run takes: a process takes a hundred times as
     much."""

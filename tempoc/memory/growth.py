@@ -301,9 +301,11 @@ class _CapacityCollector:
         self.domain = statement.domain
         self.space = space
         self.rows: dict[tuple[str, ix.Expr], list[ix.Expr]] = {}
+        self.accessed: dict[tuple[str, ix.Expr], dict[ix.Expr, None]] = {}
 
     def add(self, axis: BufferAxis, rows: ix.Expr) -> None:
         """Add an access, unless an earlier one provably needs as many rows."""
+        self.accessed.setdefault((axis.dim, axis.size), {})[rows] = None
         known = self.rows.setdefault((axis.dim, axis.size), [])
         if not any(self.exceeds(k, rows) for k in known):
             known[:] = [k for k in known if not self.exceeds(rows, k)] + [rows]
@@ -317,7 +319,7 @@ class _CapacityCollector:
                 dim=dim,
                 size=size,
                 rows=tuple(rows),
-                sure=tuple(e for e in rows if self.exceeds(size, e)),
+                sure=tuple(e for e in self.accessed[dim, size] if self.exceeds(size, e)),
             )
             for (dim, size), rows in self.rows.items()
         )

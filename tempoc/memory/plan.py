@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
@@ -110,6 +111,7 @@ class _Planner:
             if dim in sliced or moves or not (small or tensor.type.ndim):
                 every = 1 if small or dim in sliced else self.every(tensor, dim)
                 size = sizes[dim] if small else self.extent(tensor, dim, every)
+                size = self.whole(tensor, dim, size) if not small and every == 1 else size
                 least = self.initial_capacity(tensor, dim, size)
                 axes.append(BufferAxis(dim=dim, size=size, ring=small, least=least, every=every))
                 if self.graph is not None and dim in sliced and (small or least):
@@ -150,6 +152,17 @@ class _Planner:
         )
         may_turn = tensor.origin == "input" and self.graph is not None
         return self.with_loops_in_front(buffer) if may_turn else buffer
+
+    def whole(self, tensor: Tensor, dim: str, size: ix.Expr) -> ix.Expr:
+        """The bound, for an axis that may grow and has all points but the last few.
+
+        Room for these costs little, and with it the axis grows together with others.
+        """
+        bound = ix.Sym(self.bound(dim))
+        spare = ix.sub(bound, self.space.upper_bound(ix.Sym(dim) + 1, tensor.domain))
+        is_near = isinstance(spare, ix.Const) and 0 <= spare.value <= MODEL.store_grain
+        is_growing = self.growing.get(tensor.name, frozenset()) == {dim}
+        return bound if is_growing and is_near and not self.is_square(tensor, dim) else size
 
     def initial_capacity(self, tensor: Tensor, dim: str, size: ix.Expr) -> int:
         """The first slots of an axis that grows, else 0; at most one axis of a store grows."""

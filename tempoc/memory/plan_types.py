@@ -14,7 +14,7 @@ from tempoc.symbolic.expr import Expr
 class CapacityUse(prog.CapacityNeed):
     """What a statement needs of growing axes, in its coordinates: at most ``size`` slots.
 
-    The rows in ``sure`` are provably at most ``size``.
+    ``sure`` are the rows that single accesses need, where these are provably at most ``size``.
     """
 
     sure: tuple[Expr, ...]

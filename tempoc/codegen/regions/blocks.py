@@ -192,6 +192,7 @@ class Blocks:
         changed = [name for name in written_stores(body) if name in cells]
         before = outside.touched_before
         own_stores = [n for n in changed if n not in before and not context.stores[n].growing]
+        own_stores += self.local_growing(cells, [n for n in changed if n not in before], outside)
         inner = {*context.kinds.step_local} - outside.touched_outside
         own_stores += [n for n in changed if n in inner and n not in own_stores]
         first = traversal.overwritten_stores(body, changed)
@@ -208,6 +209,21 @@ class Blocks:
         parts = _Parts(carried=carried, returned=returned, local=local, read=read, lengths=lengths)
         fresh = [name for name in own_stores if name not in overwritten]
         return self.emit(body, cells, parts, fresh, outside)
+
+    def local_growing(
+        self, cells: Mapping[str, prog.Cells], first: list[str], outside: BlockInterface
+    ) -> list[str]:
+        """The growing stores among ``first`` that a block can make: nothing else uses them.
+
+        Of each group one store is passed, whose array says how many slots there are.
+        """
+        passed: dict[tuple[str, Expr], str] = {}
+        growing = {name: axis for name in cells if (axis := self.context.stores[name].growing)}
+        for name, axis in growing.items():
+            if (name not in first or name in outside.touched_outside) and not cells[name].places:
+                passed.setdefault((axis.dim, axis.size), name)
+        own = [name for name in first if name in growing and name not in outside.touched_outside]
+        return [n for n in own if (growing[n].dim, growing[n].size) in passed]
 
     def emit(
         self,
@@ -232,6 +248,7 @@ class Blocks:
         )
         writer.begin(body)
         read_first = live_before(body, after, context.kinds)
+        self.name_rooms(writer, cells, (*parts.carried, *parts.read), fresh)
         for store in fresh:
             if store in read_first or store not in context.registers:
                 writer.line(1, f"{writer.array_names[store]} = {_start(writer, cells[store])}")
@@ -255,6 +272,28 @@ class Blocks:
         )
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
+
+    def name_rooms(
+        self,
+        writer: RegionWriter,
+        cells: Mapping[str, prog.Cells],
+        passed: tuple[str, ...],
+        fresh: list[str],
+    ) -> None:
+        """Write the sizes of growing stores that a block makes: they are those of passed ones."""
+        stores = self.context.stores
+        for axis in (stores[name].growing for name in fresh):
+            if axis is None or (axis.dim, axis.size) in writer.rooms:
+                continue
+            key = axis.dim, axis.size
+            name, number = next(
+                (name, stores[name].order.index(stores[name].axes.index(own)))
+                for name in passed
+                if (own := stores[name].growing) and (own.dim, own.size) == key
+                if not cells[name].places
+            )
+            writer.rooms[key] = room = writer.locals.fresh(f"{symbols(axis.size)[0]}_room")
+            writer.line(1, f"{room} = {writer.array_names[name]}.shape[{number}]")
 
 
 def _start(writer: RegionWriter, cells: prog.Cells) -> str:

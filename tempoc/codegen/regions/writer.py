@@ -19,6 +19,7 @@ from tempoc.codegen.regions.lengths import (
     step_lengths,
 )
 from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
+from tempoc.codegen.regions.prefixes import prefix_axes
 from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import CODE, FAULT, REGION_NAMES, RESERVED, names_in
@@ -267,7 +268,19 @@ class RegionWriter(RegionNames):
             looped = f"rotated({', '.join(ends)}, {step}"
             sign = ", -1" if loop.step < 0 else ", 1" if places else ""
             places = f", {rings}, {first}{sign}{places}"
-        self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
+        prefixes = None if root or rings else prefix_axes(loop, self.context, self.live_out)
+        if prefixes is None or loop.step != 1:
+            self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
+            return
+        kind = looped.partition("(")[0]
+        some = self.locals.fresh("loop")
+        rest = f"{step}, carry{places})"
+        self.line(depth, f"{some} = lambda first, end, carry: {kind}(first, end, {rest}")
+        names = {self.array_names[store]: axis for store, axis in prefixes[0].items()}
+        axes = ", ".join(f"{k}: {names[n]}" for k, n in enumerate(carried) if n in names)
+        looped = f"looped_in_prefixes({', '.join(ends)}, {some}"
+        more = f", {{{axes}}}, {prefixes[1]})"
+        self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{more}")
 
     def is_strip_mined(self, loop: prog.Loop, root: bool) -> bool:
         """Whether a loop has a number of steps that is passed, and brief steps: no inner loops."""

@@ -37,12 +37,14 @@ class DynamicSize:
 
         Or than a multiple of it, as where several words of each step are one axis.
         """
+        padded: list[tuple[int, ix.Expr]] = []
         for e in self.least:
             times = ix.Const(_multiple(extent, e))
             difference = ix.sub(extent, ix.mul(times, e))
             if isinstance(difference, ix.Const) and difference.value <= 0:
-                return ix.add(ix.mul(times, ix.Sym(self.name)), difference)
-        return None
+                size = ix.add(ix.mul(times, ix.Sym(self.name)), difference)
+                padded.append((difference.value, size))
+        return max(padded, key=lambda pair: pair[0])[1] if padded else None
 
     def is_of(self, axis: BufferAxis) -> bool:
         """Whether this is the size of an axis."""
