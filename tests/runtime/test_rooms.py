@@ -14,6 +14,8 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import MANY, Capacities, buckets, rounded
 from tempoc.runtime.run import Settings, run_given
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.symbolic import expr as ix
 from tests.support.agreement import compile_text
 
 
@@ -77,6 +79,36 @@ def test_memory_follows_the_sequence(last: int, rows: int) -> None:
     assert result.lengths == {"T": last + 1}
     held = result.peak_bytes - result.given_bytes
     assert held <= 4 * 64 * (rows + 4)
+
+
+DECODER = """
+dim t < T
+input e: f32[7, 4]
+x[t] = e[tok[t]]
+k = tanh(x)
+w[t] = softmax(k[0:t+1] @ x)
+tok[0] = 1
+tok[t+1] = argmax(e @ (w @ k[0:t+1] * cos(f32(t)) + x * sin(f32(t))))
+output tok
+"""
+
+
+def test_a_plain_decoder_takes_another_length_without_compiling() -> None:
+    """Of `k` the last row is missing; the first 63 steps are run on half of 128 rows."""
+    graph, loaded = compile_text("import nn\n" + DECODER.replace("softmax", "nn.softmax"), 2)
+    assert {s.growing.size for s in loaded.program.stores if s.growing} == {ix.Sym("T")}
+    inputs = {"e": np.random.default_rng(0).standard_normal((7, 4)).astype(np.float32)}
+    truth = evaluate(graph, {"T": 128}, inputs, {})["tok"]
+    assert len({*truth.tolist()}) > 2
+    told: list[float] = []
+    for steps in (66, 65, 128, 100):
+        given = Given(bounds={"T": steps}, inputs=as_sources(inputs), params={})
+        with backend.compilations(told.append):
+            found = run_given(loaded, given, Settings()).outputs["tok"]
+        np.testing.assert_array_equal(found, truth[:steps])
+        if steps == 66:
+            told.clear()
+    assert not told
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "bool", "u32"])

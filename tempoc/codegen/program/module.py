@@ -13,7 +13,6 @@ from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
 from tempoc.codegen.regions import prelude
-from tempoc.codegen.regions.prefixes import looped_in_prefixes
 from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
@@ -38,7 +37,7 @@ REGION_HELPERS = {
     "looped_while": prelude.LOOPED_WHILE,
     "strip_mined_loop": prelude.strip_mined_loop(MODEL.strip_steps),
     "looped_in_strips": prelude.LOOPED_IN_STRIPS,
-    "looped_in_prefixes": looped_in_prefixes(MODEL.prefix_parts, MODEL.prefix_rows),
+    "looped_in_prefixes": prelude.looped_in_prefixes(MODEL.prefix_parts, MODEL.prefix_rows),
     "rotated": prelude.rotated(MODEL.rotated_bytes),
 }
 """Functions that regions call; they are emitted in front of the regions."""

@@ -248,7 +248,7 @@ class Blocks:
         )
         writer.begin(body)
         read_first = live_before(body, after, context.kinds)
-        self.name_rooms(writer, cells, (*parts.carried, *parts.read), fresh)
+        self.name_sizes(writer, cells, (*parts.carried, *parts.read), fresh)
         for store in fresh:
             if store in read_first or store not in context.registers:
                 writer.line(1, f"{writer.array_names[store]} = {_start(writer, cells[store])}")
@@ -273,7 +273,7 @@ class Blocks:
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
-    def name_rooms(
+    def name_sizes(
         self,
         writer: RegionWriter,
         cells: Mapping[str, prog.Cells],
@@ -283,7 +283,7 @@ class Blocks:
         """Write the sizes of growing stores that a block makes: they are those of passed ones."""
         stores = self.context.stores
         for axis in (stores[name].growing for name in fresh):
-            if axis is None or (axis.dim, axis.size) in writer.rooms:
+            if axis is None or (axis.dim, axis.size) in writer.size_names:
                 continue
             key = axis.dim, axis.size
             name, number = next(
@@ -292,8 +292,8 @@ class Blocks:
                 if (own := stores[name].growing) and (own.dim, own.size) == key
                 if not cells[name].places
             )
-            writer.rooms[key] = room = writer.locals.fresh(f"{symbols(axis.size)[0]}_room")
-            writer.line(1, f"{room} = {writer.array_names[name]}.shape[{number}]")
+            writer.size_names[key] = size = writer.locals.fresh(f"{symbols(axis.size)[0]}_room")
+            writer.line(1, f"{size} = {writer.array_names[name]}.shape[{number}]")
 
 
 def _start(writer: RegionWriter, cells: prog.Cells) -> str:

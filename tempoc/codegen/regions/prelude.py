@@ -177,6 +177,37 @@ def looped_in_strips(lower, upper, step, carry, places):
 '''
 """Stands in front of regions and blocks with loops for which both count."""
 
+
+def looped_in_prefixes(parts: tuple[int, ...], least: int) -> str:
+    """Stands in front of blocks with loops whose first steps read only first rows.
+
+    A block is one call, so that its growing stores have their final size from the start, with room
+    for the runs that share it. A step reads all rows that it is given, and masks those to come; so
+    the first ones are given these ``parts`` of them if they have ``least`` rows each. A part is
+    copied once, and then each step reads less.
+    """
+    return f'''\
+def looped_in_prefixes(lower, upper, loop, carry, axes, ahead):
+    """A loop of which a step reads rows up to ``ahead`` beyond it: first on parts of all rows.
+
+    ``axes`` are those along which arrays of the carry have rows, by their place.
+    """
+    rows = [jax.tree.leaves(carry[place])[0].shape[axis] for place, axis in axes.items()][0]
+    def first_rows(count):
+        cut = lambda axis: lambda x: lax.slice_in_dim(x, 0, count, axis=axis)
+        both = enumerate(carry)
+        return tuple(jax.tree.map(cut(axes[k]), x) if k in axes else x for k, x in both)
+    put = lambda x, part: lax.dynamic_update_slice(x, part, (0,) * x.ndim)
+    for count in [rows // part for part in {parts} if rows >= {least} * part]:
+        if jax.default_backend() == "cpu":
+            end = jnp.clip(count - ahead + 1, lower, upper)
+            both = enumerate(zip(carry, loop(lower, end, first_rows(count))))
+            carry = tuple(jax.tree.map(put, x, y) if k in axes else y for k, (x, y) in both)
+            lower = end
+    return loop(lower, upper, carry)
+'''
+
+
 LOOPED_WHILE = '''\
 def looped_while(more, step, carry, places):
     """``lax.while_loop`` of a number and arrays, some without axes of length 1."""

@@ -26,8 +26,8 @@ class RegionNames:
     ``length_params`` are the lengths passed to it, ``lengths`` their names. ``used`` are the bounds
     that the text names. ``at`` has ``ahead`` numbers before the point. ``counts`` are the numbers
     that are passed after the lengths, with their names, ``counting`` the bounds that may be among
-    them. ``rooms`` are the names of sizes of growing axes, by dimension and final size. ``locals``
-    are all names.
+    them. ``size_names`` are the names of sizes of growing axes, by dimension and final size.
+    ``locals`` are all names.
     """
 
     context: ProgramContext
@@ -41,7 +41,7 @@ class RegionNames:
     ahead: int = 0
     counts: dict[ix.Expr, str] = field(default_factory=dict)
     counting: frozenset[str] = frozenset()
-    rooms: dict[tuple[str, ix.Expr], str] = field(default_factory=dict)
+    size_names: dict[tuple[str, ix.Expr], str] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
 
     def cell(self, cell: prog.Cell) -> str:
@@ -73,7 +73,7 @@ class RegionNames:
     def zeros(self, cell: prog.Cell) -> str:
         """An array of a store, full of zeros."""
         store = self.context.stores[cell.store]
-        sizes = [self.rooms.get((a.dim, a.size)) or self.text(a.size) for a in store.axes]
+        sizes = [self.size_names.get((a.dim, a.size)) or self.text(a.size) for a in store.axes]
         sizes += map(self.text, store.shape)
         shape = tupled([sizes[k] for k in store.order])
         return f"jnp.zeros({shape}, {jax_dtype(DType(store.dtype))})"

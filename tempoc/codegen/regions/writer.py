@@ -11,6 +11,7 @@ from tempoc.base.names import Names
 from tempoc.base.python_text import docstring, identifier
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_read_as_changed, is_selected, static_part
+from tempoc.codegen.regions.capacity import prefix_axes
 from tempoc.codegen.regions.counts import counting_bounds, loop_counts
 from tempoc.codegen.regions.lengths import (
     ended_length,
@@ -19,7 +20,6 @@ from tempoc.codegen.regions.lengths import (
     step_lengths,
 )
 from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
-from tempoc.codegen.regions.prefixes import prefix_axes
 from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import CODE, FAULT, REGION_NAMES, RESERVED, names_in
