@@ -256,14 +256,14 @@ and 18 of 200 x 200 elements, 69 and 27 of 300 x 300, 239 and 103 of 512 x 512, 
 what computes the elements: tables that are filled interval by interval (`nussinov`) took more than
 twice as long with the search."""
 
-FINITE_EXTREME = '''\
-def finite_extreme(reduction, x, axes, keepdims=False):
-    """``jnp.max`` or ``jnp.min``; where it is infinite NaN, if one is there.
+GREATEST = '''\
+def greatest(x, axes, keepdims=False):
+    """``jnp.max``; NaN if one is there and the others are infinite.
 
     A finite one may lose NaN, which comes back in what it is subtracted from.
     """
     def result(x):
-        best = reduction(x, axes, keepdims=keepdims)
+        best = jnp.max(x, axes, keepdims=keepdims)
         if jax.default_backend() != "cpu" or x.size < 4096:
             return best
         odd = lambda: jnp.any(jnp.isnan(x), axes, keepdims=keepdims)
@@ -271,7 +271,7 @@ def finite_extreme(reduction, x, axes, keepdims=False):
         return lax.cond(jnp.any(jnp.isinf(best)), searched, lambda: best)
     call = jax.custom_batching.custom_vmap(result)
     later = [a + 1 for a in axes]
-    call.def_vmap(lambda size, mapped, x: (finite_extreme(reduction, x, later, keepdims), True))
+    call.def_vmap(lambda size, mapped, x: (greatest(x, later, keepdims), True))
     return call(x)
 '''
 """Stands in front of kernels with maxima of exponents in a ``logsumexp`` that are read beside it.
@@ -310,8 +310,9 @@ class Max(Reduction):
         if not axes or self.loses_nan or dtype not in self.lossy:
             return (self.call(self.jax, x, axes) if axes else x,)
         keepdims = ", True" if self.keepdims else ""
-        extreme = "finite_extreme" if self.loses_finite_nan else "extreme"
-        return (f"{extreme}({self.jax}, {x}, {axes}{keepdims})",)
+        if self.loses_finite_nan and self.monoid is MAX:
+            return (f"greatest({x}, {axes}{keepdims})",)
+        return (f"extreme({self.jax}, {x}, {axes}{keepdims})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
