@@ -9,28 +9,21 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def extreme(reduction, x, axes, keepdims=False):
-    """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
+def greatest(x, axes, keepdims=False):
+    """``jnp.max``; NaN if one is there and the others are infinite.
 
-    Those are compared by their bits, which as integers have the order of the numbers; if they are
-    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
+    A finite one may lose NaN, which comes back in what it is subtracted from.
     """
     def result(x):
-        best = reduction(x, axes, keepdims=keepdims)
+        best = jnp.max(x, axes, keepdims=keepdims)
         if jax.default_backend() != "cpu" or x.size < 4096:
             return best
-        if x.size >= 131072:
-            return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
-        whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
-        turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
-        last = lax.bitcast_convert_type(jnp.array(jnp.nan, x.dtype), whole)
-        last = last if reduction is jnp.max else ~last
-        keys = jnp.where(jnp.isnan(x), last, turned(lax.bitcast_convert_type(x, whole)))
-        best = reduction(keys, axes, keepdims=keepdims)
-        return lax.bitcast_convert_type(turned(best), x.dtype)
+        odd = lambda: jnp.any(jnp.isnan(x), axes, keepdims=keepdims)
+        searched = lambda: jnp.where(odd(), jnp.nan, best)
+        return lax.cond(jnp.any(jnp.isinf(best)), searched, lambda: best)
     call = jax.custom_batching.custom_vmap(result)
     later = [a + 1 for a in axes]
-    call.def_vmap(lambda size, mapped, x: (extreme(reduction, x, later, keepdims), True))
+    call.def_vmap(lambda size, mapped, x: (greatest(x, later, keepdims), True))
     return call(x)
 
 
@@ -99,7 +92,7 @@ def loss_d_head_now(at, h, head, word, loss_past, d_loss_div, d_head_past, d_ein
     said_tile = (
         word_slice[..., None] == jnp.arange(2048, dtype=jnp.int32)
     ).astype(jnp.int32).astype(jnp.float32)
-    d_greatest_tile = extreme(jnp.max, scores_tile, (1,), True)
+    d_greatest_tile = greatest(scores_tile, (1,), True)
     d_exp_tile = jnp.exp(scores_tile - d_greatest_tile)
     d_sum_tile = jnp.sum(d_exp_tile, axis=1, keepdims=True)
     isinf_tile = jnp.isinf(d_greatest_tile)

@@ -26,7 +26,7 @@ from tempoc.ops.tensor.contraction import (
     UNLESS_NAN,
     VALID_ROWS_PRODUCT,
 )
-from tempoc.ops.tensor.reduction import EXTREME
+from tempoc.ops.tensor.reduction import EXTREME, GREATEST
 
 HELPERS = {
     **DRAWING,
@@ -35,6 +35,7 @@ HELPERS = {
     "linear_scanned_rows": LINEAR_SCANNED_ROWS,
     "all_finite": ALL_FINITE,
     "extreme": EXTREME,
+    "greatest": GREATEST,
     "any_point": ANY_POINT,
     "unless_nan": UNLESS_NAN,
     "term_by_term": TERM_BY_TERM,

@@ -256,16 +256,39 @@ and 18 of 200 x 200 elements, 69 and 27 of 300 x 300, 239 and 103 of 512 x 512, 
 what computes the elements: tables that are filled interval by interval (`nussinov`) took more than
 twice as long with the search."""
 
+GREATEST = '''\
+def greatest(x, axes, keepdims=False):
+    """``jnp.max``; NaN if one is there and the others are infinite.
+
+    A finite one may lose NaN, which comes back in what it is subtracted from.
+    """
+    def result(x):
+        best = jnp.max(x, axes, keepdims=keepdims)
+        if jax.default_backend() != "cpu" or x.size < 4096:
+            return best
+        odd = lambda: jnp.any(jnp.isnan(x), axes, keepdims=keepdims)
+        searched = lambda: jnp.where(odd(), jnp.nan, best)
+        return lax.cond(jnp.any(jnp.isinf(best)), searched, lambda: best)
+    call = jax.custom_batching.custom_vmap(result)
+    later = [a + 1 for a in axes]
+    call.def_vmap(lambda size, mapped, x: (greatest(x, later, keepdims), True))
+    return call(x)
+'''
+"""Stands in front of kernels with maxima of exponents in a ``logsumexp`` that are read beside it.
+2026-11-28, CPU ms of `sinkhorn`, 98 of 96 x 64 elements and their derivatives: 1.8, by bits 3.4."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Max(Reduction):
     """The greatest element; NaN if there is one. The axes must not be empty.
 
     XLA may lose NaN among many elements of the dtypes ``lossy``.
-    ``loses_nan``: emitted code may give another number where there is NaN.
+    ``loses_nan``: emitted code may give another number where there is NaN; a finite one, but no
+    infinite one, with ``loses_finite_nan``.
     """
 
     loses_nan: bool = False
+    loses_finite_nan: bool = False
 
     name, jax = "max", "jnp.max"
     layout_agnostic = True
@@ -287,6 +310,8 @@ class Max(Reduction):
         if not axes or self.loses_nan or dtype not in self.lossy:
             return (self.call(self.jax, x, axes) if axes else x,)
         keepdims = ", True" if self.keepdims else ""
+        if self.loses_finite_nan and self.monoid is MAX:
+            return (f"greatest({x}, {axes}{keepdims})",)
         return (f"extreme({self.jax}, {x}, {axes}{keepdims})",)
 
 

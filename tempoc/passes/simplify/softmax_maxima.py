@@ -9,6 +9,8 @@
 If an element of ``%x`` is NaN, so is that of ``%d`` and ``%e``, whatever the maximum, hence the sum
 of the row, hence all that is divided by it. Where each consumer of a maximum ends in such a sum, or
 meets it again, ``%m`` is marked: emitted code does not look for NaN, which takes as long again.
+Where rows are computed in parts, the maximum of one is compared with those of the others, the sums
+of all are added, and the other parts meet the sum as well.
 """
 
 from __future__ import annotations
@@ -18,11 +20,10 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.definition.shapes import Shape, axes_of
-from tempoc.ops.tensor.arithmetic import Subtract
-from tempoc.ops.tensor.movement import ExpandDims
+from tempoc.ops.tensor.movement import ExpandDims, Pad
 from tempoc.ops.tensor.reduction import Max, Sum
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, operand_type, operand_types, users
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
@@ -51,8 +52,8 @@ class SoftmaxMaxima(GraphPass):
 class _RowsOf:
     """What is computed of a maximum where an element of its row is NaN.
 
-    ``partly`` are nodes with the operand's shape of which that element is NaN, ``wholly`` those of
-    which all of the row is. ``shape`` is that of the operand, ``rows`` has 1 in place of the axes.
+    ``partly`` are nodes of which an element of the row is NaN, ``wholly`` those of which all of the
+    row is, whatever the maximum. ``rows`` is the shape of the operand with 1 in place of the axes.
     """
 
     graph: Graph
@@ -63,119 +64,120 @@ class _RowsOf:
     wholly: set[str] = field(default_factory=set)
 
     @property
-    def shape(self) -> Shape:
-        return operand_type(self.graph, self.greatest.inputs[0]).shape
-
-    @property
     def axes(self) -> tuple[int, ...]:
         assert isinstance(self.greatest.op, Max)
-        return axes_of(self.greatest.op.axes, len(self.shape))
+        return axes_of(
+            self.greatest.op.axes, operand_type(self.graph, self.greatest.inputs[0]).ndim
+        )
 
     @property
     def rows(self) -> Shape:
-        return tuple(ix.ONE if k in self.axes else e for k, e in enumerate(self.shape))
+        shape = operand_type(self.graph, self.greatest.inputs[0]).shape
+        return tuple(ix.ONE if k in self.axes else e for k, e in enumerate(shape))
+
+    @property
+    def sources(self) -> tuple[Edge, ...]:
+        """The operand, and what it is without padding."""
+        (operand,) = self.greatest.inputs
+        node = self.graph.nodes[operand.source]
+        padded = isinstance(node.op, Pad) and node.op.value == node.op.value  # is not NaN
+        there = is_identity(operand, self.graph) and self.is_there(node)
+        return (operand, *node.inputs) if padded and there else (operand,)
 
     def are_nan(self) -> bool:
         """Whether whatever depends on the maximum is NaN, also if that is not."""
-        worklist = self.differences()
+        self.find_nan()
+        return bool(self.partly) and self.is_hidden()
+
+    def find_nan(self) -> None:
+        """Follow what is computed of the maximum, as far as rows stay apart."""
+        worklist, sources = [self.greatest], self.sources
+        reached: set[str] = set()
         while worklist:
-            joined: list[tuple[Node, int]] = []
-            while worklist:
-                node = worklist.pop()
-                if node.name not in self.partly:
-                    if not self.are_partly_or_joined(node, worklist, joined):
-                        return False
-                    self.partly.add(node.name)
-            for reader, slot in joined:
-                if not self.is_read(reader, 1 - slot, self.wholly):
+            for reader, slot in self.readers(worklist.pop()):
+                if not self.keeps_rows(reader, slot):
+                    continue
+                nodes = self.nan_nodes(reader, sources)
+                if reader.name not in reached or (nodes and reader.name not in nodes[0]):
                     worklist.append(reader)
-        return bool(self.partly)
+                reached.add(reader.name)
+                for known in nodes:
+                    known.add(reader.name)
 
-    def differences(self) -> list[Node]:
-        """The differences of operand and maximum; none if anything else depends on it."""
-        offsets, differences = [self.greatest], []
-        while offsets:
-            offset = offsets.pop()
-            if offset.name in self.outputs:
-                return []
-            for reader, slot in self.readers(offset):
-                beside = reader.inputs[1 - slot :][:1]
-                if isinstance(reader.op, ExpandDims) and is_identity(
-                    reader.inputs[slot], self.graph
-                ):
-                    offsets.append(reader)
-                elif (
-                    isinstance(reader.op, Subtract)
-                    and is_identity(reader.inputs[slot], self.graph)
-                    and beside == self.greatest.inputs
-                    and self.is_row(offset)
-                ):
-                    differences.append(reader)
-                else:
-                    return []
-        return differences
+    def nan_nodes(self, node: Node, sources: Collection[Edge]) -> tuple[set[str], ...]:
+        """The sets to which a node belongs by its operands, the smaller one first."""
+        names = {e.source for e in node.inputs if self.has_rows(e, node)}
+        wholly = not names.isdisjoint(self.wholly)
+        partly = not names.isdisjoint(self.partly) or any(e in sources for e in node.inputs)
+        if isinstance(node.op, Sum):
+            wholly = partly
+        elif not isinstance(node.op, ExpandDims):
+            partly &= node.op.keeps_nan and node.types[0].dtype.is_float
+        return (self.wholly, self.partly) if partly and wholly else (self.partly,) * partly
 
-    def are_partly_or_joined(
-        self, node: Node, worklist: list[Node], joined: list[tuple[Node, int]]
-    ) -> bool:
-        """Whether all that reads such a node keeps NaN; some of it only with another operand."""
-        same = node.types[0].shape == self.shape and node.types[0].dtype.is_float
-        if not same or node.name in self.outputs or not self.is_there(node):
-            return False
-        for reader, slot in self.readers(node):
-            if not is_identity(reader.inputs[slot], self.graph):
-                return False
-            if reader.op.keeps_nan and len(reader.inputs) == 2:
-                joined.append((reader, slot))
-            elif reader.op.keeps_nan:
-                worklist.append(reader)
-            elif not self.is_summed(reader, slot):
-                return False
-            elif isinstance(reader.op, Sum):
-                self.add_wholly(reader)
-        return True
-
-    def add_wholly(self, total: Node) -> None:
-        """The sum of rows, and what is computed of it."""
-        worklist = [total]
+    def is_hidden(self) -> bool:
+        """Whether all nodes that depend on the maximum end in others that are NaN in any case."""
+        worklist, reached = [self.greatest], {self.greatest.name}
         while worklist:
             node = worklist.pop()
-            if node.name in self.wholly or not self.is_there(node):
-                continue
-            if self.is_row(node) or node.types[0].shape == self.shape:
-                self.wholly.add(node.name)
-            elif node is not total and not isinstance(node.op, ExpandDims):
-                continue
+            if node.name in self.outputs:
+                return False
             for reader, slot in self.readers(node):
-                keeps = reader.op.keeps_nan and reader.types[0].dtype.is_float
-                keeps &= node.name in self.wholly or len(reader.inputs) == 1
-                if (keeps or isinstance(reader.op, ExpandDims)) and is_identity(
-                    reader.inputs[slot], self.graph
-                ):
+                if not self.keeps_rows(reader, slot):
+                    if node.name not in self.partly or not self.is_summed(reader, slot):
+                        return False
+                elif reader.name not in self.wholly | reached:
+                    reached.add(reader.name)
                     worklist.append(reader)
+        return True
+
+    def keeps_rows(self, reader: Node, slot: int) -> bool:
+        """Whether each row of a consumer is computed of the same rows alone."""
+        if not self.has_rows(reader.inputs[slot], reader) or not self.is_there(reader):
+            return False
+        if isinstance(reader.op, Sum):
+            whole = self.reduced(reader, slot) == {*self.axes}
+            return whole and (self.is_aligned(reader) or self.is_bare(reader))
+        return self.is_aligned(reader) and (
+            reader.op.elementwise or isinstance(reader.op, ExpandDims)
+        )
+
+    def has_rows(self, edge: Edge, reader: Node) -> bool:
+        """Whether an operand has the rows of its source where they stand, or where they come."""
+        bare = self.is_bare(self.graph.nodes[edge.source])
+        return is_identity(edge, self.graph) and (not bare or isinstance(reader.op, ExpandDims))
+
+    def is_aligned(self, node: Node) -> bool:
+        """Whether rows stand where those of the operand do; axes of length 1 may lack in front."""
+        shape, rows = node.types[0].shape, self.rows
+        if len(shape) > len(rows):
+            return False
+        shape = (ix.ONE,) * (len(rows) - len(shape)) + shape
+        return all(
+            k in self.axes or a == b for k, (a, b) in enumerate(zip(shape, rows, strict=True))
+        )
+
+    def is_bare(self, node: Node) -> bool:
+        """Whether these are numbers of rows, without the axes that were reduced."""
+        rest = tuple(e for k, e in enumerate(self.rows) if k not in self.axes)
+        reduced = isinstance(node.op, Max | Sum) and not node.op.keepdims
+        return reduced and node.types[0].shape == rest and not self.is_aligned(node)
 
     def is_summed(self, reader: Node, slot: int) -> bool:
         """Whether a consumer sums products along all of the row."""
-        if not (isinstance(reader.op, Sum) or reader.op.contraction):
-            return False
+        at_point = is_identity(reader.inputs[slot], self.graph) and self.is_there(reader)
+        summing = isinstance(reader.op, Sum) or reader.op.contraction
+        return at_point and summing and self.reduced(reader, slot) >= {*self.axes}
+
+    def reduced(self, reader: Node, slot: int) -> set[int | None]:
+        """The axes of an operand that no result has."""
         given = operand_types(self.graph, reader)
-        links = [*reader.op.links(given, reader.types, lambda a, b: a == b)]
-        summed = {link.operands[slot] for link in links if link.is_reduced}
-        return summed >= {*self.axes}
+        links = reader.op.links(given, reader.types, lambda a, b: a == b)
+        return {link.operands[slot] for link in links if link.is_reduced}
 
     def is_there(self, node: Node) -> bool:
         """Whether a node has the maximum's dimensions."""
         return node.domain.dims == self.greatest.domain.dims
-
-    def is_row(self, node: Node) -> bool:
-        """Whether numbers of rows stand where the rows are."""
-        shape = node.types[0].shape
-        return (ix.ONE,) * (len(self.shape) - len(shape)) + shape == self.rows
-
-    def is_read(self, reader: Node, slot: int, names: Collection[str]) -> bool:
-        """Whether an operand is one of these nodes at the same point."""
-        edge = reader.inputs[slot]
-        return edge.source in names and is_identity(edge, self.graph)
 
     def readers(self, node: Node) -> Iterator[tuple[Node, int]]:
         """The consumers of a node, and the operands by which they read it."""

@@ -17,6 +17,9 @@ it alone reads these exponentials, they are measured from the greatest element, 
 does within itself: exponentials and sum are computed once. They are computed where the result is;
 the derivative may be needed at fewer points, as that of the last step of training is not. Where it
 is computed at others, the result stays an operator of its own.
+
+The sum is NaN if an element is, and what is computed of it, whatever a finite ``%m`` is: that one
+may lose NaN.
 """
 
 from __future__ import annotations
@@ -184,7 +187,8 @@ def _measured_from_greatest(graph: Graph, terms: _Exponentials, space: Space) ->
         at = replace(exponents, domain=result.domain) if shared else exponents
         builder = NodeBuilder(graph=graph, space=space, node=at)
         operand = exponents.inputs[0]
-        greatest = builder.put("greatest", Max(axes=axes, keepdims=True), (operand,))
+        maximum = Max(axes=axes, keepdims=True, loses_finite_nan=True)
+        greatest = builder.put("greatest", maximum, (operand,))
         nodes = builder.finish(builder.put("sub", Subtract(), (operand, greatest)))
         if nodes is None:
             return None

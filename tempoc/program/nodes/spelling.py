@@ -8,7 +8,7 @@ PREAMBLE = (
     *("all_finite", "any_point", "at", "attend", "attend_by_rows", "attend_by_tiles", "box_at"),
     *("cholesky_rows", "clamped", "complex_numbers", "convolved_by_band", "convolved_by_fourier"),
     *("convolved_by_lags", "extreme", "first_fault", "first_lane", "first_wrong", "fourier_sums"),
-    *("greatest_first", "has_cudnn", "in_batches", "in_blocks", "in_branch", "in_rows"),
+    *("greatest", "greatest_first", "has_cudnn", "in_batches", "in_blocks", "in_branch", "in_rows"),
     *("in_windows", "integer_power", "jax", "jnp", "joined", "lax", "ldl_rows", "least_first"),
     *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_in_prefixes"),
     "looped_in_strips",

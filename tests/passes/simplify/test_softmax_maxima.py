@@ -26,6 +26,24 @@ dim t < N
 """
 SHARES = "%y = div %e, %s : [t] f32[3, 3]\n"
 SOFTMAX = HEAD + SHARES + "output y = %y[0:N]\n"
+PARTS = (
+    HEAD[: HEAD.index("%d")]
+    + """%p = pad{widths=((0, 0), (0, 1)), value=-inf} %v : [t] f32[3, 3]
+%n = max{axes=(1,), keepdims=true} %p : [t] f32[3, 1]
+%o = maximum %m, %n : [t] f32[3, 1]
+%d = sub %x, %o : [t] f32[3, 3]
+%e = exp %d : [t] f32[3, 3]
+%c = sub %v, %o : [t] f32[3, 2]
+%f = exp %c : [t] f32[3, 2]
+%s = sum{axes=(1,), keepdims=true} %e : [t] f32[3, 1]
+%u = sum{axes=(1,), keepdims=true} %f : [t] f32[3, 1]
+%w = add %s, %u : [t] f32[3, 1]
+%y = div %e, %w : [t] f32[3, 3]
+%z = div %f, %w : [t] f32[3, 2]
+output y = %y[0:N]
+output z = %z[0:N]
+"""
+)
 MARKED = {
     "softmax": SOFTMAX,
     "products, divided at last": HEAD
@@ -50,6 +68,11 @@ output y = %y[0:N]
     .replace("[3, 1]", "[1, 3]")
     .replace("%e = exp %d", "%f = mul %d, %x : [t] f32[3, 3]\n%e = exp %f"),
     "the least": SOFTMAX.replace("max{", "min{").replace("sub %x, %m", "sub %m, %x"),
+    "selections": SOFTMAX.replace(
+        SHARES,
+        "%w = maximum %e, %x : [t] f32[3, 3]\n%y = div %w, %s : [t] f32[3, 3]\n",
+    ),
+    "rows in two parts": PARTS,
 }
 KEPT = {
     "a maximum that is a result": SOFTMAX + "output m = %m[0:N]\n",
@@ -73,10 +96,9 @@ KEPT = {
     "products along the other axis": HEAD
     + '%p = einsum{spec="rk,rc->kc"} %e, %v : [t] f32[3, 2]\n'
     + "output p = %p[0:N]\noutput s = %s[0:N]\n",
-    "selections": SOFTMAX.replace(
-        SHARES,
-        "%w = maximum %e, %x : [t] f32[3, 3]\n%y = div %w, %s : [t] f32[3, 3]\n",
-    ),
+    "parts that are divided by sums of their own": PARTS.replace(
+        "div %f, %w", "div %f, %u"
+    ).replace("div %e, %w", "div %e, %s"),
     "nothing but a maximum": HEAD[: HEAD.index("%d")] + "output m = %m[0:N]\n",
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tempoc.ops.tensor.reduction import LogSumExp
+from tempoc.ops.tensor.reduction import LogSumExp, Max
 from tempoc.passes.context import PassContext
 from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.poly.relations.space import Space
@@ -102,6 +104,26 @@ def test_infinite_elements_give_what_they_gave(text: str, x: str) -> None:
         assert x == "special" or (wanted["y"] == float(x)).all()
         for name, value in wanted.items():
             np.testing.assert_allclose(given[name], value, rtol=2e-5, atol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("text", SHARED.values(), ids=SHARED)
+def test_nan_that_a_finite_maximum_loses_comes_back(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = Max.compute
+
+    def losing(self: Max, x: Any, axes: tuple[int, ...]) -> Any:
+        numbers = compute(self, np.where(np.isnan(x), np.float32(-np.inf), x), axes)
+        lost = self.loses_finite_nan & np.isfinite(numbers)
+        return np.where(lost, numbers, compute(self, x, axes))
+
+    monkeypatch.setattr(Max, "compute", losing)
+    before = graph(HEAD + text)
+    after = SoftmaxTerms().run(before, PassContext(Space(before.universe)))
+    wanted, given = (meaning(g, SIZES[-1], special=True) for g in (before, after))
+    assert np.isnan(wanted["y"]).any()
+    for name, value in wanted.items():
+        np.testing.assert_allclose(given[name], value, rtol=2e-5, atol=2e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tempoc.ops.tensor.reduction import EXTREME
+from tempoc.ops.tensor.reduction import EXTREME, GREATEST
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import Settings, run_given
@@ -25,6 +25,7 @@ SHAPES = [
 ]
 FUNCTIONS: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
 exec(EXTREME, FUNCTIONS)
+exec(GREATEST, FUNCTIONS)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -45,6 +46,22 @@ def test_extremes_are_those_of_numpy(
             wanted = getattr(np, name)(x, axis=axes, keepdims=True)
             np.testing.assert_array_equal(found(x), wanted)
             assert found(x).dtype == dtype
+
+
+@pytest.mark.parametrize(("shape", "axes"), SHAPES)
+def test_infinite_maxima_are_those_of_numpy(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    """Finite ones may be those of the elements that are numbers."""
+    plain = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    greatest = jax.jit(lambda x: FUNCTIONS["greatest"](x, axes, True))
+    for others in (plain, np.full_like(plain, -np.inf), np.full_like(plain, np.inf)):
+        x = others.copy()
+        x[3, 4] = np.nan
+        best = np.asarray(greatest(x))
+        wanted = np.max(x, axis=axes, keepdims=True)
+        numbers = np.nanmax(x, axis=axes, keepdims=True)
+        lost = np.isfinite(numbers) & np.isnan(wanted)
+        np.testing.assert_array_equal(best[~lost], wanted[~lost])
+        assert (np.isnan(best[lost]) | (best[lost] == numbers[lost])).all()
 
 
 def test_points_count_together() -> None:
