@@ -441,6 +441,13 @@ class CostModel:
     (2026-11-27, a busy machine)."""
     copied_tile: int = 1 << 22
     """The most bytes of such an array: a masked copy of it is made beside it for the last tile."""
+    state_factor: int = 10
+    """So many products with all steps so far take as long as one of a loop that keeps a state.
+    2026-11-28, CPU ms of linear attention, a state and a product with all steps, 8 times T steps
+    with heads of D: T 128, D 32 0.6 and 0.8; D 64, T 128 1.2 and 0.9, 256 2.2 and 1.5, 512 3.3 and
+    9.0; 4 times, D 128, T 256 4.3 and 2.0, 512 7.5 and 5.7, 1024 15 and 24."""
+    state_steps: int = 512
+    """The steps of such a loop, if nothing says how many they are."""
     contraction_speedup: float = 1.1
     """How many times cheaper an order must be to be preferred to that of the program."""
 

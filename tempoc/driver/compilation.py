@@ -133,9 +133,11 @@ class Compilation:
             return with_checked_points(self.graph, self.space)
         if "graph" in vars(self) and "elaborated" not in vars(self):  # it was given
             return self.graph
-        context = PassContext(space=self.space)
-        program = self.elaborated
-        graph = self._timed("elaborate", lambda: with_cheaper_gradients(program, context))
+        context = PassContext(space=self.space, size_hints=dict(self.options.sizes))
+        program, launched = self.elaborated, self.options.device != CPU
+        graph = self._timed(
+            "elaborate", lambda: with_cheaper_gradients(program, context, launched=launched)
+        )
         self.later_remarks += context.remarks.entries
         return graph
 

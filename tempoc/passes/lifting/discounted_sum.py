@@ -135,15 +135,13 @@ def _nearest_exponent(
     weights: Powers, moving_range: MovingRange, entry: ix.Slice, dim: str, space: Space
 ) -> ix.Expr | None:
     """The exponent of the element nearest to the point; ``None`` if it varies or weights grow."""
-    start, step = weights.exponent.start, weights.exponent.step
-    exponent = start
-    if isinstance(moving_range, Prefix):
-        exponent = ix.add(start, ix.mul(ix.Const(step), ix.sub(ix.sub(entry.hi, entry.lo), ix.ONE)))
-    away = -1 if isinstance(moving_range, Prefix) else 1
+    exponent = weights.nearest_to(moving_range, entry)
+    if exponent is None:
+        return None
     names = (*symbols(exponent), *symbols(ix.sub(entry.lo, ix.Sym(dim))))
     cut = isinstance(moving_range, Sliding) and any(space.universe.is_dim(n) for n in names)
     varies = any(space.universe.is_dim(n) for n in symbols(exponent))
-    return None if step != away or cut or varies or entry.step != 1 else exponent
+    return None if cut or varies or entry.step != 1 else exponent
 
 
 # ---------------------------------------------------------------- rewrites

@@ -9,6 +9,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Flip
 from tempoc.ops.tensor.source import Arange, IndexValue, Literal
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.build import is_identity
@@ -33,6 +34,14 @@ class Powers:
 
     base: Edge
     exponent: LinearExponent
+
+    def nearest_to(self, target: MovingRange, entry: ix.Slice) -> ix.Expr | None:
+        """The exponent of the element that is nearest to the point; ``None`` if weights grow."""
+        start, step = self.exponent.start, self.exponent.step
+        if isinstance(target, Prefix):
+            last = ix.sub(ix.sub(entry.hi, entry.lo), ix.ONE)
+            return ix.add(start, ix.mul(ix.Const(step), last)) if step == -1 else None
+        return start if step == 1 else None
 
 
 def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:

@@ -32,21 +32,20 @@ from typing import ClassVar
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.convolution.lagged_sum import as_convolution, lagged_sums
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
-from tempoc.passes.lifting.range_contraction import range_contractions, running_contraction
 from tempoc.passes.lifting.range_operand import is_given
 from tempoc.passes.lifting.range_reduction import range_reductions
 from tempoc.passes.lifting.running_reduction import running_value
+from tempoc.passes.lifting.running_steps import RunningStep, contraction_step, with_steps
 from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.pipeline.step import LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes, rewrite_reads
+from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
@@ -110,24 +109,12 @@ def _remark(message: str, node: Node, context: PassContext) -> None:
 # ---------------------------------------------------------------- in loops
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """The nodes that replace ``node`` and compute its points in order along ``dim``.
-
-    ``in_loop``: the first point, too, is computed in the loop.
-    """
-
-    node: Node
-    dim: str
-    parts: tuple[Node, ...]
-    form: str
-    in_loop: bool = False
-
-
-def _loop_step(graph: Graph, node: Node, space: Space, *, in_loop: bool = False) -> _Step | None:
+def _loop_step(
+    graph: Graph, node: Node, space: Space, *, in_loop: bool = False
+) -> RunningStep | None:
     """A replacement whose points run in order: of any discounted sum, a looping reduction, or any
     contraction."""
-    step = partial(_Step, node=node, in_loop=in_loop)
+    step = partial(RunningStep, node=node, in_loop=in_loop)
     for discounted in discounted_sums(graph, node, space):
         parts = as_recurrence(graph, discounted, space, in_loop=in_loop)
         if parts is not None:
@@ -137,42 +124,28 @@ def _loop_step(graph: Graph, node: Node, space: Space, *, in_loop: bool = False)
         parts = None if vectorized else running_value(graph, target, space, in_loop=in_loop)
         if parts is not None:
             return step(dim=target.dim, parts=parts, form="a running value")
-    for product in range_contractions(graph, node, space):
-        parts = running_contraction(graph, product, space, in_loop=in_loop)
-        if parts is not None:
-            return step(dim=product.dim, parts=parts, form="a running sum of products")
-    return None
+    return contraction_step(graph, node, space, in_loop=in_loop)
 
 
 def _with_running_values(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
     """The graph with running values, except those that would make it unschedulable."""
-    space = context.space
-    steps: dict[str, _Step] = {}
+    steps: dict[str, RunningStep] = {}
     for node in graph.nodes.values():
         if node.name not in lazy:
-            step = _loop_step(graph, node, space)
+            step = _loop_step(graph, node, context.space)
             if step is not None:
                 steps[node.name] = step
             else:
                 _remark_rescans(graph, node, context)
-    updated, unscheduled = graph, tuple(steps)
-    while steps and unscheduled:
-        updated = replace_nodes(graph, {name: step.parts for name, step in steps.items()})
-        unscheduled = unschedulable_nodes(updated, space)
-        rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
-        if unscheduled and not rejected:
-            return graph
-        for step in rejected:
-            other = None if step.in_loop else _loop_step(graph, step.node, space, in_loop=True)
-            if other is not None:
-                steps[step.node.name] = other
-                continue
-            del steps[step.node.name]
-            message = f"`{step.node.name}` needs points that a loop over {step.dim} has not reached"
-            _remark(message, step.node, context)
-    for step in steps.values():
-        _remark(f"`{step.node.name}` becomes {step.form} along {step.dim}", step.node, context)
-    return updated if steps else graph
+    updated, rejected = with_steps(graph, steps, _loop_step, context.space)
+    for name in rejected:
+        dim = steps[name].dim
+        message = f"`{name}` needs points that a loop over {dim} has not reached"
+        _remark(message, steps[name].node, context)
+    for name, step in steps.items():
+        if updated is not graph and name not in rejected:
+            _remark(f"`{name}` becomes {step.form} along {step.dim}", step.node, context)
+    return updated
 
 
 def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:

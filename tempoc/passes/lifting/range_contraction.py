@@ -6,7 +6,12 @@
     %S.next = add %S.run[t-1], %S.new             : [t | t >= 1] f32[n, m]
 
 That is how linear attention keeps a state of constant size instead of all keys and values. Each
-operand with the summed letter must be a range that grows by one element from point to point.
+operand with the summed letter must be a range that grows by one element from point to point, but
+for one that may have the powers of a number, which then fades the state:
+
+    %S    = einsum{"si,s,sj->ij"} %k[0:t+1], (power %g, t - arange), %v[0:t+1]
+    ->
+    %S.faded = mul %g, %S.run[t-1]                     : [t | t >= 1] f32[n, m]
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.monoids import SUM
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
+from tempoc.passes.lifting.geometric_weights import powers
 from tempoc.passes.lifting.moving_range import MovingRange, Sliding, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.running_reduction import RunningReduction, range_growth, step_builder
@@ -36,6 +42,7 @@ class RangeContraction:
     """A contraction that sums over a range which moves with ``dim``: ``letter`` of ``letters``.
 
     ``places`` has for each operand the axis of the range, counted from the last axis, or ``None``.
+    ``weights`` is the operand that has powers of ``base``, by their distance from the point.
     """
 
     node: Node
@@ -45,6 +52,8 @@ class RangeContraction:
     places: tuple[int | None, ...]
     entry: ix.Slice
     range: MovingRange
+    weights: int | None = None
+    base: Edge | None = None
 
 
 def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[RangeContraction]:
@@ -57,18 +66,36 @@ def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[Range
         if letter in letters.result or any(t.count(letter) > 1 for t in letters.terms):
             continue
         places = tuple(len(t) - t.index(letter) if letter in t else None for t in letters.terms)
-        pairs = zip(node.inputs, places, strict=True)
-        slices = [next(operand_slices(graph, e, p), None) for e, p in pairs if p is not None]
-        entry = slices[0]
+        weights = _weights(graph, node, letters, letter)
+        fading = None if weights is None else powers(graph, node.inputs[weights], 1)
+        ranged = [
+            (e, p)
+            for k, (e, p) in enumerate(zip(node.inputs, places, strict=True))
+            if p is not None and k != weights
+        ]
+        slices = [next(operand_slices(graph, e, p), None) for e, p in ranged]
+        entry = slices[0] if slices else None
         if entry is None or None in slices:
             continue
         for dim in node.domain.dims:
             moving_range = classify_range(entry, dim, node.domain, space)
-            if moving_range is not None and not isinstance(moving_range, Sliding):
-                yield RangeContraction(
-                    node=node, dim=dim, letter=letter, letters=letters, places=places,
-                    entry=entry, range=moving_range,
-                )  # fmt: skip
+            if moving_range is None or isinstance(moving_range, Sliding):
+                continue
+            if fading is not None and fading.nearest_to(moving_range, entry) != ix.ZERO:
+                continue
+            yield RangeContraction(
+                node=node, dim=dim, letter=letter, letters=letters, places=places,
+                entry=entry, range=moving_range, weights=weights,
+                base=None if fading is None else fading.base,
+            )  # fmt: skip
+
+
+def _weights(graph: Graph, node: Node, letters: Spelling, letter: str) -> int | None:
+    """The operand that has powers of a number along the axis with this letter."""
+    for k, (edge, term) in enumerate(zip(node.inputs, letters.terms, strict=True)):
+        if term == letter and powers(graph, edge, 1) is not None:
+            return k
+    return None
 
 
 def running_contraction(
@@ -84,10 +111,11 @@ def running_contraction(
     if growth is None:
         return None
     builder = step_builder(graph, space, node, dim)
-    place = next(p for p in target.places if p is not None)
+    place = next(p for k, p in enumerate(target.places) if p is not None and k != target.weights)
     running = RunningReduction(
-        builder=builder, range=target.range, place=place, growth=growth, in_loop=in_loop
-    )
+        builder=builder, range=target.range, place=place, growth=growth, decay=target.base,
+        in_loop=in_loop,
+    )  # fmt: skip
     try:
         merge = running.nodes(SUM, lambda rebuild: _element(target, rebuild))
         if merge is None:
@@ -106,7 +134,10 @@ def _element(target: RangeContraction, rebuild: Rebuild) -> Edge | None:
     home = rebuild.domain_of(node.domain.dims)
     wide = node.types[0].dtype.wide
     operands: list[Edge] = []
-    for edge, place in zip(node.inputs, target.places, strict=True):
+    terms: list[str] = []
+    for k, (edge, place) in enumerate(zip(node.inputs, target.places, strict=True)):
+        if k == target.weights:
+            continue
         operand: Edge | None = edge
         if place is not None:
             operand = replace(rebuild, place=place, memo={}).edge(edge)
@@ -118,8 +149,10 @@ def _element(target: RangeContraction, rebuild: Rebuild) -> Edge | None:
             cast = builder.put(f"wide.{rebuild.part}", Cast(dtype=wide), (operand,), home)
             operand = read_of(cast)
         operands.append(operand)
-    terms = tuple(t.replace(target.letter, "") for t in target.letters.terms)
-    op, edges = contraction(Spelling(terms, target.letters.result), operands)
+        terms.append(target.letters.terms[k].replace(target.letter, ""))
+    if terms == [target.letters.result]:
+        return operands[0]
+    op, edges = contraction(Spelling(tuple(terms), target.letters.result), operands)
     return read_of(builder.put(f"product.{rebuild.part}", op, edges, home))
 
 

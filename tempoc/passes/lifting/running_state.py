@@ -1,0 +1,297 @@
+"""Products with all steps so far, in an order in which a state of constant size has their sum.
+
+    %a = matmul %k[0:t+1], %q : [t] f32[t+1]    %s = einsum{"si,sj->ij"} %k[0:t+1], %v[0:t+1]
+    %y = matmul %a, %v[0:t+1] : [t] f32[8]  ->  %y = matmul %q, %s : [t] f32[8]
+
+Linear attention takes ``T * T`` products as it is often written, and ``T`` with a state; a sum of
+its scores, which normalizes them, is ``%q`` times a sum of keys likewise. Weights may be powers of
+a number by the distance of steps, as in retention: then the state fades. ``%s`` becomes a
+recurrence at once (``range_contraction.py``).
+
+This runs before differentiation, so that derivatives are those of recurrences, too, which run
+backward; also where a program has such a state as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.gradient import Gradient
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.tensor.arithmetic import Divide, Multiply
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.reduction import Sum
+from tempoc.passes.analysis.einsum_form import Spelling, contraction
+from tempoc.passes.analysis.size_estimate import estimated_sizes, unknown_bounds
+from tempoc.passes.context import PassContext
+from tempoc.passes.lifting.geometric_weights import powers
+from tempoc.passes.lifting.moving_range import Sliding, classify_range
+from tempoc.passes.lifting.product_factors import ProductFactors, product_factors
+from tempoc.passes.lifting.range_operand import operand_slices
+from tempoc.passes.lifting.running_steps import RunningStep, contraction_step, with_steps
+from tempoc.passes.simplify.range_functions import with_point_functions
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
+from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import evaluate, symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StateProduct:
+    """A product that sums over ``letter``, a range that grows with ``dim``.
+
+    ``state`` has the letters of the sum of the factors ``inside``, which have the letter; ``rows``
+    are the nodes that have the letter, too: nothing needs them if the state takes their place.
+    """
+
+    product: ProductFactors
+    letter: str
+    dim: str
+    inside: tuple[int, ...]
+    state: str
+
+    @property
+    def root(self) -> Node:
+        """The product."""
+        return self.product.root
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The nodes that have an element for each step of the range."""
+        return tuple(n for n, letters in self.product.inner.items() if self.letter in letters)
+
+    @property
+    def multiplies_rows(self) -> bool:
+        """Whether the product is not one with such a sum already."""
+        nodes = (self.product.graph.nodes[n] for n in self.rows)
+        return len(self.root.inputs) > 2 or any(isinstance(n.op, MatMul | Einsum) for n in nodes)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The factors that the sum leaves out."""
+        return tuple(k for k in range(len(self.product.factors)) if k not in self.inside)
+
+
+def with_running_states(graph: Graph, context: PassContext) -> Graph:
+    """The graph with states in place of products with all steps so far, where these cost more.
+
+    It may have gradients; then states that it has become recurrences, too. The same graph if there
+    are none.
+    """
+    if graph.universe.lengths or not any(map(_moves, graph.nodes.values())):
+        return graph
+    differentiated = _is_differentiated(graph)
+    each = graph
+    if not differentiated:
+        if not _products(graph, context, ()):
+            return graph
+        each = with_point_functions(graph, context)
+    left_out: set[str] = set()
+    while True:
+        products = _products(each, context, left_out)
+        updated, states = _reordered(each, products, context.space)
+        steps = _steps(updated, updated.nodes if differentiated else states, context.space)
+        running, rejected = with_steps(updated, steps, contraction_step, context.space)
+        failed = {
+            root
+            for state, root in states.items()
+            if running is updated or state in rejected or state not in steps
+        }
+        if not failed:
+            break
+        left_out |= failed
+    if running is each:
+        return graph
+    for p in products:
+        message = f"`{p.root.name}`: a state along {p.dim}, to which each step adds"
+        context.remarks.add("states", message, p.root.span)
+    return drop_dead(running)
+
+
+def _is_differentiated(graph: Graph) -> bool:
+    return any(isinstance(n.op, Gradient) for n in graph.nodes.values())
+
+
+def _moves(node: Node) -> bool:
+    """Whether a node reads ranges that move with its point."""
+    slices = (e for edge in node.inputs for e in edge.entries if isinstance(e, ix.Slice))
+    return any(d in symbols(e) for e in slices for d in node.domain.dims)
+
+
+def _steps(graph: Graph, names: Iterable[str], space: Space) -> dict[str, RunningStep]:
+    """The recurrences of contractions over ranges that grow."""
+    lazy = enclosing_conds(graph)
+    nodes = (graph.nodes[name] for name in names if name not in lazy)
+    steps = ((n.name, contraction_step(graph, n, space)) for n in nodes)
+    return {name: step for name, step in steps if step is not None}
+
+
+# ---------------------------------------------------------------- which products
+
+
+def _products(graph: Graph, context: PassContext, left_out: Collection[str]) -> list[_StateProduct]:
+    """The products that get a state, but for those that are left out."""
+    lazy, differentiated = enclosing_conds(graph), _is_differentiated(graph)
+    products: dict[str, _StateProduct] = {}
+    for node in graph.nodes.values():
+        if node.name not in lazy and node.name not in left_out:
+            product = _state_product(graph, node, context, differentiated=differentiated)
+            if product is not None:
+                products[node.name] = product
+    remaining = set(products)
+    while True:
+        rows = _needed_rows(graph, [products[name] for name in products if name in remaining])
+        needed = {n for n in remaining if products[n].others and rows & {*products[n].rows}}
+        if not needed:
+            return [p for name, p in products.items() if name in remaining]
+        remaining -= needed
+
+
+def _needed_rows(graph: Graph, products: Sequence[_StateProduct]) -> set[str]:
+    """The rows of products that something else needs, too."""
+    rows = {name for p in products for name in p.rows}
+    roots = {p.root.name for p in products}
+    readers = users(graph)
+    needed = {o.source for o in graph.outputs}
+    needed |= {e.source for p in products for e in (*p.product.factors, *p.product.divisors)}
+    needed |= {n for n in rows if any(u.reader not in rows | roots for u in readers[n])}
+    return needed & rows
+
+
+def _state_product(
+    graph: Graph, node: Node, context: PassContext, *, differentiated: bool
+) -> _StateProduct | None:
+    """A product that should have a state; ``None`` for others."""
+    product = product_factors(graph, node, context.space)
+    if product is None or (not product.inner and len(product.factors) <= 2):
+        return None
+    for letter in dict.fromkeys("".join(product.terms)):
+        if letter in product.result:
+            continue
+        inside = tuple(k for k, term in enumerate(product.terms) if letter in term)
+        others = [term for k, term in enumerate(product.terms) if k not in inside]
+        letters = dict.fromkeys("".join(product.terms[k] for k in inside))
+        state = "".join(c for c in letters if c in product.result or any(c in t for t in others))
+        factors = _ranges(graph, product, letter, inside)
+        dim = _growing_along(graph, product, letter, factors, context.space)
+        if dim is None:
+            continue
+        candidate = _StateProduct(
+            product=product, letter=letter, dim=dim, inside=inside, state=state
+        )
+        if not any(c in state for term in others for c in term):
+            is_chosen = len(factors) > 1 and (factors != inside or differentiated)
+        else:
+            is_chosen = candidate.multiplies_rows and _is_cheaper(candidate, factors, context)
+        if is_chosen:
+            return candidate
+    return None
+
+
+def _ranges(
+    graph: Graph, product: ProductFactors, letter: str, inside: Sequence[int]
+) -> tuple[int, ...]:
+    """The factors with a letter, but for weights that are powers of a number."""
+    weights = {k for k in inside if product.terms[k] == letter}
+    weights = {k for k in weights if powers(graph, product.factors[k], 1) is not None}
+    return tuple(k for k in inside if k not in weights)
+
+
+def _growing_along(
+    graph: Graph, product: ProductFactors, letter: str, factors: Sequence[int], space: Space
+) -> str | None:
+    """The dimension with which the range of a letter grows; ``None`` if there is none."""
+    entries = []
+    for k in factors:
+        term = product.terms[k]
+        place = len(term) - term.index(letter)
+        entries.append(next(operand_slices(graph, product.factors[k], place), None))
+    entry = entries[0] if entries else None
+    if entry is None or None in entries:
+        return None
+    domain = product.root.domain
+    for dim in domain.dims:
+        growing = classify_range(entry, dim, domain, space)
+        if growing is not None and not isinstance(growing, Sliding):
+            return dim
+    return None
+
+
+def _is_cheaper(p: _StateProduct, factors: Sequence[int], context: PassContext) -> bool:
+    """Whether a state costs less than a row with an element for each step."""
+    universe, sizes = context.space.universe, context.sizes
+    at = estimated_sizes(universe, 1, sizes)
+    bound = universe.dim(p.dim).bound
+    steps = MODEL.state_steps if unknown_bounds(universe, (bound,), sizes) else at[bound]
+    extents = p.product.extents
+
+    def elements(letters: str) -> int:
+        return evaluate(ix.product(extents[c] for c in letters if c != p.letter), at)
+
+    state, row = elements(p.state), sum(elements(p.product.terms[k]) for k in factors)
+    return state * MODEL.state_factor <= steps * row
+
+
+# ---------------------------------------------------------------- with states
+
+
+def _reordered(
+    graph: Graph, products: Sequence[_StateProduct], space: Space
+) -> tuple[Graph, Mapping[str, str]]:
+    """The graph with states, and the product of each that is a contraction."""
+    states: dict[str, str] = {}
+    for p in products:
+        builder = NodeBuilder(graph=graph, space=space, node=p.root)
+        try:
+            state = _state(builder, p)
+            parts = builder.finish(_result(builder, p, state))
+        except OperandError:
+            continue
+        if parts is None:
+            continue
+        graph = replace_nodes(graph, {p.root.name: parts})
+        if not isinstance(state.op, Sum):
+            states[state.name if state.name in graph.nodes else p.root.name] = p.root.name
+    return graph, states
+
+
+def _state(builder: NodeBuilder, p: _StateProduct) -> Node:
+    """The sum of all steps so far; raises ``OperandError``."""
+    edges = [p.product.factors[k] for k in p.inside]
+    terms = tuple(p.product.terms[k] for k in p.inside)
+    named = {n for e in edges for entry in e.entries for n in symbols(entry)}
+    named |= {n for e in edges for x in builder.type_of(e).shape for n in symbols(x)}
+    root, space = p.root.domain, builder.space
+    domain = space.project(root, tuple(d for d in root.dims if d in named))
+    sources = [(e, builder.graph.nodes[e.source].domain) for e in edges]
+    if any(space.outside(domain, e.entries, source) for e, source in sources):
+        domain = root
+    if len(edges) == 1:
+        axes = tuple(k for k, c in enumerate(terms[0]) if c not in p.state)
+        return builder.put("state", Sum(axes=axes), edges, domain)
+    op, operands = contraction(Spelling(terms, p.state), edges)
+    return builder.put("state", op, operands, domain)
+
+
+def _result(builder: NodeBuilder, p: _StateProduct, state: Node) -> Node:
+    """The product with the state; raises ``OperandError``."""
+    product = p.product
+    others = [k for k in p.others if product.terms[k]]
+    result = state
+    if others or p.state != product.result:
+        terms = (p.state, *(product.terms[k] for k in others))
+        edges = (read_of(state), *(product.factors[k] for k in others))
+        op, operands = contraction(Spelling(terms, product.result), edges)
+        result = builder.put("of_state", op, operands)
+    for k in p.others:
+        if not product.terms[k]:
+            result = builder.put("scaled", Multiply(), (result, product.factors[k]))
+    for divisor in product.divisors:
+        result = builder.put("divided", Divide(), (result, divisor))
+    return result

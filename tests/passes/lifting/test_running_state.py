@@ -1,0 +1,102 @@
+"""Products with all steps so far: a state in place of a row with an element for each step."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import DEVICES, Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.text.text import show
+from tempoc.symbolic.walk import symbols
+from tests.support.generators.graphs import assert_close
+from tests.support.golden import Golden
+
+HEAD = """dim b < B
+dim t < T
+const D = 3
+input q[b, t]: f32[D]
+input k[b, t]: f32[D]
+input v[b, t]: f32[D]
+"""
+WITH_STATE = {
+    "scores first": "o = (k[b, 0:t+1] @ q) @ v[b, 0:t+1]\noutput o\n",
+    "scores that are normalized, divided and fade": """w = 0.5 ** (t - arange(t+1))
+a = q @ (expand_dims(w, 1) * k[b, 0:t+1]).T / 2.0
+o = (a @ v[b, 0:t+1]) / (1.0 + sum(a) ** 2)
+output o
+""",
+    "in a loop, backward, as one product": """o = einsum("d,sd,se->e", q, k[b, t:T], v[b, t:T])
+output o
+""",
+}
+GRADIENTS = {
+    "of scores first": """o = tanh((k[b, 0:t+1] @ q) @ v[b, 0:t+1])
+loss = sum(sum(o)[b = 0:B, t = 0:T])
+""",
+    "of a state": """o = tanh(q @ (k[b, 0:t+1].T @ v[b, 0:t+1]))
+loss = sum(sum(o)[b = 0:B, t = 0:T])
+""",
+}
+LEFT = {
+    "a state that is too large": "o = (k[b, 0:t+1] @ q) @ v[b, 0:t+1]\noutput o\n",
+    "scores that others need": """a = k[b, 0:t+1] @ q
+o = a @ v[b, 0:t+1] + max(a)
+output o
+""",
+    "windows": """o = (k[b, max(0, t-3):t+1] @ q) @ v[b, max(0, t-3):t+1]
+output o
+""",
+    "softmax": "o = exp(k[b, 0:t+1] @ q) @ v[b, 0:t+1]\noutput o\n",
+}
+
+
+def compilation(text: str, options: Options | None = None) -> Compilation:
+    return Compilation(load_source(Source("m.rt", text)), options or Options(verify_each=True))
+
+
+def has_rows(graph: Graph) -> bool:
+    """Whether an operand has an element for each step so far."""
+    shapes = (t.shape for n in graph.nodes.values() for t in operand_types(graph, n))
+    return any("t" in symbols(extent) for shape in shapes for extent in shape)
+
+
+def test_a_state_takes_the_place_of_rows(golden: Golden) -> None:
+    parts = []
+    for name, text in WITH_STATE.items():
+        compiled = compilation(HEAD + text)
+        assert has_rows(compiled.graph)
+        assert not has_rows(compiled.prepared)
+        assert_close(compiled.graph, compiled.prepared)
+        body = show(compiled.prepared, sources=False).partition("dim t < T\n\n")[2]
+        said = "".join(f"# {r.message}\n" for r in compiled.later_remarks)
+        parts.append(f"## {name}\n\n{body}{said}")
+    golden("passes/states.txt", "\n".join(parts))
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_are_those_of_recurrences(name: str) -> None:
+    ends = "".join(f"d{x} = grad(loss, {x})\n" for x in "qkv") + "output loss, dq, dk, dv\n"
+    compiled = compilation(HEAD + GRADIENTS[name] + ends)
+    assert not has_rows(compiled.prepared)
+    assert_close(compiled.graph, compiled.prepared)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_stays(name: str) -> None:
+    size = "D = 300" if "large" in name else "D = 3"
+    compiled = compilation(HEAD.replace("D = 3", size) + LEFT[name])
+    assert compiled.prepared == compiled.graph
+
+
+def test_where_steps_are_launched_products_stay() -> None:
+    text = HEAD + WITH_STATE["scores first"]
+    assert has_rows(compilation(text, Options(device=DEVICES[-1])).prepared)
+
+
+def test_sizes_decide() -> None:
+    text = HEAD + WITH_STATE["scores first"]
+    assert has_rows(compilation(text, Options(sizes={"B": 2, "T": 8})).prepared)
