@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import serialize_executable
+from jax.extend.core import get_opaque_trace_state
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.requirements import RUNNER, unmet
@@ -40,12 +41,13 @@ _DUMPS = "--xla_dump"
 """Flags of XLA that change no numbers begin like this."""
 _HIT, _MISS = (f"/jax/compilation_cache/cache_{event}" for event in ("hits", "misses"))
 HIGHEST = "highest"
-_NUMBER = np.zeros((), np.float32)
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 # What JAX raises when it cannot trace a function, such as for values of an earlier trace.
 TraceError = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 VERSION: str = jax.__version__
+_EAGER = jax.core.eval_context()(get_opaque_trace_state)()
+"""The state of JAX outside of all traces, even if one is being made while this is imported."""
 
 
 @functools.cache
@@ -94,7 +96,8 @@ def _set(x64: bool) -> Iterator[None]:
 
 def is_traced() -> bool:
     """Whether JAX traces the function that calls, so that new arrays have no numbers."""
-    return isinstance(jnp.asarray(_NUMBER), jax.core.Tracer)
+    # Without a trace at once: the first scalar of a process takes XLA 30 ms to compile.
+    return get_opaque_trace_state() != _EAGER and isinstance(jnp.asarray(0.0), jax.core.Tracer)
 
 
 @contextmanager
