@@ -13,8 +13,9 @@ from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
+from tempoc.driver.cheaper_gradients import with_cheaper_gradients
 from tempoc.driver.configuration import configured
-from tempoc.driver.elaborate import ElaboratedProgram, elaborated, with_cheaper_gradients
+from tempoc.driver.elaborate import ElaboratedProgram, elaborated
 from tempoc.driver.kernel_table import entries, own_entries
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache

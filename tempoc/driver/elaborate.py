@@ -1,4 +1,7 @@
-"""From sources to the graph: the front end, then the derivatives that the program asks for."""
+"""From sources to the graph: the front end, then the derivatives that the program asks for.
+
+Imports no pass, for which checking would wait.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,10 +11,6 @@ from tempoc.base.limits import LIMITS, Limits
 from tempoc.driver.limited import limited
 from tempoc.frontend import elaborate as frontend
 from tempoc.frontend.syntax.load_modules import LoadedSources
-from tempoc.ops.control.gradient import Gradient
-from tempoc.passes.context import PassContext
-from tempoc.passes.dispatch.factors import with_factors
-from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 
@@ -39,16 +38,3 @@ def elaborated(
         return ElaboratedProgram(written, space, differentiate(written, space))
 
     return limited(limits, made)
-
-
-def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> Graph:
-    """The graph to optimize: derivatives are those of functions of points, not of ranges, and of
-    operators for factors of matrices and triangular systems.
-
-    What one pass makes of the program that is differentiated, no pass could make of its
-    derivatives. Factors come first: they are recognized by the ranges that their sums read.
-    """
-    if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
-        return with_factors(program.graph, context)
-    written = with_point_functions(with_factors(program.written, context), context)
-    return program.graph if written is program.written else differentiate(written, program.space)
