@@ -13,7 +13,6 @@ from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
-from tempoc.driver.cheaper_gradients import with_cheaper_gradients
 from tempoc.driver.configuration import configured
 from tempoc.driver.elaborate import ElaboratedProgram, elaborated
 from tempoc.driver.kernel_table import entries, own_entries
@@ -136,7 +135,7 @@ class Compilation:
             return self.graph
         context = PassContext(space=self.space)
         program = self.elaborated
-        graph = self._timed("elaborate", lambda: with_cheaper_gradients(program, context))
+        graph = self._timed("elaborate", lambda: pipelines.with_cheaper_gradients(program, context))
         self.later_remarks += context.remarks.entries
         return graph
 

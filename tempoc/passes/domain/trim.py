@@ -37,7 +37,7 @@ from tempoc.symbolic.walk import symbols
 Domains = dict[str, Domain]
 
 
-class AlignedRead(NamedTuple):
+class OwnPointRead(NamedTuple):
     """A read of the reader's own point; each has another number."""
 
     number: int
@@ -130,7 +130,7 @@ def _coupled_domains(
 
 
 def _loses_alignment(
-    aligned: Mapping[str, Sequence[AlignedRead]],
+    aligned: Mapping[str, Sequence[OwnPointRead]],
     names: tuple[str, ...],
     shorter: Domains,
     space: Space,
@@ -185,15 +185,15 @@ def _dims_of_idle_steps(
     return frozenset(dims)
 
 
-def _aligned_reads(graph: Graph) -> dict[str, list[AlignedRead]]:
+def _aligned_reads(graph: Graph) -> dict[str, list[OwnPointRead]]:
     """The reads of own points of each node, and by others of it."""
-    number, aligned = count(), {name: list[AlignedRead]() for name in graph.nodes}
+    number, aligned = count(), {name: list[OwnPointRead]() for name in graph.nodes}
     for node in graph.nodes.values():
         for edge in node.inputs if is_computed(node) else ():
             source = graph.nodes[edge.source]
             computed = is_computed(source) or isinstance(source.op, Merge)
             if computed and source.domain.dims == node.domain.dims and is_identity(edge, graph):
-                read = AlignedRead(next(number), node, source)
+                read = OwnPointRead(next(number), node, source)
                 aligned[node.name].append(read)
                 aligned[source.name].append(read)
     return aligned
