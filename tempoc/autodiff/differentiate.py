@@ -52,7 +52,8 @@ class GradientJob:
 
 def _expanded(graph: Graph, space: Space) -> Graph:
     pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
-    jobs = [_job(graph, n) for n in pending]
+    active = active_nodes(graph, pending)
+    jobs = [_job(node, nodes) for node, nodes in zip(pending, active, strict=True)]
     names = [n.name for n in pending]
     ready = [j for j in jobs if not any(name in j.active for name in names)]
     if not ready:
@@ -97,12 +98,12 @@ def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in live})
 
 
-def _job(graph: Graph, node: Node) -> GradientJob:
+def _job(node: Node, active: frozenset[str]) -> GradientJob:
     assert isinstance(node.op, Gradient)
     return GradientJob(
         losses=node.inputs[: node.op.losses],
         wrt=ends_of(node)[1],
-        active=active_nodes(graph, node),
+        active=active,
         placeholders=(node,),
     )
 

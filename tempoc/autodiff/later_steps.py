@@ -62,11 +62,11 @@ def target(node: Node) -> Edge:
 def without_later_steps(graph: Graph, space: Space) -> Graph:
     """Add to gradients that depend on each other what each of them counts as constant."""
     pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
-    known: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for node in pending:
-        if ends_of(node) not in known:
-            active = active_nodes(graph, node)
-            known[ends_of(node)] = [other.name for other in pending if other.name in active]
+    of_ends = {ends_of(node): node for node in pending}
+    known = {
+        ends: [other.name for other in pending if other.name in active]
+        for ends, active in zip(of_ends, active_nodes(graph, [*of_ends.values()]), strict=True)
+    }
     needs = {n.name: known[ends_of(n)] for n in pending}
     nodes = dict(graph.nodes)
     cycles = strongly_connected_components(

@@ -14,7 +14,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
 from tempoc.driver.configuration import configured
-from tempoc.driver.elaborate import ElaboratedProgram, elaborated, with_cheaper_gradients
+from tempoc.driver.elaborate import ElaboratedProgram, elaborated
 from tempoc.driver.kernel_table import entries, own_entries
 from tempoc.driver.limited import limited
 from tempoc.driver.memo import PassCache
@@ -136,7 +136,8 @@ class Compilation:
         context = PassContext(space=self.space, size_hints=dict(self.options.sizes))
         program, launched = self.elaborated, self.options.device != CPU
         graph = self._timed(
-            "elaborate", lambda: with_cheaper_gradients(program, context, launched=launched)
+            "elaborate",
+            lambda: pipelines.with_cheaper_gradients(program, context, launched=launched),
         )
         self.later_remarks += context.remarks.entries
         return graph

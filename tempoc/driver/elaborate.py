@@ -1,4 +1,7 @@
-"""From sources to the graph: the front end, then the derivatives that the program asks for."""
+"""From sources to the graph: the front end, then the derivatives that the program asks for.
+
+Imports no pass, for which checking would wait.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,11 +11,6 @@ from tempoc.base.limits import LIMITS, Limits
 from tempoc.driver.limited import limited
 from tempoc.frontend import elaborate as frontend
 from tempoc.frontend.syntax.load_modules import LoadedSources
-from tempoc.ops.control.gradient import Gradient
-from tempoc.passes.context import PassContext
-from tempoc.passes.dispatch.factors import with_factors
-from tempoc.passes.lifting.running_state import with_running_states
-from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 
@@ -40,24 +38,3 @@ def elaborated(
         return ElaboratedProgram(written, space, differentiate(written, space))
 
     return limited(limits, made)
-
-
-def with_cheaper_gradients(
-    program: ElaboratedProgram, context: PassContext, *, launched: bool = False
-) -> Graph:
-    """The graph to optimize: derivatives are those of functions of points, not of ranges, of
-    recurrences, not of products with all steps so far, and of operators for factors of matrices and
-    triangular systems.
-
-    What one pass makes of the program that is differentiated, no pass could make of its
-    derivatives. Factors come first: they are recognized by the ranges that their sums read.
-    ``launched``: each step of a loop is launched by itself, so that products with all steps take
-    less time than states.
-    """
-    if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
-        graph = with_factors(program.graph, context)
-        return graph if launched else with_running_states(graph, context)
-    written = with_point_functions(with_factors(program.written, context), context)
-    if not launched:
-        written = with_running_states(written, context)
-    return program.graph if written is program.written else differentiate(written, program.space)

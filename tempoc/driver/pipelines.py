@@ -1,14 +1,18 @@
-"""The pass pipelines of the optimization levels, as tuples, and the registry of passes."""
+"""The pass pipelines of the optimization levels, as tuples, what runs before differentiation, and
+the registry of passes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from tempoc.autodiff.differentiate import differentiate
 from tempoc.base.cost_model import MODEL
+from tempoc.driver.elaborate import ElaboratedProgram
+from tempoc.ops.control.gradient import Gradient
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.dispatch.dispatch import Dispatch
-from tempoc.passes.dispatch.factors import MatrixFactors
+from tempoc.passes.dispatch.factors import MatrixFactors, with_factors
 from tempoc.passes.dispatch.pattern import KernelEntry
 from tempoc.passes.dispatch.triangular import Triangular
 from tempoc.passes.domain.if_conversion import IfConversion
@@ -20,6 +24,7 @@ from tempoc.passes.domain.wavefront import Wavefront
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.reroll import Reroll
+from tempoc.passes.lifting.running_state import with_running_states
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.carry import CarryLast
 from tempoc.passes.memory.divide import DivideByReaders
@@ -32,7 +37,7 @@ from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
-from tempoc.passes.simplify.range_functions import RangeFunctions
+from tempoc.passes.simplify.range_functions import RangeFunctions, with_point_functions
 from tempoc.passes.simplify.softmax_maxima import SoftmaxMaxima
 from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.passes.tiling.microbatch import Microbatch
@@ -186,3 +191,24 @@ def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:
         pipeline += [Rematerialize(work=work)] if isinstance(step, Fuse) else []
         pipeline.append(step)
     return tuple(pipeline)
+
+
+def with_cheaper_gradients(
+    program: ElaboratedProgram, context: PassContext, *, launched: bool = False
+) -> Graph:
+    """The graph to optimize: derivatives are those of functions of points, not of ranges, of
+    recurrences, not of products with all steps so far, and of operators for factors of matrices and
+    triangular systems.
+
+    What one pass makes of the program that is differentiated, no pass could make of its
+    derivatives. Factors come first: they are recognized by the ranges that their sums read.
+    ``launched``: each step of a loop is launched by itself, so that products with all steps take
+    less time than states.
+    """
+    if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
+        graph = with_factors(program.graph, context)
+        return graph if launched else with_running_states(graph, context)
+    written = with_point_functions(with_factors(program.written, context), context)
+    if not launched:
+        written = with_running_states(written, context)
+    return program.graph if written is program.written else differentiate(written, program.space)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tempoc.files.durable import make_folder, sync_folder
 from tempoc.files.locks import exclusive, temporary_path
+from tempoc.files.parallel import for_each, remove_folder
 from tempoc.files.snapshot import put_back
 
 _HERE = -100
@@ -37,8 +37,8 @@ def replace_folder(
         put_back(target, held=True)
         check(target)
         fresh, old = temporary_path(target, "new"), temporary_path(target, "old")
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        remove_folder(fresh)
+        remove_folder(old)
         try:
             write_files(fresh, files, durable=durable)
             if not os.path.lexists(target):
@@ -54,7 +54,7 @@ def replace_folder(
                 sync_folder(target.parent)
         finally:
             put_back(target, held=True)
-            shutil.rmtree(fresh, ignore_errors=True)
+            remove_folder(fresh)
 
 
 def write_files(folder: Path, files: Mapping[str, bytes], *, durable: bool = True) -> None:
@@ -63,16 +63,19 @@ def write_files(folder: Path, files: Mapping[str, bytes], *, durable: bool = Tru
     parents = {parent: None for name in files for parent in [*Path(name).parents][::-1]}
     for parent in [*parents][1:]:
         os.makedirs(folder / parent, exist_ok=True)
-    for name, content in files.items():
+
+    def write(item: tuple[str, bytes]) -> None:
+        name, content = item
         handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             if durable:
                 os.fsync(handle)
+
+    for_each(files.items(), write)
     if durable:
-        for parent in [*parents][::-1]:
-            sync_folder(folder / parent)
+        for_each([folder / parent for parent in parents], sync_folder)
 
 
 def _exchange(first: Path, second: Path, aside: Path) -> None:

@@ -9,6 +9,7 @@ import builtins
 import errno
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,11 +30,14 @@ class Faults:
     def __init__(self, at: int, *, dies: bool, at_once: bool = True) -> None:
         self.at, self.dies, self.at_once = at, dies, at_once
         self.count = 0
+        self.counting = threading.Lock()
 
     def point(self, before: Callable[[], object] = lambda: None) -> None:
         """An operation is about to begin; ``before`` is what it does of it if that is the end."""
-        self.count += 1
-        if self.count != self.at:
+        with self.counting:  # files are written by several threads
+            self.count += 1
+            number = self.count
+        if number != self.at:
             return
         before()
         if self.dies:

@@ -187,6 +187,9 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     "from when on a file is worth reading it": {
         "runtime/execution/kept_kernels.py": {0.01},
     },
+    "how many files are synced at a time": {
+        "files/parallel.py": {8},
+    },
     "how much of a file is read at a time": {
         "runtime/data/source.py": {1 << 24},
     },

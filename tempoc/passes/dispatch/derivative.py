@@ -45,15 +45,13 @@ def is_derivative_kept(
     Those by a tensor of ``free`` do not go through it; by no other one of the equations may there
     be any.
     """
-    for node in graph.nodes.values():
-        if not isinstance(node.op, Gradient):
-            continue
-        independent = [name for name in ends_of(node)[1] if name in part]
-        if any(name not in free for name in independent):
-            return False
-        active = active_nodes(graph, node)
+    gradients = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+    independent = [{*ends_of(node)[1]} & {*part} for node in gradients]
+    if any(names - {*free} for names in independent):
+        return False
+    for names, active in zip(independent, active_nodes(graph, gradients), strict=True):
         readers = [n for n in graph.nodes if n in active and n not in part]
-        is_through = not independent and any(n in active for n in part)
+        is_through = not names and any(n in active for n in part)
         if is_through and not _read_last(graph, space, readers, pivots):
             return False
     return True

@@ -17,8 +17,10 @@ well. Others, such as products, are cheaper for all points at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
 
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
@@ -35,6 +37,14 @@ from tempoc.symbolic.walk import symbols
 Domains = dict[str, Domain]
 
 
+class OwnPointRead(NamedTuple):
+    """A read of the reader's own point; each has another number."""
+
+    number: int
+    reader: Node
+    source: Node
+
+
 def trim_domains(
     graph: Graph, space: Space, among: Collection[str] | None = None
 ) -> tuple[Graph, Domains]:
@@ -44,6 +54,7 @@ def trim_domains(
     """
     full = {} if among is None else dict.fromkeys(n for n in graph.nodes if n not in among)
     within: dict[str, frozenset[str]] = {}
+    aligned = _aligned_reads(graph)
     while True:
         boxes = demanded_boxes(graph, space, full, within)
         shorter = _trimmed_domains(graph, space, full, boxes)
@@ -54,7 +65,7 @@ def trim_domains(
             p
             for p in parts
             if not all(name in within for name in p)
-            and (among is not None or _loses_alignment(graph, p, shorter, space))
+            and (among is not None or _loses_alignment(aligned, p, shorter, space))
             and not _is_work_of_one_step(graph, p, shorter, space)
         ]
         if not separating:
@@ -118,17 +129,21 @@ def _coupled_domains(
     return coupled
 
 
-def _loses_alignment(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space) -> bool:
+def _loses_alignment(
+    aligned: Mapping[str, Sequence[OwnPointRead]],
+    names: tuple[str, ...],
+    shorter: Domains,
+    space: Space,
+) -> bool:
     """Whether trimming these nodes leaves fewer aligned reads than now."""
 
     def alike(a: Domain, b: Domain) -> bool:
         return a == b or space.equal(a.where, b.where, Domain(a.dims))
 
     gain = 0
-    for reader, source in _aligned_reads(graph):
-        if reader.name in names or source.name in names:
-            source_domain, reader_domain = (shorter.get(n.name, n.domain) for n in (source, reader))
-            gain += alike(source_domain, reader_domain) - alike(source.domain, reader.domain)
+    for _, reader, source in {read[0]: read for name in names for read in aligned[name]}.values():
+        source_domain, reader_domain = (shorter.get(n.name, n.domain) for n in (source, reader))
+        gain += alike(source_domain, reader_domain) - alike(source.domain, reader.domain)
     return gain < 0
 
 
@@ -170,13 +185,18 @@ def _dims_of_idle_steps(
     return frozenset(dims)
 
 
-def _aligned_reads(graph: Graph) -> Iterator[tuple[Node, Node]]:
+def _aligned_reads(graph: Graph) -> dict[str, list[OwnPointRead]]:
+    """The reads of own points of each node, and by others of it."""
+    number, aligned = count(), {name: list[OwnPointRead]() for name in graph.nodes}
     for node in graph.nodes.values():
         for edge in node.inputs if is_computed(node) else ():
             source = graph.nodes[edge.source]
             computed = is_computed(source) or isinstance(source.op, Merge)
             if computed and source.domain.dims == node.domain.dims and is_identity(edge, graph):
-                yield node, source
+                read = OwnPointRead(next(number), node, source)
+                aligned[node.name].append(read)
+                aligned[source.name].append(read)
+    return aligned
 
 
 def _trimmed(node: Node, shorter: Domains, space: Space) -> Node:

@@ -32,9 +32,9 @@ that derivatives need the values of, too, a loop stores, where no products of ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -47,8 +47,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.analysis.expansion import Origins, expanding_nodes, origin_sizes, total_origin
-from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.expansion import total_origin
 from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
 from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.analysis.size_estimate import bytes_of
@@ -69,6 +68,7 @@ from tempoc.passes.recurrences.recognize_recurrence import (
     recognize,
 )
 from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence
+from tempoc.passes.recurrences.surroundings import Surroundings
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import (
@@ -76,7 +76,6 @@ from tempoc.sdg.graph.query import (
     has_run_lengths,
     multiplies_matrices,
     operand_type,
-    users,
 )
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
@@ -109,14 +108,14 @@ class RecurrenceToScan(GraphPass):
         """Whether a cycle, judged by itself, is one that becomes a scan."""
         if has_run_lengths(graph, cycle):
             return False
+        around = Surroundings(graph=graph, dim=dim)
         try:
-            origins = cache(lambda: origin_sizes(graph, dim))
-            recurrence = self.small_recurrence(graph, dim, cycle, origins, context)
+            recurrence = self.small_recurrence(around, cycle, context)
         except NotARecurrence:
             return False
-        if _is_made_again(graph, cycle, recurrence):
+        if _is_made_again(around, cycle, recurrence):
             return False
-        return not _only_takes_memory(graph, cycle, recurrence)
+        return not _only_takes_memory(around, cycle, recurrence)
 
     def with_scans(self, graph: Graph, context: PassContext) -> Graph | None:
         """The graph with scans; ``None`` if there are none."""
@@ -161,13 +160,13 @@ class RecurrenceToScan(GraphPass):
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
         steps: dict[NodeNames, RecurrenceCycle] = {}
-        origins = cache(lambda: origin_sizes(graph, dim))
+        around = Surroundings(graph=graph, dim=dim)
         for cycle in cycles(graph, dim):
             if has_run_lengths(graph, cycle):
                 loops.update(cycle)
                 continue
             try:
-                recurrences[cycle] = self.small_recurrence(graph, dim, cycle, origins, context)
+                recurrences[cycle] = self.small_recurrence(around, cycle, context)
             except NotARecurrence as reason:
                 _remark_missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
@@ -189,11 +188,11 @@ class RecurrenceToScan(GraphPass):
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
                 del recurrences[cycle]
-            elif _is_made_again(graph, cycle, recurrence):
+            elif _is_made_again(around, cycle, recurrence):
                 message = "others would make again what its steps make"
                 _remark_missed(graph, dim, cycle, message, context)
                 del recurrences[cycle]
-            elif _only_takes_memory(graph, cycle, recurrence):
+            elif _only_takes_memory(around, cycle, recurrence):
                 _remark_missed(
                     graph, dim, cycle, "its states would be stored at all points", context
                 )
@@ -204,17 +203,10 @@ class RecurrenceToScan(GraphPass):
         return recurrences
 
     def small_recurrence(
-        self,
-        graph: Graph,
-        dim: str,
-        cycle: NodeNames,
-        origins: Callable[[], Origins],
-        context: PassContext,
+        self, around: Surroundings, cycle: NodeNames, context: PassContext
     ) -> RecurrenceCycle:
-        """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``.
-
-        ``origins`` are the `origin_sizes` along the dimension, which few cycles ask for.
-        """
+        """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``."""
+        graph, dim = around.graph, around.dim
         recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
         for state in recurrence.states:
@@ -226,23 +218,26 @@ class RecurrenceToScan(GraphPass):
             raise NotARecurrence(f"a state has {size} elements")
         moving = [e for e in recurrence.operands if recurrence.varies(e)]
         if moving and size >= MODEL.made_elements:
-            origin = total_origin(graph, moving, origins())
+            origin = total_origin(graph, moving, around.origins)
             if origin is not None and MODEL.is_much_of_little(size, origin):
                 raise NotARecurrence(f"a state has {size} elements, made of {origin}")
-            if made := _made_in_steps(graph, recurrence, cycle):
+            if made := _made_in_steps(around, recurrence, cycle):
                 return recognize(graph, dim, cycle, context.space, made)
         return recurrence
 
 
-def _made_in_steps(graph: Graph, recurrence: RecurrenceCycle, cycle: NodeNames) -> NodeNames:
+def _made_in_steps(
+    around: Surroundings, recurrence: RecurrenceCycle, cycle: NodeNames
+) -> NodeNames:
     """The operands that are larger than what they are made of, as outer products are, and that
     nothing else reads: made in the steps, they are stored for one only.
 
     Of a linear recurrence none, as steps of sums and products alone need not be done one by one.
     """
+    graph = around.graph
     if is_linear(*_step_types(graph, recurrence)):
         return ()
-    expanding, readers = expanding_nodes(graph, recurrence.dim), users(graph)
+    expanding, readers = around.expanding, around.readers
     shown = {o.source for o in graph.outputs}
     dims = graph.nodes[recurrence.states[0]].domain.dims
     inside, pending = dict.fromkeys(cycle), [e.source for e in recurrence.operands]
@@ -270,7 +265,7 @@ def _step_types(
     return recurrence.steps, first, [operand_type(graph, e) for e in recurrence.operands]
 
 
-def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _only_takes_memory(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether a scan would do step after step, as a loop does, and store large states for it, or
     rows of them that it turns around, which no later loop needs, or all where the last is read.
 
@@ -279,11 +274,11 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     number that is an output 1.2, 1.2, 0.7, 0.5; 64 times a matrix 1.5, 0.8, 0.4, 0.7. One row and
     errors that are outputs: of 16 weights that learn 0.5, of 5 quantiles 0.7, of one number 0.6.
     """
-    states = {*recurrence.states}
+    graph, states = around.graph, {*recurrence.states}
     steps, first, others = _step_types(graph, recurrence)
-    if _only_last_is_read(graph, cycle, recurrence) and not is_linear(steps, first, others):
+    if _only_last_is_read(around, cycle, recurrence) and not is_linear(steps, first, others):
         return True
-    read_out = _is_read_out(graph, cycle, recurrence)
+    read_out = _is_read_out(around, cycle, recurrence)
     rows = any(d != recurrence.dim for n in cycle for d in graph.nodes[n].vector)
     size = sum(bytes_of(t, {}) for t in first)
     huge = read_out or size > MODEL.point_bytes
@@ -291,29 +286,29 @@ def _only_takes_memory(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
         return False
     if not huge and not rows and any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle):
         return False  # a product of one state takes most of a step, however it is repeated
-    readers, dim = users(graph), recurrence.dim
-    if (huge or not rows) and states & full_extent_nodes(graph, dim):
+    if (huge or not rows) and states & around.full_extent:
         return False
-    along = {n for n, node in graph.nodes.items() if dim in node.domain.dims}
+    readers, along = around.readers, around.along
     after = {*reachable(states, lambda n: [u.reader for u in readers[n] if u.reader in along])}
     if not huge:
-        if after & full_extent_nodes(replace(graph, outputs=()), dim):
+        if after & around.full_extent_inside:
             return False
         after |= {u.reader for n in after for u in readers[n]}
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
 
 
-def _is_made_again(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _is_made_again(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether steps compute functions, such as exponentials, that others read at all points, too.
 
     A scan gives states only: the others would compute those anew. A loop stores them, if they are
     not much larger than a state. Products of matrices are computed faster for all points at once,
     and what is made of states better from all of them.
     """
+    graph = around.graph
     products = any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle)
     if products or is_linear(*_step_types(graph, recurrence)):
         return False
-    readers, inside = users(graph), {*cycle}
+    readers, inside = around.readers, {*cycle}
     merges = [graph.nodes[s] for s in recurrence.states]
     states = {*recurrence.states, *(e.source for m in merges for e in m.inputs)}
     again = [
@@ -328,10 +323,10 @@ def _is_made_again(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) 
     return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
 
 
-def _only_last_is_read(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _only_last_is_read(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether a recurrence within steps of another loop, as the small steps of an integrator are,
     is read at single points alone, such as the last."""
-    dim, readers = recurrence.dim, users(graph)
+    graph, dim, readers = around.graph, around.dim, around.readers
     nodes = [graph.nodes[name] for name in cycle]
     if not all({*n.domain.dims} - {*n.vector, dim} for n in nodes):
         return False
@@ -342,13 +337,14 @@ def _only_last_is_read(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCyc
     return not any(isinstance(x, ix.Slice) or dim in symbols(x) for x in at)
 
 
-def _is_read_out(graph: Graph, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _is_read_out(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether each point of large states is reduced to little as soon as it is there, by operands
     of its own: ``S[t] @ q[t]``. With a matrix for all points it had better be one product."""
+    graph = around.graph
     size = sum(constant_elements(graph.nodes[s].types[0].shape) or 0 for s in recurrence.states)
     if size < MODEL.made_elements:
         return False
-    readers, some = users(graph), False
+    readers, some = around.readers, False
     for use in (use for state in recurrence.states for use in readers[state]):
         node = graph.nodes[use.reader]
         if use.reader in cycle or not recurrence.varies(node.inputs[use.slot]):

@@ -1,6 +1,8 @@
-"""Which nodes are between what a gradient differentiates by and its losses."""
+"""Which nodes are between what gradients differentiate by and their losses."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.gradient import Gradient
@@ -8,12 +10,23 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse
 
 
-def active_nodes(graph: Graph, node: Node) -> frozenset[str]:
-    """The nodes on paths to the losses of a gradient from what it differentiates by."""
-    losses, wrt = ends_of(node)
-    uses = derivative_uses(graph, losses, wrt)
-    starts = (x for x in wrt if x in uses)
-    return frozenset(reachable(starts, lambda name: [u.reader for u in uses[name]]))
+def active_nodes(graph: Graph, gradients: Sequence[Node]) -> list[frozenset[str]]:
+    """For each gradient, the nodes on paths to its losses from what it differentiates by.
+
+    Many gradients have the same losses, which lead to most of the graph: these are followed once.
+    """
+    readers: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, list[str]]] = {}
+    active: list[frozenset[str]] = []
+    for node in gradients:
+        losses, wrt = ends_of(node)
+        # No derivative flows through a tensor without operands, such as a param, in any case.
+        ends = losses, tuple(x for x in wrt if graph.nodes[x].inputs)
+        if ends not in readers:
+            uses = derivative_uses(graph, *ends).items()
+            readers[ends] = {name: [u.reader for u in by] for name, by in uses}
+        starts = (x for x in wrt if x in readers[ends])
+        active.append(frozenset(reachable(starts, readers[ends].__getitem__)))
+    return active
 
 
 def ends_of(node: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
