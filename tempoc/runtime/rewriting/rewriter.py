@@ -28,12 +28,15 @@ class JaxprRewriter(ABC):
         """The results of an operator that it takes."""
 
     def results(self, closed: ClosedJaxpr, given: Sequence[Any]) -> list[Any]:
-        """The results of a function for these arguments."""
+        """The results of a function for these arguments; what they do not need is left out."""
         jaxpr = closed.jaxpr
+        used = needed(jaxpr)
         known: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
         known |= zip(jaxpr.invars, given, strict=True)
         plain: list[JaxprEqn] = []
         for eqn in jaxpr.eqns:
+            if not (eqn.effects or any(v in used for v in eqn.outvars)):
+                continue
             if not self._differs(eqn):
                 plain.append(eqn)
                 continue
@@ -77,6 +80,15 @@ def functions(eqn: JaxprEqn) -> Iterable[ClosedJaxpr]:
     for value in eqn.params.values():
         many = value if isinstance(value, tuple) else (value,)
         yield from (f for f in many if isinstance(f, ClosedJaxpr))
+
+
+def needed(jaxpr: Jaxpr) -> dict[Var, None]:
+    """The variables of which the results of a function, or its effects, are computed."""
+    used = {v: None for v in jaxpr.outvars if isinstance(v, Var)}
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or any(v in used for v in eqn.outvars):
+            used |= {v: None for v in eqn.invars if isinstance(v, Var)}
+    return used
 
 
 def size(v: Any) -> int:
