@@ -9,7 +9,7 @@ from tempoc.ops.control.control import Copy
 from tempoc.ops.tensor.source import GivenTensor
 from tempoc.symbolic import expr as ix
 
-ValueKey = tuple[object, ...]
+DraftKey = tuple[object, ...]
 
 
 @dataclass(slots=True)
@@ -20,9 +20,9 @@ class ValueNumbers:
     """
 
     numbers: dict[Draft, int] = field(default_factory=dict)
-    keys: dict[ValueKey, int] = field(default_factory=dict)
+    keys: dict[DraftKey, int] = field(default_factory=dict)
 
-    def of(self, wire: Wire) -> ValueKey:
+    def of(self, wire: Wire) -> DraftKey:
         """What a read gives: equal keys have equal values at equal points."""
         read = _resolved(wire)
         pending = [read.source]
@@ -39,13 +39,13 @@ class ValueNumbers:
         return self._key(read)
 
     def _number(self, draft: Draft, reads: list[Wire]) -> int:
-        key: ValueKey = (draft,)
+        key: DraftKey = (draft,)
         if not _is_alone(draft):
             # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
             key = (repr(draft.op), draft.dims, draft.types, *map(self._key, reads))
         return self.keys.setdefault(key, len(self.keys))
 
-    def _key(self, read: Wire) -> ValueKey:
+    def _key(self, read: Wire) -> DraftKey:
         return self.numbers[read.source], read.out, read.entries, read.guard
 
 

@@ -21,7 +21,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 from tempoc.runtime.rewriting.draws import drawn, is_draw
-from tempoc.runtime.rewriting.rewriter import LOOPS, NESTED, JaxprRewriter, functions, needed, size
+from tempoc.runtime.rewriting.rewriter import LOOPS, NESTED, JaxprRewriter, functions, size
 from tempoc.runtime.rewriting.small_steps import (
     PRODUCT,
     SCATTERS,
@@ -110,12 +110,6 @@ class _WholeLoops(JaxprRewriter):
         self.most = most
         self.each = each
         self.keys = keys
-        self.used: dict[Var, None] = {}
-
-    def results(self, closed: ClosedJaxpr, given: Sequence[Any]) -> list[Any]:
-        """The results of a function; notes what they need."""
-        self.used |= needed(closed.jaxpr)
-        return super().results(closed, given)
 
     def takes(self, eqn: JaxprEqn) -> bool:
         """Whether an operator is a loop that is marked, or a draw."""
@@ -125,7 +119,7 @@ class _WholeLoops(JaxprRewriter):
         """The results of such a loop or draw."""
         if is_draw(eqn, self.keys):
             return (drawn(eqn, *given),)
-        return _marked(eqn, given, self.most, self.used)
+        return _marked(eqn, given, self.most)
 
     def _is_small(self, loop: JaxprEqn) -> bool:
         """Whether an operator is a loop that may be one function, and a step touches few bytes.
@@ -147,7 +141,7 @@ class _WholeLoops(JaxprRewriter):
         )
 
 
-def _marked(loop: JaxprEqn, given: Sequence[Any], most: int, used: Container[Var]) -> Sequence[Any]:
+def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     """The results of a loop, by a marked call.
 
     Results that nothing uses stay inside, where XLA removes what only they need: an array that the
@@ -164,19 +158,18 @@ def _marked(loop: JaxprEqn, given: Sequence[Any], most: int, used: Container[Var
     first, last = _carried(loop)
     read = {*range(len(given))} - {first + k for k in new if first + k < last}
     back = [k for k, v in enumerate(loop.invars) if k in read or size(v) <= most]
-
-    kept = [k for k, v in enumerate(loop.outvars) if v in used]
+    used = [k for k, v in enumerate(loop.outvars) if v is not None]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
-        results = SmallSteps().results_of(loop, arrays)
-        given = lax.optimization_barrier(tuple(arrays[k] for k in back))
-        return *(results[k] for k in kept), *given
+        own = SmallSteps().results_of(loop, arrays)
+        results = [own[k] for k in used]
+        return *results, *lax.optimization_barrier(tuple(arrays[k] for k in back))
 
     results = [*jit(run)(*lax.optimization_barrier(tuple(given)))]
-    for place, k in enumerate(kept):
+    for place, k in enumerate(used):
         if k in new:
             results[place] = set_xla_metadata(results[place], **_MARKS)
-    behind = dict(zip(kept, lax.optimization_barrier(results), strict=False))
+    behind = dict(zip(used, lax.optimization_barrier(results), strict=False))
     return [behind.get(k) for k in range(len(loop.outvars))]
 
 
