@@ -76,7 +76,7 @@ def ready(
     extern_path: Sequence[Path] = (),
 ) -> Ready:
     """A program of the checkout, compiled with some options."""
-    out = _compiled_once(str(source), options)
+    out = compiled_once(str(source), options)
     return Ready(
         out=out,
         loaded=load(out, extern_path),
@@ -87,8 +87,8 @@ def ready(
 
 
 @cache
-def _compiled_once(source: str, options: Sequence[str]) -> Path:
-    """Programs do not change while benchmarks run."""
+def compiled_once(source: str, options: Sequence[str]) -> Path:
+    """A program of the checkout, compiled; programs do not change while benchmarks run."""
     about = hashlib.sha256(repr((source, options)).encode()).hexdigest()[:8]
     return compile_program(source, f"{Path(source).stem}.{about}", *options)
 

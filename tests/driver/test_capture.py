@@ -69,6 +69,13 @@ def test_classes(name: str) -> None:
     assert parts[-1].graphs.startswith(graphs) and bool(parts[-1].graphs) == bool(graphs)
 
 
+def test_a_loop_without_steps_prevents_nothing() -> None:
+    text = f"{HEAD}x[0] = 1.\ny[t, 0] = x[t]\ny[t, k+1] = sin(y[t, k] + x[t])\n"
+    text += "x[t+1] = y[t, K-1] + cos(x[t])\noutput x"
+    why = [[f.why for p in captured(text, T=99, K=k).parts for f in p.findings] for k in (1, 9)]
+    assert [any("loop over `k` within" in w for w in each) for each in why] == [False, True]
+
+
 def test_data_decide_the_length() -> None:
     (part,) = captured(UNTIL, T=10**6).parts[-1:]
     assert "`stop`, line 4 decides" in part.findings[0].why

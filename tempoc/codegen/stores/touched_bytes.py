@@ -15,13 +15,13 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.sdg.statements.accessed import accessed_part
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import extent, symbols
 
 
 def touched_bytes(s: Statement, stages: Stages) -> ix.Expr:
     """The bytes of stores that a call of a statement reads and writes: at a point, not of it all.
 
-    Of ranges it is the whole axis. What several members read alike counts once.
+    Of ranges it is the most points that they may have. What several members read alike counts once.
     """
     sizes: dict[tuple[str, tuple[ix.Entry, ...]], list[ix.Expr]] = {}
     copied = _copied_in_place(s, stages)
@@ -52,8 +52,21 @@ def _accessed_bytes(access: Read | Write, s: Statement, stages: Stages) -> ix.Ex
         return ix.product((ix.Const(element_bytes(store)), *part.shape))
     dims = stages.statements.tensors[access.tensor].domain.dims
     at = dict(zip(dims, access.entries, strict=True))
-    axes = tuple(a for a in store.axes if isinstance(at[a.dim], ix.Slice))
+    ranges = ((axis, at[axis.dim]) for axis in store.axes)
+    axes = tuple(
+        replace(axis, size=ix.minimum(axis.size, *_lengths(entry, stages)))
+        for axis, entry in ranges
+        if isinstance(entry, ix.Slice)
+    )
     return cell_bytes(replace(store, axes=axes))
+
+
+def _lengths(entry: ix.Slice, stages: Stages) -> list[ix.Expr]:
+    """Numbers of points that a range has at most, the same in each step."""
+    length = extent(entry)
+    parts = length.args if isinstance(length, ix.IndexMin) else (length,)
+    is_dim = stages.graph.universe.is_dim
+    return [part for part in parts if not any(map(is_dim, symbols(part)))]
 
 
 def _names(type_: TensorType) -> list[str]:

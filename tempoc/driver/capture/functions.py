@@ -66,6 +66,8 @@ def device_loops(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> Iterato
                 yield from device_loops(item, bounds)
         case prog.Guard(condition=condition, body=body):
             yield from device_loops(body, bounds) if _may(condition, bounds) else ()
+        case prog.Loop() if not _has_steps(s, bounds):
+            pass
         case prog.Loop(body=body, place=place):
             yield from () if place == "unrolled" else (s,)
             yield from device_loops(body, bounds)

@@ -15,8 +15,9 @@ import re
 
 from tempoc.base.names import fresh_name
 from tempoc.frontend.environment import values as val
-from tempoc.frontend.environment.draft_node import Draft
+from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import TensorKey
 from tempoc.frontend.environment.lower_bounds import DEFERRED
 from tempoc.frontend.environment.round import Arguments, DataDimension, Frame, FrameFacts, Round
 from tempoc.frontend.errors import lengths as ending_errors, types as type_errors
@@ -129,19 +130,47 @@ def _length(
     fixed = substitute(most, _largest(round.universe))
     if not is_affine(fixed) or any(not _is_fixed(round.universe, n) for n in symbols(fixed)):
         raise Failure(ending_errors.open_most(place, most, given=bound.has("most")))
-    key = (*frame.path, "length", bound.span.start)
+    known = _dimension(round, frame, bound, count, fixed)
+    if not _is_there(round, known):
+        raise StillUnknown(DEFERRED)
+    if known.bound not in round.outer:
+        _end(round, frame, bound, known, count)
+    return ix.sub(ix.Sym(known.bound), ix.ONE)
+
+
+def _dimension(
+    round: Round, frame: Frame, bound: BoundArguments, count: val.Ref, most: ix.Expr
+) -> DataDimension:
+    """The dimension of a count. Equal counts of equal points share that of the first call."""
+    own: TensorKey = (*frame.path, "length", bound.span.start)
+    read = Wire(count.draft, count.out, count.entries, count.span)
+    value = (round.equals.of(read), frame.where, most)
+    key = round.counted.setdefault(value, own)
+    if key != own and own in round.data_dims:
+        first = round.data_dims.get(key)
+        if first is None or not _is_there(round, first):
+            # Types of the round before have the name of this one: the first call takes it over.
+            round.data_dims[key] = round.data_dims.pop(own)
+        else:
+            key = own
     known = round.data_dims.get(key)
-    if known is None or known.most != fixed:
+    if known is None or known.most != most:
         bounds = (name for b in round.universe.bounds for name in (b.name, b.until))
         taken = {*bounds, *(d.name for d in round.universe.dims), *frame.scope.visible()}
         taken |= {name for d in round.data_dims.values() for name in (d.dim, d.bound)}
         wish = re.sub(r"\W", "_", frame.prefix) or "data"
         steps = fresh_name(f"{wish}_steps", taken)
         dim = fresh_name(f"{wish}_step", taken, (steps,))
-        known = round.data_dims[key] = DataDimension(dim=dim, bound=steps, most=fixed)
-    if not any(d.name == known.dim for d in round.universe.dims):
-        raise StillUnknown(DEFERRED)
-    checked: val.Value = apply.make(round, frame, DataLength(most=fixed), (count,), bound.span)[0]
+        known = round.data_dims[key] = DataDimension(dim=dim, bound=steps, most=most)
+    return known
+
+
+def _end(
+    round: Round, frame: Frame, bound: BoundArguments, known: DataDimension, count: val.Ref
+) -> None:
+    """Let a dimension end one step after a count."""
+    most = known.most
+    checked: val.Value = apply.make(round, frame, DataLength(most=most), (count,), bound.span)[0]
     if frame.where != ix.TRUE:  # a length is needed at all points, the count perhaps not there
         zero = val.ConstantNumber(0)
         everywhere = frame.within(ix.TRUE)
@@ -162,7 +191,11 @@ def _length(
     )
     draft.inputs = [apply.wire(stop)]
     round.add(draft)
-    return ix.sub(ix.Sym(known.bound), ix.ONE)
+
+
+def _is_there(round: Round, known: DataDimension) -> bool:
+    """Whether a dimension is part of this round's universe."""
+    return any(d.name == known.dim for d in round.universe.dims)
 
 
 def _largest(universe: Universe) -> dict[str, ix.Expr]:

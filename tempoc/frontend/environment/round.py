@@ -20,6 +20,7 @@ from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, LimitReachedAt, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.scope import CastName, Scope, TensorName
+from tempoc.frontend.environment.value_numbers import ValueNumbers
 from tempoc.frontend.environment.values import ERROR, LATER, Unknown, Value
 from tempoc.frontend.syntax import ast
 from tempoc.poly.relations.sets import limit_of
@@ -144,9 +145,10 @@ class Round:
     reported. `doubted` counts the reads of tensors with doubt.
 
     `outer` has the dimensions over which lengths vary, `data_dims` the dimensions that calls of
-    `length` and the like ask for, which are part of the universe in the next round; `drawn` the
-    domains of draws for unindexed targets (by offset), as far as known; `draws` and `calls` count
-    draws and expansions so far.
+    `length` and the like ask for, which are part of the universe in the next round; `counted` the
+    first call for each count, and `equals` which values are one; `drawn` the domains of draws for
+    unindexed targets (by offset), as far as known; `draws` and `calls` count draws and expansions
+    so far.
     `done` has the equations begun, true for those finished; `extents` what casts found;
     `assumptions` what annotations assume of bounds, with the first that does.
     """
@@ -159,6 +161,8 @@ class Round:
     limits: Limits = LIMITS
     calls: int = 0
     data_dims: dict[TensorKey, DataDimension] = field(default_factory=dict)
+    counted: dict[tuple[object, ...], TensorKey] = field(default_factory=dict)
+    equals: ValueNumbers = field(default_factory=ValueNumbers)
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     draws: int = 0
     seed: Draft | None = None

@@ -25,20 +25,22 @@ class JaxprRewriter(ABC):
 
     @abstractmethod
     def computed(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
-        """The results of an operator that it takes."""
+        """The results of an operator that it takes. Results that nothing uses have no variable."""
 
     def results(self, closed: ClosedJaxpr, given: Sequence[Any]) -> list[Any]:
-        """The results of a function for these arguments."""
+        """The results of a function for these arguments; what they do not need is left out."""
         jaxpr = closed.jaxpr
+        used = _needed(jaxpr)
         known: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
         known |= zip(jaxpr.invars, given, strict=True)
         plain: list[JaxprEqn] = []
-        for eqn in jaxpr.eqns:
+        for eqn in (e for e in jaxpr.eqns if e.effects or not used.isdisjoint(e.outvars)):
             if not self._differs(eqn):
                 plain.append(eqn)
                 continue
             _compute(jaxpr, plain, known)
             plain = []
+            eqn = eqn.replace(outvars=[v if v in used else None for v in eqn.outvars])
             values = self.results_of(eqn, [_value(v, known) for v in eqn.invars])
             known |= zip(eqn.outvars, values, strict=True)
         _compute(jaxpr, plain, known)
@@ -77,6 +79,15 @@ def functions(eqn: JaxprEqn) -> Iterable[ClosedJaxpr]:
     for value in eqn.params.values():
         many = value if isinstance(value, tuple) else (value,)
         yield from (f for f in many if isinstance(f, ClosedJaxpr))
+
+
+def _needed(jaxpr: Jaxpr) -> set[Var]:
+    """The variables of which the results of a function, or its effects, are computed."""
+    needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or not needed.isdisjoint(eqn.outvars):
+            needed |= {v for v in eqn.invars if isinstance(v, Var)}
+    return needed
 
 
 def size(v: Any) -> int:

@@ -144,6 +144,9 @@ class _WholeLoops(JaxprRewriter):
 def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     """The results of a loop, by a marked call.
 
+    Results that nothing uses stay inside, where XLA removes what only they need: an array that the
+    loop carries may be copied in each step for a part of it that is handed out.
+
     XLA ends the process if such a function, as it has simplified it, does not look at one of its
     arguments. So it returns them: those that the loop only reads, which are not copied for that,
     and those that it may overwrite as a whole, which are small. Behind a barrier none becomes a
@@ -155,16 +158,19 @@ def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     first, last = _carried(loop)
     read = {*range(len(given))} - {first + k for k in new if first + k < last}
     back = [k for k, v in enumerate(loop.invars) if k in read or size(v) <= most]
+    used = [k for k, v in enumerate(loop.outvars) if v is not None]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
-        results = SmallSteps().results_of(loop, arrays)
+        own = SmallSteps().results_of(loop, arrays)
+        results = [own[k] for k in used]
         return *results, *lax.optimization_barrier(tuple(arrays[k] for k in back))
 
     results = [*jit(run)(*lax.optimization_barrier(tuple(given)))]
-    for k in new:
-        results[k] = set_xla_metadata(results[k], **_MARKS)
-    behind: list[Any] = lax.optimization_barrier(results)
-    return behind[: len(loop.outvars)]
+    for place, k in enumerate(used):
+        if k in new:
+            results[place] = set_xla_metadata(results[place], **_MARKS)
+    behind = dict(zip(used, lax.optimization_barrier(results), strict=False))
+    return [behind.get(k) for k in range(len(loop.outvars))]
 
 
 def _carried(loop: JaxprEqn) -> tuple[int, int]:

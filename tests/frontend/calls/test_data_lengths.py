@@ -54,6 +54,42 @@ def test_a_length_that_is_too_large(text: str, message: str) -> None:
     assert message in raised.value.diagnostics[0].message
 
 
+@pytest.mark.parametrize(
+    ("text", "y"),
+    [
+        ("y = filter(v, v > 0.0) + filter(2.0 * v, m)", [3, 6]),
+        ("a = v\ny = filter(v, m) - f32(nonzero(a > 0.0))", [1, 0]),
+        ("y = unique(v) - unique(x[0:T])", [0, 0, 0]),
+        ("def f(a, b) = filter(a, b)\ny = f(v, m) + f(v, v > 0.0)", [2, 4]),
+        ("y[t] = sum(filter(v, v < x[t]) * filter(v, v < x[t]))", [1, 0, 2]),
+        ("b = filter(h[0], m) + filter(v, m)\nh[0] = v\nh[t+1] = h[t]\ny = b", [2, 4]),
+    ],
+)
+def test_equal_masks_have_one_length(text: str, y: object) -> None:
+    x = np.asarray([1, -1, 2], np.float32)
+    head = f"{HEAD}m = v > 0.0\n"
+    assert value_of(f"{head}{text}\noutput y\n", {"T": 3}, {"x": x})["y"] == y
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "filter(v, v > 1.0)",
+        "filter(v, v >= 0.0)",
+        "filter(v, 1.0 / (-0.0 * v) > 0.0)",
+        "filter(v, 1.0 / (0.0 * v) > 0.0, most = T + 1)",
+        "filter(v, random.bernoulli(0.0 * v) or m)",
+    ],
+)
+def test_different_masks_have_lengths_of_their_own(other: str) -> None:
+    first = "filter(v, 1.0 / (0.0 * v) > 0.0)" if "/" in other else "filter(v, m)"
+    first = other if "random" in other else first
+    text = f"{HEAD}m = v > 0.0\ny = {first} + {other}\noutput y\n"
+    with pytest.raises(DiagnosticError) as raised:
+        graph_of(text)
+    assert "do not broadcast" in raised.value.diagnostics[0].message
+
+
 def test_names_are_those_of_the_targets_and_differ_from_all_others() -> None:
     text = HEAD + "z_steps = 1.0\nz = filter(v, v > 0.0)\nw = unique(unique(v))\noutput z, w\n"
     universe = graph_of(text).universe

@@ -114,10 +114,24 @@ def each_its_steps(x, table):
     return jax.vmap(point)(jnp.arange(4))
 
 
+def delayed(x, table):
+    """Rows of steps; nothing reads behind the loop what it carries beside them."""
+
+    def step(t, c):
+        rows, late = c[0], c[0][t - 3]
+        return rows.at[t + 1].set(rows[t] + jnp.tanh(late)), late
+
+    rows = jnp.zeros((500, 64)) + x
+    rows, late = lax.fori_loop(3, 499, step, (rows, x))
+    jnp.reshape(late, (8, 8))
+    return rows
+
+
 @pytest.mark.parametrize(
     ("function", "whole"),
     [
         (rows, 1),
+        (delayed, 1),
         (each_its_steps, 1),
         (counted, 1),
         (constant, 1),
@@ -137,6 +151,12 @@ def test_small_loops_are_marked(function, whole):
     assert lowered.as_text().count(f'{MARK} = "true"') >= whole
     for a, b in zip(*map(jax.tree.leaves, (marked(*GIVEN), function(*GIVEN))), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_what_nothing_reads_makes_no_copies():
+    marked = jax.jit(with_whole_loops(looped(delayed), 32768, 4096, 16))
+    text = marked.lower(*GIVEN).compile().as_text()
+    assert not [line for line in text.splitlines() if "500,64" in line and " copy(" in line]
 
 
 def looped(function):
