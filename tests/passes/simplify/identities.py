@@ -441,6 +441,23 @@ ROUNDED = {
 %b = mean{axes=(0,)} %n2 : [t] f32[3]
 %n3 = neg %z : [t] f32[2, 3]
 %d = sum{axes=(1,), keepdims=true} %n3 : [t] f32[2, 1]""",
+    "(a / s - sum(a / s * y)) * e = (a - sum(a * y)) * y": """%n = exp %x : [t] f32[2, 3]
+%n2 = sum{axes=(1,), keepdims=true} %n : [t] f32[2, 1]
+%n3 = div %n, %n2 : [t] f32[2, 3]
+%n4 = div %y, %n2 : [t] f32[2, 3]
+%n5 = mul %n4, %n3 : [t] f32[2, 3]
+%n6 = sum{axes=(1,), keepdims=true} %n5 : [t] f32[2, 1]
+%n7 = sub %n4, %n6 : [t] f32[2, 3]
+%a = mul %n7, %n : [t] f32[2, 3]
+%n8 = sum{axes=(1,)} %n : [t] f32[2]
+%n9 = expand_dims{axis=1} %n8 : [t] f32[2, 1]
+%d = div %n, %n9 : [t] f32[2, 3]
+%n11 = div %z, %n9 : [t] f32[2, 3]
+%n12 = mul %d, %n11 : [t] f32[2, 3]
+%n13 = sum{axes=(1,)} %n12 : [t] f32[2]
+%n14 = expand_dims{axis=1} %n13 : [t] f32[2, 1]
+%n15 = sub %n11, %n14 : [t] f32[2, 3]
+%b = mul %n, %n15 : [t] f32[2, 3]""",
     "a sum of products of many factors": """\
 %A = param{template="A", dtype=f32, shape=(3, 3)} : [] f32[3, 3]
 %n = expand_dims{axis=1} %r : [t] f32[3, 1]
@@ -575,6 +592,16 @@ SILENT = {
 %n3 = pad{widths=((2, 0),)} %r : [t] f32[5]
 %n4 = pad{widths=((0, 2),)} %r : [t] f32[5]
 %b = add %n3, %n4 : [t] f32[5]""",
+    "shares of what varies along the axis that is summed": """\
+%A = param{template="A", dtype=f32, shape=(3, 3)} : [] f32[3, 3]
+%n = exp %A : [] f32[3, 3]
+%n2 = div %n, %r : [t] f32[3, 3]
+%b = neg %n2 : [t] f32[3, 3]
+%n3 = div %A, %r : [t] f32[3, 3]
+%n4 = mul %n3, %n2 : [t] f32[3, 3]
+%n5 = sum{axes=(1,)} %n4 : [t] f32[3]
+%n6 = sub %n3, %n5 : [t] f32[3, 3]
+%a = mul %n6, %n : [t] f32[3, 3]""",
     "a narrow range": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
 %n2 = cast{dtype=f16} %s : [t] f16
 %n3 = mul %n, %n2 : [t] f16[2, 3]
