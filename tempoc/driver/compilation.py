@@ -135,7 +135,10 @@ class Compilation:
             return self.graph
         context = PassContext(space=self.space)
         program = self.elaborated
-        graph = self._timed("elaborate", lambda: with_cheaper_gradients(program, context))
+        heads = self.options.device == CPU and not self.kernels
+        graph = self._timed(
+            "elaborate", lambda: with_cheaper_gradients(program, context, heads=heads)
+        )
         self.later_remarks += context.remarks.entries
         return graph
 
@@ -218,7 +221,7 @@ class Compilation:
 
         verify = check if self.options.verify_each else None
         if verify is not None:
-            verify(graph, self.space, "elaborate")
+            verify(graph, self.space_of(graph), "elaborate")
         shared, sizes = self.shared, self.options.sizes
 
         def began(number: int) -> None:

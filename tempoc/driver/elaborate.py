@@ -11,6 +11,7 @@ from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.ops.control.gradient import Gradient
 from tempoc.passes.context import PassContext
 from tempoc.passes.dispatch.factors import with_factors
+from tempoc.passes.simplify.head_dimension import HeadDimension
 from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
@@ -41,9 +42,12 @@ def elaborated(
     return limited(limits, made)
 
 
-def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> Graph:
+def with_cheaper_gradients(
+    program: ElaboratedProgram, context: PassContext, *, heads: bool
+) -> Graph:
     """The graph to optimize: derivatives are those of functions of points, not of ranges, and of
-    operators for factors of matrices and triangular systems.
+    operators for factors of matrices and triangular systems. With ``heads`` those of attention
+    have a dimension for its heads, which the context then declares.
 
     What one pass makes of the program that is differentiated, no pass could make of its
     derivatives. Factors come first: they are recognized by the ranges that their sums read.
@@ -51,4 +55,5 @@ def with_cheaper_gradients(program: ElaboratedProgram, context: PassContext) -> 
     if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
         return with_factors(program.graph, context)
     written = with_point_functions(with_factors(program.written, context), context)
-    return program.graph if written is program.written else differentiate(written, program.space)
+    written = HeadDimension().run(written, context) if heads else written
+    return program.graph if written is program.written else differentiate(written, context.space)

@@ -32,6 +32,7 @@ from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
+from tempoc.passes.simplify.head_dimension import HeadDimension
 from tempoc.passes.simplify.range_functions import RangeFunctions
 from tempoc.passes.simplify.softmax_maxima import SoftmaxMaxima
 from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
@@ -105,6 +106,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "softmax": SoftmaxTerms,
     "elements": ElementReads,
     "ranges": RangeFunctions,
+    "heads": HeadDimension,
     "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,
