@@ -135,9 +135,12 @@ class Compilation:
             return self.graph
         context = PassContext(space=self.space, size_hints=dict(self.options.sizes))
         program, launched = self.elaborated, self.options.device != CPU
+        heads = not launched and not self.kernels
         graph = self._timed(
             "elaborate",
-            lambda: pipelines.with_cheaper_gradients(program, context, launched=launched),
+            lambda: pipelines.with_cheaper_gradients(
+                program, context, heads=heads, launched=launched
+            ),
         )
         self.later_remarks += context.remarks.entries
         return graph
@@ -221,7 +224,7 @@ class Compilation:
 
         verify = check if self.options.verify_each else None
         if verify is not None:
-            verify(graph, self.space, "elaborate")
+            verify(graph, self.space_of(graph), "elaborate")
         shared, sizes = self.shared, self.options.sizes
 
         def began(number: int) -> None:

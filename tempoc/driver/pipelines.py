@@ -37,6 +37,7 @@ from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
+from tempoc.passes.simplify.head_dimension import HeadDimension
 from tempoc.passes.simplify.range_functions import RangeFunctions, with_point_functions
 from tempoc.passes.simplify.softmax_maxima import SoftmaxMaxima
 from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
@@ -110,6 +111,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "softmax": SoftmaxTerms,
     "elements": ElementReads,
     "ranges": RangeFunctions,
+    "heads": HeadDimension,
     "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,
@@ -194,7 +196,7 @@ def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:
 
 
 def with_cheaper_gradients(
-    program: ElaboratedProgram, context: PassContext, *, launched: bool = False
+    program: ElaboratedProgram, context: PassContext, *, heads: bool, launched: bool
 ) -> Graph:
     """The graph to optimize: derivatives are those of functions of points, not of ranges, of
     recurrences, not of products with all steps so far, and of operators for factors of matrices and
@@ -202,6 +204,7 @@ def with_cheaper_gradients(
 
     What one pass makes of the program that is differentiated, no pass could make of its
     derivatives. Factors come first: they are recognized by the ranges that their sums read.
+    ``heads``: attention gets a dimension for its heads, which the context then declares.
     ``launched``: each step of a loop is launched by itself, so that products with all steps take
     less time than states.
     """
@@ -209,6 +212,8 @@ def with_cheaper_gradients(
         graph = with_factors(program.graph, context)
         return graph if launched else with_running_states(graph, context)
     written = with_point_functions(with_factors(program.written, context), context)
+    if heads:
+        written = HeadDimension().run(written, context)
     if not launched:
         written = with_running_states(written, context)
-    return program.graph if written is program.written else differentiate(written, program.space)
+    return program.graph if written is program.written else differentiate(written, context.space)

@@ -441,6 +441,23 @@ ROUNDED = {
 %b = mean{axes=(0,)} %n2 : [t] f32[3]
 %n3 = neg %z : [t] f32[2, 3]
 %d = sum{axes=(1,), keepdims=true} %n3 : [t] f32[2, 1]""",
+    "(a / s - sum(a / s * y)) * e = (a - sum(a * y)) * y": """%n = exp %x : [t] f32[2, 3]
+%n2 = sum{axes=(1,), keepdims=true} %n : [t] f32[2, 1]
+%n3 = div %n, %n2 : [t] f32[2, 3]
+%n4 = div %y, %n2 : [t] f32[2, 3]
+%n5 = mul %n4, %n3 : [t] f32[2, 3]
+%n6 = sum{axes=(1,), keepdims=true} %n5 : [t] f32[2, 1]
+%n7 = sub %n4, %n6 : [t] f32[2, 3]
+%a = mul %n7, %n : [t] f32[2, 3]
+%n8 = sum{axes=(1,)} %n : [t] f32[2]
+%n9 = expand_dims{axis=1} %n8 : [t] f32[2, 1]
+%d = div %n, %n9 : [t] f32[2, 3]
+%n11 = div %z, %n9 : [t] f32[2, 3]
+%n12 = mul %d, %n11 : [t] f32[2, 3]
+%n13 = sum{axes=(1,)} %n12 : [t] f32[2]
+%n14 = expand_dims{axis=1} %n13 : [t] f32[2, 1]
+%n15 = sub %n11, %n14 : [t] f32[2, 3]
+%b = mul %n, %n15 : [t] f32[2, 3]""",
     "a sum of products of many factors": """\
 %A = param{template="A", dtype=f32, shape=(3, 3)} : [] f32[3, 3]
 %n = expand_dims{axis=1} %r : [t] f32[3, 1]
@@ -513,74 +530,6 @@ ROUNDED = {
 %a = add %n6, %n2 : [t] f32[6]""",
 }
 """Those that hold up to rounding."""
-
-SILENT = {
-    "a product with all of them is another one": """%n = literal{value=3, dtype=i32} : [] i32
-%n2 = mod %k, %n : [t] i32
-%n3 = pick{lo=0, hi=E, sure=true} %V[0:E], %n2 : [t] f32[2, 3]
-%a = matmul %n3, %W : [t] f32[2, 4]""",
-    "sums at many positions": """%n = mod %k, %bins : [t] i32
-%n2 = sum{axes=(1,)} %x : [t] f32[2]
-%n3 = einsum{spec="i,k->ik"} %r, %n2 : [t] f32[3, 2]
-%a = scatter_add{axis=0, n=90, sure=true} %n3[0:T], %n[0:T] : [] f32[90, 3, 2]""",
-    "a zero of the other sign": "%a = add %x, %zero : [t] f32[2, 3]",
-    "minus a zero of the other sign": "%a = sub %x, %minus : [t] f32[2, 3]",
-    "zero times a number that may not be finite": "%a = mul %x, %zero : [t] f32[2, 3]",
-    "a number minus itself": "%a = sub %x, %x : [t] f32[2, 3]",
-    "whole division gives floats": "%a = div %k, %unit : [t] f32",
-    "a cast that loses": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
-%a = cast{dtype=f32} %n : [t] f32[2, 3]""",
-    "zero minus a number": "%a = sub %zero, %x : [t] f32[2, 3]",
-    "two reads of different points": "%a = maximum %x, %x[T-1-t] : [t] f32[2, 3]",
-    "a number divided by three": "%a = div %x, %three : [t] f32[2, 3]",
-    "the opposite of less, where NaN is neither": """%n = lt %s, %u : [t] bool
-%a = not %n : [t] bool""",
-    "a number that equals itself unless it is NaN": "%a = eq %s, %s : [t] bool",
-    "an exponential of a logarithm, which has no negative": """%n = log %x : [t] f32[2, 3]
-%a = exp %n : [t] f32[2, 3]""",
-    "logarithms whose product may overflow": """%n = log %x : [t] f32[2, 3]
-%n2 = log %y : [t] f32[2, 3]
-%a = add %n, %n2 : [t] f32[2, 3]""",
-    "a sum of what may be nothing": """%n = broadcast_to{shape=(t, 3)} %r : [t] f32[t, 3]
-%a = sum{axes=(0,)} %n : [t] f32[3]""",
-    "a sum of what is read at positions": """%n = cast{dtype=i32} %c : [t] i32
-%n2 = broadcast_to{shape=(5,)} %n : [t] i32[5]
-%n3 = getitem{entries=("tensor", (0, 3, 1)), sure=true} %x, %n2 : [t] f32[5, 3]
-%a = sum{axes=(0,)} %n3 : [t] f32[3]""",
-    "a transposed and a plain operand": """%n = transpose %x : [t] f32[3, 2]
-%n2 = reshape{shape=(3, 2)} %y : [t] f32[3, 2]
-%a = add %n, %n2 : [t] f32[3, 2]""",
-    "products of which one is read elsewhere": """%n = mul %x, %y : [t] f32[2, 3]
-%n2 = mul %x, %z : [t] f32[2, 3]
-%a = add %n, %n2 : [t] f32[2, 3]
-%b = neg %n : [t] f32[2, 3]""",
-    "a part of what lies across two": """%n = concat{axis=1} %x, %y : [t] f32[2, 6]
-%a = getitem{entries=((0, 2, 1), (2, 2, 1))} %n : [t] f32[2, 2]""",
-    "a small table": """%n = full{shape=(7,), value=0.0, dtype=f32} : [] f32[7]
-%n2 = arange{stop=7} : [] i32[7]
-%n3 = eq %n2, %k : [t | t < T-1] bool[7]
-%n4 = where %n3, %s, %a : [t | t < T-1] f32[7]
-%a = merge{targets=((0,), (t+1,))} %n when t == 0, %n4[t-1] when t-1 >= 0 : [t] f32[7]""",
-    "what several equations define, but is no state": """\
-%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
-%n2 = broadcast_to{shape=(70,)} %s : [t] f32[70]
-%n3 = merge{targets=((0,), (t+1,))} %n when t == 0, %n2[t-1] when t-1 >= 0 : [t] f32[70]
-%n4 = arange{stop=70} : [] i32[70]
-%n5 = eq %n4, %k : [t] bool[70]
-%a = where %n5, %u, %n3 : [t] f32[70]""",
-    "paddings added that leave a place, or share one": """\
-%n = pad{widths=((3, 1),)} %r : [t] f32[7]
-%n2 = pad{widths=((0, 4),)} %r : [t] f32[7]
-%a = add %n, %n2 : [t] f32[7]
-%n3 = pad{widths=((2, 0),)} %r : [t] f32[5]
-%n4 = pad{widths=((0, 2),)} %r : [t] f32[5]
-%b = add %n3, %n4 : [t] f32[5]""",
-    "a narrow range": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
-%n2 = cast{dtype=f16} %s : [t] f16
-%n3 = mul %n, %n2 : [t] f16[2, 3]
-%a = sum %n3 : [t] f16""",
-}
-"""What looks like an identity and is none."""
 
 
 def program(lines: str) -> str:

@@ -8,7 +8,8 @@ from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.rules.table import ROWS
 from tempoc.pipeline.manager import Outcome
 from tempoc.sdg.graph.graph import Graph
-from tests.passes.simplify.identities import EXACT, ROUNDED, SILENT, program
+from tests.passes.simplify.identities import EXACT, ROUNDED, program
+from tests.passes.simplify.no_identities import SILENT
 from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
 

@@ -1,6 +1,6 @@
 """Rules for reductions of reductions, of broadcast, scaled, padded and scattered operands.
 
-And for sums of padded tensors that fill an axis together.
+And for sums of padded tensors that fill an axis together, and the derivative of shares of a sum.
 """
 
 from __future__ import annotations
@@ -297,9 +297,64 @@ def _added_paddings(v: Match, edges: Sequence[Edge]) -> list[Producer[Pad]] | No
     return paddings
 
 
+@rule(
+    "(a / s - sum(a / s * y)) * e = (a - sum(a * y)) * y", binary.Multiply,
+    exact=False, wide=True,
+)  # fmt: skip
+def _derivative_of_shares(v: Match, _: binary.Multiply) -> Rewrite | None:
+    """The derivative of ``y = e / s``, times ``e``, where ``s`` is the same along what is summed.
+
+    This is the derivative of softmax, which then reads its results alone: neither exponentials nor
+    their sums are kept for it.
+    """
+    for slot, e in enumerate(v.node.inputs):
+        difference = v.producer(1 - slot, binary.Subtract, own=True)
+        if difference is None:
+            continue
+        share, offset = difference.edges
+        scaled, total = v.producer(share, binary.Divide), _summed_product(v, offset, share)
+        if scaled is None or total is None or v.uses[scaled.node.name] != 2:
+            continue
+        (a, s), (reduction, y) = scaled.edges, total
+        quotient = v.producer(y, binary.Divide)
+        if quotient is None or quotient.edges != (e, s):
+            continue
+        if not _is_constant_along(v, s, axes_of(reduction.axes, v.type_of(share).ndim), share):
+            continue
+        if v.type_of(s).shape != v.type_of(offset).shape or v.type_of(a).shape != v.result.shape:
+            continue
+        mean = v.make(reduction, v.make(binary.Multiply(), a, y))
+        if v.type_of(mean).ndim != v.type_of(offset).ndim:
+            inner = v.producer(offset, ExpandDims)
+            assert inner is not None
+            mean = v.make(inner.op, mean)
+        return Rewrite((v.make(binary.Subtract(), a, mean), y), binary.Multiply())
+    return None
+
+
+def _summed_product(v: Match, total: Edge, factor: Edge) -> tuple[Sum, Edge] | None:
+    """The sum that a read is, maybe with an axis of length 1 more, of a product with this factor;
+    and the other factor."""
+    expanded = v.producer(total, ExpandDims, own=True)
+    reduced = v.producer(expanded.edges[0] if expanded else total, Sum, own=True)
+    product = v.producer(reduced.edges[0], binary.Multiply, own=True) if reduced else None
+    if reduced is None or product is None or factor not in product.edges:
+        return None
+    return reduced.op, product.edges[1 - product.edges.index(factor)]
+
+
+def _is_constant_along(v: Match, scale: Edge, axes: Iterable[int], whole: Edge) -> bool:
+    """Whether a read that is broadcast to another one has length 1 along these axes, or lacks
+    them."""
+    shape = v.type_of(scale).shape
+    before = v.type_of(whole).ndim - len(shape)
+    return all(a < before or shape[a - before] == ix.ONE for a in axes)
+
+
 SUMS: tuple[RewriteRule, ...] = (
     _exactly_twice, _sum_of_padded_rows, _sum_on_diagonal, _sum_of_scattered, _sum_at_position,
     _summed_twice, _sum_of_reshape, _sum_of_broadcast, _sum_of_singletons, _sum_of_scaled,
+    _derivative_of_shares,
 )  # fmt: skip
 
 ADDED_PARTS: tuple[RewriteRule, ...] = (_filled_axis,)
