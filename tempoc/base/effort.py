@@ -156,6 +156,9 @@ class Effort:
     """Kernel calls in all dry runs of a search for stores to offload together."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
+    chunked: int = 3
+    """The ways of compiling a program whose inputs are read in chunks: with large points one after
+    the other, with tiles as well, point by point."""
     loops_by_host: int = 6
     """The most variants with loops run by the host that a search for a budget expects to try."""
     variant_factor: int = 4

@@ -32,7 +32,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.driver.search import candidates
-from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied
+from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied, copied_by
 from tempoc.offload.host_calls import count_host_calls
 from tempoc.passes.analysis.cost import operations
 from tempoc.program.analysis.count_calls import count_calls
@@ -179,6 +179,9 @@ class _BudgetSearch:
         self.expect(compilation, most + 1, most + EFFORT.loops_by_host)
         tiles = [compilation, *self.tiled(compilation, limits)]
         fitting = [v for v in self.measured if v.peak <= self.budget]
+        if not fitting:
+            self.expect(compilation, EFFORT.chunked + 1, most + EFFORT.loops_by_host)
+            fitting += self.chunked(compilation)
         self.expect(compilation, 1, 0 if fitting else most + EFFORT.loops_by_host)
         fitting += self.offloading(compilation)
         if recomputed and not fitting:
@@ -278,6 +281,17 @@ class _BudgetSearch:
             return []
         others = self.offloading(compilation)
         return [v for v in others if v.copied.nbytes <= variant.copied.nbytes]
+
+    def chunked(self, compilation: Compilation) -> Iterator[BudgetVariant]:
+        """The first way to read large inputs in chunks that fits."""
+        for variant in candidates.chunked(compilation, self.budget, self.bounds):
+            program = variant.emitted.program
+            values, filled = bound_values(program, self.bounds), self.given(program)
+            if count_host_calls(program.tree, values) <= EFFORT.offloaded_calls:
+                measured = self.measure(variant, copied_by(program, values, filled))
+                if measured.peak <= self.budget:
+                    yield measured
+                    return
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""

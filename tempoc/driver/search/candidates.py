@@ -18,18 +18,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL, CostModel, row
 from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.offload.chunks import NoChunks
 from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes.gpu_commands import COMMON, NONE, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
-from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.bounds import bound_values, resolve
+from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.device import backend
 from tempoc.runtime.messages.units import size_text
 from tempoc.symbolic.walk import evaluate
@@ -70,15 +73,14 @@ def tiles_above(limit: int) -> Difference:
 
 def differences(options: Options) -> Iterator[Difference]:
     """How a variant for a memory budget differs from the plain compilation."""
+    if options.chunks:
+        yield Difference("chunks", f"{_listed([*options.chunks])} in chunks")
     if options.recompute is not None:
         yield RECOMPUTED[options.recompute]
     if options.limit is not None:
         yield tiles_above(options.limit)
     if options.away:
-        shown = [f"`{name}`" for name in options.away]
-        more = len(shown) - _SHOWN
-        text = ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
-        yield Difference("offload", f"{text} with the host between uses")
+        yield Difference("offload", f"{_listed([*options.away])} with the host between uses")
     if options.apart:
         rolled = OUTER_BY_HOST if options.hosted else APART
         name, about = rolled if options.on_device else BY_HOST
@@ -88,6 +90,54 @@ def differences(options: Options) -> Iterator[Difference]:
         yield Difference(name, about)
     elif options.walk:
         yield IN_TURN
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of stores, the first ones if there are many."""
+    shown, more = [f"`{name}`" for name in names], len(names) - _SHOWN
+    return ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
+
+
+def chunked(
+    compilation: Compilation, budget: int, sizes: Mapping[str, int]
+) -> Iterator[Compilation]:
+    """The compilation with its large inputs in chunks, in the ways in which it may read chunks."""
+    options, program = compilation.options, compilation.emitted.program
+    chunks = chunk_rows(program, budget, sizes)
+    if not chunks or options.passes is not None or options.level < 2:
+        return
+    walked = replace(options, apart=True, bucket=0, walk=True, sizes=dict(sizes), chunks=chunks)
+    ways = [walked]
+    if is_tileable(compilation):
+        limit = max(MODEL.small_bytes, min(MODEL.chunk_bytes, budget // MODEL.chunk_part))
+        ways.append(replace(walked, limit=1 << (limit.bit_length() - 1)))
+    ways.append(replace(walked, walk=False, level=1, regions=options.on_device))
+    for way in ways:
+        variant = compilation.variant(way)
+        try:
+            variant.emitted  # noqa: B018
+        except NoChunks:
+            continue
+        yield variant
+
+
+def chunk_rows(program: Program, budget: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The rows of a chunk, a power of two, for each input of one dimension that has more.
+
+    All have the same number, so that loops over their rows come to the ends of chunks together.
+    """
+    values, lengths = bound_values(program, sizes), dict(program.dims)
+    rows: dict[str, tuple[int, int]] = {}
+    for item in program.inputs:
+        if len(item.dims) == 1 and item.dtype != "key":
+            shape = [evaluate(e, values) for e in item.shape]
+            nbytes = prod(shape) * NUMPY[item.dtype].itemsize
+            rows[item.store] = max(1, nbytes), values[lengths[item.dims[0]]]
+    rows = {name: (size, n) for name, (size, n) in rows.items() if size * n >= MODEL.small_bytes}
+    each = min(MODEL.chunk_bytes, budget // MODEL.chunk_part)
+    count = max(1, each // max(1, sum(size for size, _ in rows.values())))
+    count = 1 << (count.bit_length() - 1)
+    return {name: count for name, (_, n) in rows.items() if n > count}
 
 
 def is_tileable(compilation: Compilation) -> bool:
