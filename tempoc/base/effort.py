@@ -156,9 +156,8 @@ class Effort:
     """Kernel calls in all dry runs of a search for stores to offload together."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
-    chunked: int = 3
-    """The ways of compiling a program whose inputs are read in chunks: with large points one after
-    the other, with tiles as well, point by point."""
+    chunked: int = 12
+    """The most programs that read inputs in chunks: three ways, four sizes."""
     loops_by_host: int = 6
     """The most variants with loops run by the host that a search for a budget expects to try."""
     variant_factor: int = 4

@@ -174,9 +174,10 @@ class _BudgetSearch:
         limits = _limits(compilation, original.peak)
         # Tiles, also of values that are rematerialized: one for each limit, and one to confirm.
         most = len(limits) + 1
-        self.expect(compilation, len(RECOMPUTE) + most + 1, most + EFFORT.loops_by_host)
+        others = most + EFFORT.chunked + EFFORT.loops_by_host
+        self.expect(compilation, len(RECOMPUTE) + most + 1, others)
         recomputed = self.recomputing(compilation)
-        self.expect(compilation, most + 1, most + EFFORT.loops_by_host)
+        self.expect(compilation, most + 1, others)
         tiles = [compilation, *self.tiled(compilation, limits)]
         fitting = [v for v in self.measured if v.peak <= self.budget]
         if not fitting:
@@ -250,7 +251,9 @@ class _BudgetSearch:
         """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
-            if not any(candidates.is_alike(variant, other) for other in seen):
+            if variant.options.chunks:
+                yield self.measure(variant)
+            elif not any(candidates.is_alike(variant, other) for other in seen):
                 seen.append(variant)
                 yield self.measure(variant)
 
@@ -282,16 +285,22 @@ class _BudgetSearch:
         others = self.offloading(compilation)
         return [v for v in others if v.copied.nbytes <= variant.copied.nbytes]
 
-    def chunked(self, compilation: Compilation) -> Iterator[BudgetVariant]:
-        """The first way to read large inputs in chunks that fits."""
-        for variant in candidates.chunked(compilation, self.budget, self.bounds):
+    def chunked(self, compilation: Compilation) -> list[BudgetVariant]:
+        """The first way to read large inputs in chunks that fits.
+
+        Chunks are a small part of the budget; if the search is ``exact``, larger ones are skipped.
+        """
+        for nbytes, variant in candidates.chunked(compilation, self.budget, self.bounds):
+            if nbytes * MODEL.chunk_part > self.budget:
+                self.skipped.append(variant)
+                continue
             program = variant.emitted.program
             values, filled = bound_values(program, self.bounds), self.given(program)
             if count_host_calls(program.tree, values) <= EFFORT.offloaded_calls:
                 measured = self.measure(variant, copied_by(program, values, filled))
                 if measured.peak <= self.budget:
-                    yield measured
-                    return
+                    return [measured]
+        return []
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""

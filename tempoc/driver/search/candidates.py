@@ -99,29 +99,36 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def chunked(
-    compilation: Compilation, budget: int, sizes: Mapping[str, int]
-) -> Iterator[Compilation]:
-    """The compilation with its large inputs in chunks, in the ways in which it may read chunks."""
+    compilation: Compilation, most: int, sizes: Mapping[str, int]
+) -> Iterator[tuple[int, Compilation]]:
+    """The compilation with its large inputs in chunks, with the bytes of a chunk.
+
+    There are three ways of reading chunks, each with chunks of at most so many bytes, then with
+    smaller ones. A way is given up where no chunk has what a call needs, of whatever size.
+    """
     options, program = compilation.options, compilation.emitted.program
-    chunks = chunk_rows(program, budget, sizes)
-    if not chunks or options.passes is not None or options.level < 2:
+    if options.passes is not None or options.level < 2:
         return
-    walked = replace(options, apart=True, bucket=0, walk=True, sizes=dict(sizes), chunks=chunks)
-    ways = [walked]
-    if is_tileable(compilation):
-        limit = max(MODEL.small_bytes, min(MODEL.chunk_bytes, budget // MODEL.chunk_part))
-        ways.append(replace(walked, limit=1 << (limit.bit_length() - 1)))
-    ways.append(replace(walked, walk=False, level=1, regions=options.on_device))
-    for way in ways:
-        variant = compilation.variant(way)
-        try:
-            variant.emitted  # noqa: B018
-        except NoChunks:
+    walked = replace(options, apart=True, bucket=0, walk=True, sizes=dict(sizes))
+    point = replace(walked, walk=False, level=1, regions=options.on_device)
+    for way, is_tiled in ((walked, False), (walked, True), (point, False)):
+        if is_tiled and not is_tileable(compilation):
             continue
-        yield variant
+        for nbytes in (n for n in MODEL.chunk_bytes if n <= most):
+            rows = chunk_rows(program, nbytes, sizes)
+            limit = nbytes if is_tiled else way.limit
+            if rows:
+                variant = compilation.variant(replace(way, chunks=rows, limit=limit))
+                try:
+                    variant.emitted  # noqa: B018
+                except NoChunks:
+                    if not is_tiled:
+                        break
+                    continue
+                yield nbytes, variant
 
 
-def chunk_rows(program: Program, budget: int, sizes: Mapping[str, int]) -> dict[str, int]:
+def chunk_rows(program: Program, nbytes: int, sizes: Mapping[str, int]) -> dict[str, int]:
     """The rows of a chunk, a power of two, for each input of one dimension that has more.
 
     All have the same number, so that loops over their rows come to the ends of chunks together.
@@ -130,14 +137,13 @@ def chunk_rows(program: Program, budget: int, sizes: Mapping[str, int]) -> dict[
     rows: dict[str, tuple[int, int]] = {}
     for item in program.inputs:
         if len(item.dims) == 1 and item.dtype != "key":
-            shape = [evaluate(e, values) for e in item.shape]
-            nbytes = prod(shape) * NUMPY[item.dtype].itemsize
-            rows[item.store] = max(1, nbytes), values[lengths[item.dims[0]]]
-    rows = {name: (size, n) for name, (size, n) in rows.items() if size * n >= MODEL.small_bytes}
-    each = min(MODEL.chunk_bytes, budget // MODEL.chunk_part)
-    count = max(1, each // max(1, sum(size for size, _ in rows.values())))
+            elements = prod(evaluate(e, values) for e in item.shape)
+            size, length = elements * NUMPY[item.dtype].itemsize, values[lengths[item.dims[0]]]
+            if size * length >= MODEL.small_bytes:
+                rows[item.store] = size, length
+    count = max(1, nbytes // max(1, sum(size for size, _ in rows.values())))
     count = 1 << (count.bit_length() - 1)
-    return {name: count for name, (_, n) in rows.items() if n > count}
+    return {name: count for name, (_, length) in rows.items() if length > count}
 
 
 def is_tileable(compilation: Compilation) -> bool:
