@@ -143,9 +143,13 @@ def fit_budget(
     if fitting is not None:
         rejected = (v for v in search.measured if v is not fitting)
         return BudgetFit(budget=budget, variants=(*rejected, fitting))
-    program = min(search.measured, key=lambda v: v.peak).compilation.emitted.program
-    run = PlannedRun(program, bound_values(program, bounds), filled(program))
-    raise RunError(budget_problem([run], budget, searched=True))
+    # The store of a chunk is as large for small bounds, for which programs without may fit.
+    whole = [v for v in search.measured if not v.compilation.options.chunks]
+    least, other = (min(some, key=lambda v: v.peak) for some in (search.measured, whole))
+    variants = (least,) if least is other else (least, other)
+    programs = [v.compilation.emitted.program for v in variants]
+    runs = [PlannedRun(p, bound_values(p, bounds), filled(p)) for p in programs]
+    raise RunError(budget_problem(runs, budget, searched=True))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -103,7 +103,7 @@ def chunked(
 ) -> Iterator[tuple[int, Compilation]]:
     """The compilation with its large inputs in chunks, with the bytes of a chunk.
 
-    There are three ways of reading chunks, each with chunks of at most so many bytes, then with
+    At first without chunks, but with no room for more steps than there are. There are three ways of reading chunks, each with chunks of at most so many bytes, then with
     smaller ones. A way is given up where no chunk has what a call needs, of whatever size.
     """
     options, program = compilation.options, compilation.emitted.program
@@ -111,6 +111,10 @@ def chunked(
         return
     walked = replace(options, apart=True, bucket=0, walk=True, sizes=dict(sizes))
     point = replace(walked, walk=False, level=1, regions=options.on_device)
+    exact, serial = (compilation.variant(o) for o in (replace(walked, walk=False), walked))
+    yield 0, exact
+    if not is_alike(serial, exact):
+        yield 0, serial
     for way, is_tiled in ((walked, False), (walked, True), (point, False)):
         if is_tiled and not is_tileable(compilation):
             continue
