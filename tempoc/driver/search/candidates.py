@@ -103,8 +103,9 @@ def chunked(
 ) -> Iterator[tuple[int, Compilation]]:
     """The compilation with its large inputs in chunks, with the bytes of a chunk.
 
-    At first without chunks, but with no room for more steps than there are. There are three ways of reading chunks, each with chunks of at most so many bytes, then with
-    smaller ones. A way is given up where no chunk has what a call needs, of whatever size.
+    At first without chunks, but with no room for more steps than there are. There are three ways
+    of reading chunks, each with chunks of at most so many bytes, then with smaller ones. A way is
+    given up where no chunk has what a call needs, of whatever size.
     """
     options, program = compilation.options, compilation.emitted.program
     if options.passes is not None or options.level < 2:
