@@ -48,12 +48,12 @@ def with_chunks(program: prog.Program, rows: KernelRows) -> prog.Program:
     dims = {k.name: k.dims for k in program.kernels}
     if any(o.store in sizes for o in program.outputs):
         raise NoChunks
-    copier = _Copier(sizes=sizes, rows=rows, dims=dims, fresh=fresh)
+    copier = _ChunkCopies(sizes=sizes, rows=rows, dims=dims, fresh=fresh)
     return replace(program, tree=copier.within(program.tree))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Copier:
+class _ChunkCopies:
     """``sizes`` are the rows of a chunk, by store; ``fresh`` are names for variables of loops."""
 
     sizes: Mapping[str, int]

@@ -102,8 +102,7 @@ def assemble(
     ``blocks``: whether consecutive statements that do not need the host become one kernel.
     """
     stages = _stages(graph, statements, tree, plan, space, batch)
-    functions_of = stages.imports
-    hosts_of = host_imports(graph, functions_of)
+    functions_of, hosts_of = stages.imports, host_imports(graph, stages.imports)
     names = Names([*RESERVED, *REGION_NAMES, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]

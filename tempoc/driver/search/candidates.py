@@ -116,14 +116,14 @@ def chunked(
     yield 0, exact
     if not is_alike(serial, exact):
         yield 0, serial
-    for way, is_tiled in ((walked, False), (walked, True), (point, False)):
+    for base, is_tiled in ((walked, False), (walked, True), (point, False)):
         if is_tiled and not is_tileable(compilation):
             continue
         for nbytes in (n for n in MODEL.chunk_bytes if n <= most):
             rows = chunk_rows(program, nbytes, sizes)
-            limit = nbytes if is_tiled else way.limit
+            limit = nbytes if is_tiled else base.limit
             if rows:
-                variant = compilation.variant(replace(way, chunks=rows, limit=limit))
+                variant = compilation.variant(replace(base, chunks=rows, limit=limit))
                 try:
                     variant.emitted  # noqa: B018
                 except NoChunks:

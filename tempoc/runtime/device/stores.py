@@ -254,6 +254,11 @@ class SharedCells:
         return self.cells[store]
 
 
+def calls_user(program: Program) -> bool:
+    """Whether a program calls functions of the user, who might change the arrays of a run."""
+    return any(isinstance(s, Host | Effect) for s in statements_in(program.tree))
+
+
 def place_given(
     program: Program,
     bindings: Bindings,
@@ -268,11 +273,8 @@ def place_given(
     Offloaded stores stay on the host, too; they are copied only if user functions might change the
     arrays. What the device holds already stays there, and is copied only if it is overwritten.
     """
-    stays = any(store.away or store.is_chunked for store in layouts.values())
-    is_constant = not stays or not any(
-        isinstance(s, Host | Effect) for s in statements_in(program.tree)
-    )
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
+    is_constant = not calls_user(program)
     how = sizes, is_constant, program.tuning.put_arrays
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:

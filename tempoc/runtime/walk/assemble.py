@@ -256,8 +256,7 @@ class _Assembler:
             self.act(code.ensured(self.new_zeros(name), self.numbers[name]))
 
     def new_zeros(self, name: str) -> Action:
-        write = self.operands.writer(prog.Cell(store=name))
-        store = self.layouts[name]
+        write, store = self.operands.writer(prog.Cell(store=name)), self.layouts[name]
         return lambda frame: write(frame, frame.allocate(store))
 
     # -------------------------------------------------------------- statements
@@ -285,20 +284,14 @@ class _Assembler:
                 self.act(self.operands.moves(cells, Transfers.loaded))
             case prog.Evict(cells=cells):
                 self.act(self.operands.moves(cells, Transfers.evicted))
-            case prog.Chunk(store=store, row=row):
-                self.chunk(store, row)
+            case prog.Chunk():
+                self.act(self.operands.chunk(s))
             case prog.Region():
                 self.region(s)
             case prog.Block():
                 self.block(s)
             case _:
                 assert_never(s)
-
-    def chunk(self, store: str, row: ix.Expr) -> None:
-        """Copy the chunk of an input with a row, unless it is there."""
-        (dim,) = self.layouts[store].axes
-        last = self.values.bounds[dict(self.program.dims)[dim]] - 1
-        self.act(code.chunk(self.numbers[store], function(self.values.of(row)), last))
 
     def guard(self, condition: ix.Expr, body: prog.ProgramStatement) -> None:
         holds, following, end = function(self.values.of(condition)), self.following, _Label()

@@ -416,21 +416,6 @@ class DeviceCall:
             ended.note(frame, length)
 
 
-def chunk(number: int, row: Function, last: int) -> Action:
-    """The chunk of an input with a row takes the place of the one before, whose array goes first.
-
-    ``last``: the last row of the input.
-    """
-
-    def copy(frame: RunFrame) -> None:
-        load = frame.transfers.chunk(number, row(frame.variables), last)
-        if load is not None:
-            frame.cells[number] = None
-            frame.cells[number] = load()
-
-    return copy
-
-
 def call_block(device_call: DeviceCall, point: PointReader) -> Action:
     """A block as one call."""
 
