@@ -27,6 +27,14 @@ class CostModel:
     64 x 64; a bare call of a jitted function of one array takes 4.7. An argument adds 0.3, a result
     1.3. The budget search once assumed 30 us and tuning 4.
     """
+    chunk_bytes: tuple[int, ...] = (1 << 20, 1 << 17, 1 << 14, 1 << 11)
+    """The bytes of a chunk of the inputs of which one at a time is on the device.
+
+    2026-11-28, CPU time of an RNN over 5000 steps that read 2 KiB each: 22 ms without chunks, 21 in
+    chunks of 1 MiB, 20 of 512 KiB, 27 of 128 KiB.
+    """
+    chunk_part: int = 8
+    """A chunk takes at most such a part of a memory budget, if one that fits does."""
     copy_ns_per_byte: float = 0.1
     """Between device and host, mean of both ways: 16 MB take 0.8 ms to the host (`np.array`) and
     2.6 ms back (`device_put`)."""

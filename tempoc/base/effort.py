@@ -156,6 +156,8 @@ class Effort:
     """Kernel calls in all dry runs of a search for stores to offload together."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
+    chunked: int = 14
+    """The most programs that read inputs in chunks: three ways, four sizes; two without chunks."""
     loops_by_host: int = 6
     """The most variants with loops run by the host that a search for a budget expects to try."""
     variant_factor: int = 4

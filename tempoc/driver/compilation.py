@@ -30,6 +30,7 @@ from tempoc.memory.plan import plan
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Proof, prove
 from tempoc.memory.verify import verify as verify_memory
+from tempoc.offload.chunks import with_chunks
 from tempoc.offload.rewrite import offloaded
 from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.ops.tensor.elementwise import Exp
@@ -273,7 +274,13 @@ class Compilation:
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
         if self.options.on_device:
             tree = place_loops(
-                scheduled.tree, parts, graph, space, self._about_regions, self.options.hosted
+                scheduled.tree,
+                parts,
+                graph,
+                space,
+                self._about_regions,
+                self.options.hosted,
+                self.options.chunks,
             )
             scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
@@ -310,11 +317,13 @@ class Compilation:
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
         options, graph = self.options, self.optimized
-        least, apart = options.bucket, options.apart
+        least, apart, chunks = options.bucket, options.apart, options.chunks
         rounds = least > 0 and not apart and options.memory_budget is None
         memory = self._timed(
             "memory",
-            lambda: plan(*parts, least=least, graph=graph, apart=apart, rounds=rounds),
+            lambda: plan(
+                *parts, least=least, graph=graph, apart=apart, rounds=rounds, chunks=chunks
+            ),
         )
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(memory, *parts))
@@ -341,10 +350,11 @@ class Compilation:
         space = self.space_of(self.optimized)
         parts = self.optimized, self.statements, self.scheduled.tree, self.plan, space
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
-        batch, blocks = most * 2**20, self.options.on_device
+        batch, blocks = most * 2**20, self.options.on_device and not self.options.chunks
         emitted = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
         away, ahead = self.options.away, self.options.ahead
-        emitted = replace(emitted, program=offloaded(emitted.program, away, ahead))
+        program = with_chunks(emitted.program, emitted.input_rows)
+        emitted = replace(emitted, program=offloaded(program, away, ahead))
         for name, size in emitted.batches.items():
             message = f"points of `{name}` take {bytes_text(size)} each, at most {most} MiB at once"
             self._about(name, message)

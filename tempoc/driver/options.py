@@ -35,6 +35,7 @@ class Options:
     `apart`: inputs and outputs are one array per point, and no recurrence becomes a scan in a
     kernel. `walk`: large points are computed one after the other where a loop runs anyway.
     `hosted`: tensors over whose points loops run on the host, which moves them one by one.
+    `chunks`: inputs that are with the host, of which so many rows at a time are on the device.
     `commands`: command buffers of a GPU by kernel (`program/nodes/gpu_commands.py`), `""` for all.
     `kernels`: a table of kernels, its text, its path and the folder in which it lies
     (`kernel_table.py`); `library`: use the table that comes with the compiler, too. `device`: the
@@ -62,6 +63,7 @@ class Options:
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
     hosted: tuple[str, ...] = ()
+    chunks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     kernels: tuple[str, str, str] | None = None
     library: bool = True
     device: str = CPU
@@ -88,6 +90,7 @@ class Options:
         entries |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
         entries |= {f"ahead.{name}": "yes" for name in self.ahead}
         entries |= {f"hosted.{name}": "yes" for name in self.hosted}
+        entries |= {f"chunk.{name}": str(rows) for name, rows in self.chunks.items()}
         entries |= {"apart": "yes"} if self.apart else {}
         entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
@@ -105,6 +108,7 @@ class Options:
         names = [key.removeprefix("define.") for key in provenance if key.startswith("define.")]
         sizes = [key.removeprefix("size.") for key in provenance if key.startswith("size.")]
         away = [key.removeprefix("away.") for key in provenance if key.startswith("away.")]
+        chunks = [key.removeprefix("chunk.") for key in provenance if key.startswith("chunk.")]
         return cls(
             level=int(provenance.get("level", "2")),
             passes=provenance.get("passes"),
@@ -119,6 +123,7 @@ class Options:
             away={name: int(provenance[f"away.{name}"]) for name in away},
             ahead=tuple(k.removeprefix("ahead.") for k in provenance if k.startswith("ahead.")),
             hosted=tuple(k.removeprefix("hosted.") for k in provenance if k.startswith("hosted.")),
+            chunks={name: int(provenance[f"chunk.{name}"]) for name in chunks},
             apart=provenance.get("apart") == "yes",
             commands={
                 key.removeprefix(COMMANDS).removeprefix("."): mode

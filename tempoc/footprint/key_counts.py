@@ -51,7 +51,7 @@ def _written(
             yield from _written(body, path)
         case prog.Call(results=results) | prog.Host(results=results):
             yield from ((path, cell) for cell in results)
-        case prog.Effect() | prog.Free() | prog.Load() | prog.Evict():
+        case prog.Effect() | prog.Free() | prog.Load() | prog.Evict() | prog.Chunk():
             pass
 
 

@@ -152,6 +152,8 @@ class _Walker:
                 left = {name: over for name, over in live.items() if name not in gone}
                 stays = (c for c in cells if c.when is not None and not self.decided(c.when))
                 return left | {_ahead(n): _WHOLE for c in stays if (n := self.name(c)) in live}
+            case prog.Chunk():  # the store of an input is counted from the beginning
+                return live
             case prog.Region():
                 return self.region(s, live)
             case prog.Block(body=body):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
@@ -47,13 +48,15 @@ def plan(
     graph: Graph | None = None,
     apart: bool = False,
     rounds: bool = False,
+    chunks: Mapping[str, int] = MappingProxyType({}),
 ) -> MemoryPlan:
     """The stores of all tensors, with their frees and donations.
 
     Growing stores have ``least`` slots at first; with 0 none grows. With the ``graph``, axes are
     ordered to suit the consumers. ``apart``: inputs and outputs have one array for each point where
     no statement reads or writes several at once, so that not all of them must be in memory at the
-    same time. ``rounds``: sizes that would be all that depends on a bound may be rounded up.
+    same time. ``rounds``: sizes that would be all that depends on a bound may be rounded up. Of the
+    inputs in ``chunks`` so many rows at a time are in their stores (`offload/chunks.py`).
     """
     lives = lifetimes(statements, scheduled, outputs)
     # With lengths found at run time, sizes must suffice for the largest ones.
@@ -62,6 +65,7 @@ def plan(
     planner.moving = device_varying_dims(scheduled.tree, statements)
     planner.graph = graph
     planner.apart = apart
+    planner.chunks = chunks
     planner.least = least
     planner.growing = growing_dims(scheduled.tree, statements, size_space) if least else {}
     stores: Mapping[str, Buffer] = {t.name: planner.store(t) for t in statements.tensors.values()}
@@ -79,6 +83,7 @@ def plan(
         needs=capacity_uses(stores, statements, size_space),
         step_local=step_local(stores, statements, scheduled.tree, outputs, space.universe),
         ample=windows,
+        chunked=frozenset(chunks),
     )
 
 
@@ -94,6 +99,7 @@ class _Planner:
         self.growing: Mapping[str, frozenset[str]] = {}
         self.graph: Graph | None = None
         self.apart = False
+        self.chunks: Mapping[str, int] = {}
         self.least = 0
 
     def store(self, tensor: Tensor) -> Buffer:
@@ -138,6 +144,14 @@ class _Planner:
     def resident(self, tensor: Tensor) -> Buffer:
         """The store of an input (one array) or param (one array for each point unless sliced)."""
         dims = tensor.domain.dims
+        if tensor.name in self.chunks:
+            (dim,), rows = dims, ix.Const(self.chunks[tensor.name])
+            return Buffer(
+                name=tensor.name,
+                dtype=tensor.type.dtype.value,
+                axes=(BufferAxis(dim=dim, size=rows, ring=True),),
+                shape=self.shape(tensor),
+            )
         array_dims = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
         if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
             array_dims = dims

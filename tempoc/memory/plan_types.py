@@ -42,6 +42,7 @@ class MemoryPlan:
     capacities that growing stores must have before ``s``. ``step_local`` has the tensors whose
     arrays have no value between steps of a device loop, with the variable of that loop. ``ample``
     are the bounds whose minimum with a number counts as the number, where windows are padded.
+    ``chunked`` are the inputs whose stores hold a chunk at a time.
     """
 
     stores: Mapping[str, Buffer]
@@ -51,3 +52,4 @@ class MemoryPlan:
     needs: Mapping[str, tuple[CapacityUse, ...]] = field(default_factory=dict)
     step_local: Mapping[str, str] = field(default_factory=dict)
     ample: frozenset[str] = frozenset()
+    chunked: frozenset[str] = frozenset()

@@ -63,7 +63,12 @@ NOTHING_COPIED = Copied()
 
 def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> Copied:
     """The copies of a run."""
-    dry_run = forecast(choice.program, bounds, given, every_step=True)
+    return copied_by(choice.program, bounds, given)
+
+
+def copied_by(program: prog.Program, bounds: Mapping[str, int], given: frozenset[str]) -> Copied:
+    """The copies of a run of a program."""
+    dry_run = forecast(program, bounds, given, every_step=True)
     return Copied(dry_run.loaded + dry_run.evicted, dry_run.transfers)
 
 

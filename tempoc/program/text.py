@@ -163,6 +163,8 @@ def _statement(s: prog.ProgramStatement, indent: str) -> Iterator[str]:
             yield f"{indent}load {'ahead ' if ahead else ''}{_cells(cells)}"
         case prog.Evict(cells=cells, dead=dead):
             yield f"{indent}{'drop' if dead else 'evict'} {_cells(cells)}"
+        case prog.Chunk(store=store, row=row):
+            yield f"{indent}chunk of {store} with row {spelled(row)}"
         case prog.Region(kernel=kernel, loop=loop):
             yield f"{indent}region {kernel}{_needs(s.needs)}:"
             yield from _statement(loop, indent + "  ")

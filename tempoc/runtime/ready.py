@@ -244,7 +244,7 @@ def _direct_input(item: prog.ProgramInput, given: Given, direct: DirectRun) -> _
     """The input, if its array is the cell of its store without slicing or padding."""
     source = given.inputs[item.name]
     layout = direct.prepared.layouts[item.store]
-    if layout.keys or layout.away or layout.extents != source.shape:
+    if layout.keys or layout.away or layout.is_chunked or layout.extents != source.shape:
         return None
     return _DirectInput(
         name=item.name,

@@ -100,13 +100,15 @@ def place_loops(
     space: Space,
     say: Say,
     hosted: Collection[str] = (),
+    chunked: Collection[str] = (),
 ) -> ScheduleTree:
     """The tree with the place (host, device, unrolled) of each loop set.
 
-    No loop over the points of a ``hosted`` tensor runs on the device.
+    No loop over the points of a ``hosted`` tensor runs on the device, and none around a loop over
+    the points of a ``chunked`` one.
     """
     homes = length_homes(tree, statements, graph)
-    places = _RegionPlaces(statements, graph, space, say, homes, hosted)
+    places = _RegionPlaces(statements, graph, space, say, homes, hosted, chunked)
     return places.with_short_loops(places.outside(tree))
 
 
@@ -122,6 +124,7 @@ class _RegionPlaces:
     say: Say
     homes: Mapping[str, TreeLoop]
     hosted: Collection[str] = ()
+    chunked: Collection[str] = ()
     sure: ix.Expr = ix.TRUE
 
     def where(self, condition: ix.Expr) -> _RegionPlaces:
@@ -364,8 +367,11 @@ class _RegionPlaces:
     def moving(self, nest: Sequence[TreeLoop]) -> Business | None:
         """The tensor that the host moves from step to step of a loop nest."""
         variables = tuple(part.var for part in nest)
+        within = tuple(part.var for part in nest[1:])
+        chunks = _accesses(nest[0], self.statements, within, places=())
+        moving = [tensor for tensor, _, moves in chunks if moves and tensor in self.chunked]
         for tensor, _, moves in _accesses(nest[0], self.statements, variables):
-            if moves and tensor in self.hosted:
+            if (moves and tensor in self.hosted) or tensor in moving:
                 text = f"`{tensor}` moves between host and device from step to step"
                 return Business("moves", text, (tensor,))
         return None

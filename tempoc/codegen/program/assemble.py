@@ -39,6 +39,7 @@ from tempoc.codegen.steps.rolled_steps import rolled_steps
 from tempoc.codegen.steps.selected_results import selected_results
 from tempoc.codegen.steps.unread import without_unread
 from tempoc.codegen.stores.context import KernelCell, Stages
+from tempoc.codegen.stores.input_rows import InputRows, input_rows
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.stores.touched_bytes import touched_bytes
 from tempoc.codegen.text.naming import REGION_NAMES, RESERVED
@@ -83,6 +84,7 @@ class EmittedProgram:
     windows: Mapping[str, ix.Slice]
     left: tuple[str, ...] = ()
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    input_rows: Mapping[str, InputRows] = field(default_factory=dict)
 
 
 def assemble(
@@ -100,8 +102,7 @@ def assemble(
     ``blocks``: whether consecutive statements that do not need the host become one kernel.
     """
     stages = _stages(graph, statements, tree, plan, space, batch)
-    functions_of = stages.imports
-    hosts_of = host_imports(graph, functions_of)
+    functions_of, hosts_of = stages.imports, host_imports(graph, stages.imports)
     names = Names([*RESERVED, *REGION_NAMES, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]
@@ -144,6 +145,7 @@ def assemble(
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.on_host,
         members=_members(every, joined),
+        input_rows={f.name: input_rows(s, plan, space) for s, f in every},
     )
 
 

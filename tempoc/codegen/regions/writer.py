@@ -199,7 +199,7 @@ class RegionWriter(RegionNames):
                 self.device(loop, depth)
             case prog.Effect():
                 self.effect(s, depth)
-            case prog.Host() | prog.Block() | prog.Load() | prog.Evict():
+            case prog.Host() | prog.Block() | prog.Load() | prog.Evict() | prog.Chunk():
                 raise TypeError(f"{type(s).__name__} in a region")
             case _:
                 assert_never(s)

@@ -32,7 +32,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.driver.search import candidates
-from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied
+from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied, copied_by
 from tempoc.offload.host_calls import count_host_calls
 from tempoc.passes.analysis.cost import operations
 from tempoc.program.analysis.count_calls import count_calls
@@ -143,9 +143,13 @@ def fit_budget(
     if fitting is not None:
         rejected = (v for v in search.measured if v is not fitting)
         return BudgetFit(budget=budget, variants=(*rejected, fitting))
-    program = min(search.measured, key=lambda v: v.peak).compilation.emitted.program
-    run = PlannedRun(program, bound_values(program, bounds), filled(program))
-    raise RunError(budget_problem([run], budget, searched=True))
+    # The store of a chunk is as large for small bounds, for which programs without may fit.
+    whole = [v for v in search.measured if not v.compilation.options.chunks]
+    least, other = (min(some, key=lambda v: v.peak) for some in (search.measured, whole))
+    variants = (least,) if least is other else (least, other)
+    programs = [v.compilation.emitted.program for v in variants]
+    runs = [PlannedRun(p, bound_values(p, bounds), filled(p)) for p in programs]
+    raise RunError(budget_problem(runs, budget, searched=True))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -174,11 +178,15 @@ class _BudgetSearch:
         limits = _limits(compilation, original.peak)
         # Tiles, also of values that are rematerialized: one for each limit, and one to confirm.
         most = len(limits) + 1
-        self.expect(compilation, len(RECOMPUTE) + most + 1, most + EFFORT.loops_by_host)
+        others = most + EFFORT.chunked + EFFORT.loops_by_host
+        self.expect(compilation, len(RECOMPUTE) + most + 1, others)
         recomputed = self.recomputing(compilation)
-        self.expect(compilation, most + 1, most + EFFORT.loops_by_host)
+        self.expect(compilation, most + 1, others)
         tiles = [compilation, *self.tiled(compilation, limits)]
         fitting = [v for v in self.measured if v.peak <= self.budget]
+        if not fitting:
+            self.expect(compilation, EFFORT.chunked + 1, most + EFFORT.loops_by_host)
+            fitting += self.chunked(compilation)
         self.expect(compilation, 1, 0 if fitting else most + EFFORT.loops_by_host)
         fitting += self.offloading(compilation)
         if recomputed and not fitting:
@@ -247,7 +255,9 @@ class _BudgetSearch:
         """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
-            if not any(candidates.is_alike(variant, other) for other in seen):
+            if variant.options.chunks:
+                yield self.measure(variant)
+            elif not any(candidates.is_alike(variant, other) for other in seen):
                 seen.append(variant)
                 yield self.measure(variant)
 
@@ -278,6 +288,23 @@ class _BudgetSearch:
             return []
         others = self.offloading(compilation)
         return [v for v in others if v.copied.nbytes <= variant.copied.nbytes]
+
+    def chunked(self, compilation: Compilation) -> list[BudgetVariant]:
+        """The first way to read large inputs in chunks that fits.
+
+        Chunks are a small part of the budget; if the search is ``exact``, larger ones are skipped.
+        """
+        for nbytes, variant in candidates.chunked(compilation, self.budget, self.bounds):
+            if nbytes * MODEL.chunk_part > self.budget:
+                self.skipped.append(variant)
+                continue
+            program = variant.emitted.program
+            values, filled = bound_values(program, self.bounds), self.given(program)
+            if count_host_calls(program.tree, values) <= EFFORT.offloaded_calls:
+                measured = self.measure(variant, copied_by(program, values, filled))
+                if measured.peak <= self.budget:
+                    return [measured]
+        return []
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""

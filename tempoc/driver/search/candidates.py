@@ -18,18 +18,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL, CostModel, row
 from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.offload.chunks import NoChunks
 from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes.gpu_commands import COMMON, NONE, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
-from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.bounds import bound_values, resolve
+from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.device import backend
 from tempoc.runtime.messages.units import size_text
 from tempoc.symbolic.walk import evaluate
@@ -70,15 +73,14 @@ def tiles_above(limit: int) -> Difference:
 
 def differences(options: Options) -> Iterator[Difference]:
     """How a variant for a memory budget differs from the plain compilation."""
+    if options.chunks:
+        yield Difference("chunks", f"{_listed([*options.chunks])} in chunks")
     if options.recompute is not None:
         yield RECOMPUTED[options.recompute]
     if options.limit is not None:
         yield tiles_above(options.limit)
     if options.away:
-        shown = [f"`{name}`" for name in options.away]
-        more = len(shown) - _SHOWN
-        text = ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
-        yield Difference("offload", f"{text} with the host between uses")
+        yield Difference("offload", f"{_listed([*options.away])} with the host between uses")
     if options.apart:
         rolled = OUTER_BY_HOST if options.hosted else APART
         name, about = rolled if options.on_device else BY_HOST
@@ -88,6 +90,65 @@ def differences(options: Options) -> Iterator[Difference]:
         yield Difference(name, about)
     elif options.walk:
         yield IN_TURN
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of stores, the first ones if there are many."""
+    shown, more = [f"`{name}`" for name in names], len(names) - _SHOWN
+    return ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
+
+
+def chunked(
+    compilation: Compilation, most: int, sizes: Mapping[str, int]
+) -> Iterator[tuple[int, Compilation]]:
+    """The compilation with its large inputs in chunks, with the bytes of a chunk.
+
+    At first without chunks, but with no room for more steps than there are. There are three ways
+    of reading chunks, each with chunks of at most so many bytes, then with smaller ones. A way is
+    given up where no chunk has what a call needs, of whatever size.
+    """
+    options, program = compilation.options, compilation.emitted.program
+    if options.passes is not None or options.level < 2:
+        return
+    walked = replace(options, apart=True, bucket=0, walk=True, sizes=dict(sizes))
+    point = replace(walked, walk=False, level=1, regions=options.on_device)
+    exact, serial = (compilation.variant(o) for o in (replace(walked, walk=False), walked))
+    yield 0, exact
+    if not is_alike(serial, exact):
+        yield 0, serial
+    for base, is_tiled in ((walked, False), (walked, True), (point, False)):
+        if is_tiled and not is_tileable(compilation):
+            continue
+        for nbytes in (n for n in MODEL.chunk_bytes if n <= most):
+            rows = chunk_rows(program, nbytes, sizes)
+            limit = nbytes if is_tiled else base.limit
+            if rows:
+                variant = compilation.variant(replace(base, chunks=rows, limit=limit))
+                try:
+                    variant.emitted  # noqa: B018
+                except NoChunks:
+                    if not is_tiled:
+                        break
+                    continue
+                yield nbytes, variant
+
+
+def chunk_rows(program: Program, nbytes: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The rows of a chunk, a power of two, for each input of one dimension that has more.
+
+    All have the same number, so that loops over their rows come to the ends of chunks together.
+    """
+    values, lengths = bound_values(program, sizes), dict(program.dims)
+    rows: dict[str, tuple[int, int]] = {}
+    for item in program.inputs:
+        if len(item.dims) == 1 and item.dtype != "key":
+            elements = prod(evaluate(e, values) for e in item.shape)
+            size, length = elements * NUMPY[item.dtype].itemsize, values[lengths[item.dims[0]]]
+            if size * length >= MODEL.small_bytes:
+                rows[item.store] = size, length
+    count = max(1, nbytes // max(1, sum(size for size, _ in rows.values())))
+    count = 1 << (count.bit_length() - 1)
+    return {name: count for name, (_, length) in rows.items() if length > count}
 
 
 def is_tileable(compilation: Compilation) -> bool:

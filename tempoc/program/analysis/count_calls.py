@@ -40,7 +40,7 @@ def _counter(s: prog.ProgramStatement, weigh: Callable[[prog.Call], int]) -> int
             return weigh(call)
         case prog.Region(loop=body) | prog.Block(body=body):
             return _counter(body, weigh)
-        case prog.Free() | prog.Host() | prog.Load() | prog.Evict():
+        case prog.Free() | prog.Host() | prog.Load() | prog.Evict() | prog.Chunk():
             return 0
 
 

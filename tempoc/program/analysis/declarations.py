@@ -184,9 +184,10 @@ class DeclarationChecker:
             self.filled(where, item)
 
     def filled(self, where: str, item: prog.ProgramInput | prog.ProgramParam) -> None:
-        """The store of an input or a param keeps all of it."""
+        """The store of an input or a param keeps all of it, or of an input a chunk at a time."""
         store = self.stores[item.store]
-        rings = any(axis.ring or axis.every > 1 for axis in store.axes)
+        chunked = isinstance(item, prog.ProgramInput) and len(store.axes) == 1 and not store.keys
+        rings = any((axis.ring and not chunked) or axis.every > 1 for axis in store.axes)
         whole = store.shape == item.shape and not rings and not store.growing
         self.require(whole, where, "its store has another size")
         self.require(all(k.modulo is None for k in store.keys), where, "its store forgets points")

@@ -72,7 +72,7 @@ def live_before(s: prog.ProgramStatement, after: StoreNames, kinds: StoreKinds) 
             )
         case prog.Free(cells=cells):
             return after - _overwritten(cells, kinds)
-        case prog.Load() | prog.Evict():
+        case prog.Load() | prog.Evict() | prog.Chunk():
             return after
         case _:
             assert_never(s)

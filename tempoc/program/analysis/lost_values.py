@@ -63,7 +63,7 @@ class _DropChecker:
                 return self.lost_after(body, lost)
             case prog.Free(cells=cells):
                 return lost - {c.store for c in cells if c.when is None}
-            case prog.Load() | prog.Evict():
+            case prog.Load() | prog.Evict() | prog.Chunk():
                 return lost
             case _:
                 assert_never(s)

@@ -79,7 +79,7 @@ class _ResidenceChecker:
                 return resident if ahead else self.added(resident, cells)
             case prog.Evict(cells=cells):
                 return self.removed(resident, cells)
-            case prog.Free():  # the proof of the memory plan checks frees
+            case prog.Free() | prog.Chunk():  # the proof of the memory plan checks frees
                 return resident
             case _:
                 assert_never(s)

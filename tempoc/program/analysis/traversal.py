@@ -31,7 +31,7 @@ def statements_in(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
             yield from statements_in(body)
         case prog.Effect(call=call):
             yield call
-        case prog.Call() | prog.Free() | prog.Host() | prog.Load() | prog.Evict():
+        case prog.Call() | prog.Free() | prog.Host() | prog.Load() | prog.Evict() | prog.Chunk():
             pass
         case _:
             assert_never(s)

@@ -88,6 +88,11 @@ class _ProgramChecker(DeclarationChecker):
                         isinstance(s, prog.Evict) and s.dead and cell.store in self.given
                     )
                     self.require(not loses_argument, where, f"drops {cell.store}, which was given")
+            case prog.Chunk(store=store, row=row):
+                self.require(store in self.inputs, "chunk", f"{store} is no input")
+                rings = [axis.ring for axis in self.stores[store].axes]
+                self.require(rings == [True], "chunk", f"{store} has no chunks")
+                self.expression("chunk", row, scope)
             case _:
                 assert_never(s)
 

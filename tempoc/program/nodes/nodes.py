@@ -6,7 +6,7 @@ Grammar::
                 externs, kernels, tree, outputs, tuning, files, provenance, variants
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
-              | Free(cells) | Load(cells) | Evict(cells) | Effect(call, ...)
+              | Free(cells) | Load(cells) | Evict(cells) | Chunk(store, row) | Effect(call, ...)
               | Region(kernel, point, loop, carried, read)
               | Block(kernel, point, body, carried, made, read, local)
 
@@ -213,6 +213,19 @@ class Evict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Make the store of an input hold a ``row``, by copying the chunk of it from the host.
+
+    The store is one array with a ring of ``m`` slots along the input's only dimension. Chunk ``c``
+    has the rows from ``c * m`` on, zeros follow the last one. For a row that the input does not
+    have it is the nearest chunk.
+    """
+
+    store: str
+    row: ix.Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
     """``for var in range(lower, upper, step)``; a negative step counts down.
 
@@ -331,7 +344,7 @@ class Block:
 
 
 ProgramStatement = (
-    Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Effect | Region | Block
+    Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Chunk | Effect | Region | Block
 )
 
 

@@ -107,7 +107,10 @@ def _check_cells(
         _require(cell not in seen, f"it has a cell of {store} twice")
         seen[cell] = source
         _check_key(layout, key, [frame.bounds[sizes[d]] for d in layout.keys])
-        places = (ON_DEVICE, ON_HOST, BOTH) if layout.away else (ON_DEVICE,)
+        places = [ON_DEVICE, *((ON_HOST, BOTH) if layout.away else ())]
+        if store in given and layout.is_chunked and source != "none":
+            _require(source == "given", f"it has a part of {store}, which is given")
+            places = [*map(chunk_place, range(chunk_count(layout, frame)))]
         _require(where in places, f"no cell of {store} is at the place {where!r}")
         if source == "given":
             bare = () if key is None else key[0] if len(key) == 1 else tuple(key)
@@ -119,6 +122,25 @@ def _check_cells(
     _require(not lacking, f"it says nothing about {', '.join(lacking)}")
     more = [name for name in arrays if name not in seen.values()]
     _require(not more, f"no store has its tensor {', '.join(more)}")
+
+
+_CHUNK = "chunk "
+
+
+def chunk_place(number: int) -> str:
+    """The place of the cell of an input of which a chunk is on the device."""
+    return f"{_CHUNK}{number}"
+
+
+def chunk_of(place: str) -> int:
+    """The number of the chunk at such a place."""
+    return int(place.removeprefix(_CHUNK))
+
+
+def chunk_count(layout: Layout, frame: RunFrame) -> int:
+    """The number of chunks of an input."""
+    (dim,), (size,) = layout.axes, layout.rings
+    return -(-frame.bounds[dict(frame.program.dims)[dim]] // size)
 
 
 def _check_key(layout: Layout, key: list[int] | None, sizes: list[int]) -> None:

@@ -52,7 +52,8 @@ class State:
 
     ``variables`` are those of loops, ``loops`` the stack: variable, remaining steps as a range, and
     whether calls of a region divide them. ``cells`` has for each store and key the name of an
-    array, "given" or "none", and the place of the cell: "device", "host" or "both". ``lengths`` are
+    array, "given" or "none", and the place of the cell: "device", "host", "both" or, of an input of
+    which a chunk is on the device, which one that is. ``lengths`` are
     those known so far, by bound; ``capacities`` those of growing stores. ``printed`` counts
     lines, ``saved`` are the paths of files. ``tops`` are the peaks of the ledger on device and
     host, with the bytes by store; ``copied`` the bytes moved.

@@ -26,7 +26,14 @@ from tempoc.files.locks import exclusive
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.codec import dump
 from tempoc.program.nodes import nodes as prog
-from tempoc.runtime.checkpoint.restorable import BOTH, ON_DEVICE, ON_HOST, check_restored
+from tempoc.runtime.checkpoint.restorable import (
+    BOTH,
+    ON_DEVICE,
+    ON_HOST,
+    check_restored,
+    chunk_of,
+    chunk_place,
+)
 from tempoc.runtime.checkpoint.state import (
     MACHINE,
     STATE,
@@ -228,6 +235,8 @@ class Suspender:
         """The entry of a cell in `State.cells`: source and place; adds its array to ``arrays``."""
         if cell is None or backend.is_donated(cell):
             return "none", ON_DEVICE
+        if (chunk := self.frame.transfers.chunks.get(self.numbers[store])) is not None:
+            return "given", chunk_place(chunk)
         copy = self.frame.transfers.aside.get((self.numbers[store], key))
         where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
         cell = cell if copy is None else copy
@@ -275,6 +284,10 @@ class Suspender:
             return None
         frame, number = self.frame, self.numbers[store]
         put = backend.put if where == ON_DEVICE else backend.put_on_host
+        if frame.layouts[number].is_chunked and number in frame.transfers.sources:
+            row = chunk_of(where) * frame.layouts[number].rings[0]
+            load = frame.transfers.chunk(number, row, row)
+            return None if load is None else load()
         if source == "given":
             cell = self.given[store][key]
         else:

@@ -490,6 +490,11 @@ def put_on_host(array: HostArray, dtype: str, *, as_it_is: bool = False) -> OnHo
     return OnHost(plain if kind is None else jax.device_put(plain, kind))
 
 
+def rows_on_host(array: HostArray, dtype: str, *, as_it_is: bool) -> OnHost:
+    """An array of which chunks are copied to the device: not pinned, as it may exceed memory."""
+    return OnHost(np.asarray(array, NUMPY[dtype]) if as_it_is else np.array(array, NUMPY[dtype]))
+
+
 def is_on_host(array: object) -> bool:
     """Whether an array is offloaded."""
     return isinstance(array, OnHost)
@@ -514,6 +519,16 @@ def to_devices(copies: Sequence[OnHost], tuning: RunTuning) -> list[DeviceArray]
     if max(array.nbytes for array in arrays) <= tuning.loaded_bytes:
         return _copies(tuple((a.shape, a.dtype) for a in arrays))(arrays, tuning)
     return list(jax.device_put([*map(aligned, arrays)]))
+
+
+def chunk(copy: OnHost, first: int, size: int) -> DeviceArray:
+    """Copy ``size`` rows of an offloaded array to the device, and zeros behind its end."""
+    rows = copy.array[first : first + size]
+    if len(rows) == size:
+        return jax.device_put(aligned(rows))
+    padded = np.zeros((size, *rows.shape[1:]), rows.dtype)
+    padded[: len(rows)] = rows
+    return jax.device_put(padded)
 
 
 @functools.cache

@@ -29,6 +29,9 @@ class Device(Protocol):
     def to_devices(self, copies: Sequence[Any], tuning: RunTuning) -> list[Any]:
         """Copies on the device of arrays with the host, in one call that does not wait."""
 
+    def chunk(self, copy: Any, first: int, size: int) -> Any:
+        """A copy on the device of ``size`` rows of an array with the host, zeros behind its end."""
+
     def to_hosts(self, arrays: Sequence[Any]) -> list[Any]:
         """Copies with the host of arrays on the device, in one call that need not wait."""
 

@@ -73,6 +73,11 @@ class Layout:
         return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
 
     @property
+    def is_chunked(self) -> bool:
+        """Whether a store that is filled before the run holds a chunk of that at a time."""
+        return any(self.rings)
+
+    @property
     def is_plain(self) -> bool:
         """Whether the axes lie in memory in their order."""
         return self.order == (*range(len(self.order)),)
@@ -249,6 +254,11 @@ class SharedCells:
         return self.cells[store]
 
 
+def calls_user(program: Program) -> bool:
+    """Whether a program calls functions of the user, who might change the arrays of a run."""
+    return any(isinstance(s, Host | Effect) for s in statements_in(program.tree))
+
+
 def place_given(
     program: Program,
     bindings: Bindings,
@@ -263,15 +273,16 @@ def place_given(
     Offloaded stores stay on the host, too; they are copied only if user functions might change the
     arrays. What the device holds already stays there, and is copied only if it is overwritten.
     """
-    is_constant = not any(store.away for store in program.stores) or not any(
-        isinstance(s, Host | Effect) for s in statements_in(program.tree)
-    )
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
+    is_constant = not calls_user(program)
     how = sizes, is_constant, program.tuning.put_arrays
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:
         source = bindings.inputs[i.name]
-        if (cells := _resident(source, i, layouts[i.store], program)) is not None:
+        if layouts[i.store].is_chunked:
+            rows = source.read()
+            placed[i.store] = {(): backend.rows_on_host(rows, i.dtype, as_it_is=is_constant)}
+        elif (cells := _resident(source, i, layouts[i.store], program)) is not None:
             placed[i.store] = cells
         elif i.store in straight and (array := _as_it_is(source, i)) is not None:
             array = layouts[i.store].arranged(array)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tempoc.program.nodes.tuning import RunTuning
@@ -23,7 +24,8 @@ from tempoc.runtime.device.stores import Layout
 class Transfers:
     """Loads and evictions of a run. ``filled`` are the stores whose cells start as zeros.
 
-    ``allocate`` makes them. ``leaving`` are the copies of the last eviction.
+    ``allocate`` makes them. ``leaving`` are the copies of the last eviction. ``sources`` are the
+    inputs of which chunks are copied, by store, and ``chunks`` those that are on the device.
     """
 
     layouts: tuple[Layout, ...]
@@ -34,6 +36,8 @@ class Transfers:
     tuning: RunTuning
     aside: dict[LedgerEntry, Any] = field(default_factory=dict)
     leaving: list[Any] = field(default_factory=list)
+    sources: dict[int, Any] = field(default_factory=dict)
+    chunks: dict[int, int] = field(default_factory=dict)
 
     def loaded(self, cells: Mapping[LedgerEntry, Any]) -> dict[LedgerEntry, Any]:
         """Those of the cells (``None``: there is none yet) that are then other arrays.
@@ -74,6 +78,21 @@ class Transfers:
             self.leaving = self.device.to_hosts([*copied.values()])
             moved |= dict(zip(copied, self.leaving, strict=True))
         return moved
+
+    def chunk(self, number: int, row: int, last: int) -> Callable[[], Any] | None:
+        """What copies the chunk of an input with a row, or the nearest to it, unless it is there.
+
+        ``last``: the last row of the input. The array of the chunk before takes memory until
+        nothing refers to it.
+        """
+        (size,) = filter(None, self.layouts[number].rings)
+        chunk = min(max(row, 0), last) // size
+        if self.chunks.get(number) == chunk:
+            return None
+        self.chunks[number] = chunk
+        self.ledger.wrote(number, ())
+        self.ledger.loaded += self.layouts[number].nbytes()
+        return partial(self.device.chunk, self.sources[number], chunk * size, size)
 
     def stale(self, number: int, key: Any) -> None:
         """A cell was written or freed: forget the copy on the host."""

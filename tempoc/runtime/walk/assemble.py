@@ -256,8 +256,7 @@ class _Assembler:
             self.act(code.ensured(self.new_zeros(name), self.numbers[name]))
 
     def new_zeros(self, name: str) -> Action:
-        write = self.operands.writer(prog.Cell(store=name))
-        store = self.layouts[name]
+        write, store = self.operands.writer(prog.Cell(store=name)), self.layouts[name]
         return lambda frame: write(frame, frame.allocate(store))
 
     # -------------------------------------------------------------- statements
@@ -285,6 +284,8 @@ class _Assembler:
                 self.act(self.operands.moves(cells, Transfers.loaded))
             case prog.Evict(cells=cells):
                 self.act(self.operands.moves(cells, Transfers.evicted))
+            case prog.Chunk():
+                self.act(self.operands.chunk(s))
             case prog.Region():
                 self.region(s)
             case prog.Block():

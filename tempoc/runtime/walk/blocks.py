@@ -46,7 +46,7 @@ def used_stores(s: prog.ProgramStatement, single_calls: Collection[str]) -> Iter
             | prog.Effect(call=prog.Call(args=args, results=results))
         ):
             yield from (cell.store for cell in (*args, *results))
-        case prog.Host() | prog.Free() | prog.Load() | prog.Evict():
+        case prog.Host() | prog.Free() | prog.Load() | prog.Evict() | prog.Chunk():
             pass
         case _:
             assert_never(s)

@@ -140,6 +140,9 @@ class RunFrame(ABC):
             number = self.storage.numbers[name]
             is_keyed = number in self.storage.keyed
             note = self.ledger.put_away if self.layouts[number].away else self.ledger.wrote
+            if self.layouts[number].is_chunked:
+                self.transfers.sources[number] = cells[()]
+                cells = {(): None}
             for key, cell in cells.items():
                 if is_keyed:
                     self.cells[number][bare_key(key)] = cell

@@ -69,6 +69,20 @@ class Operands:
             return lambda frame: frame.cells[number][key(frame.variables)]
         return lambda frame: frame.cells[number][key]
 
+    def chunk(self, chunk: prog.Chunk) -> Action:
+        """The chunk of an input takes the place of the one before, whose array goes first."""
+        number, row = self.numbers[chunk.store], function(self.values.of(chunk.row))
+        (dim,) = self.layouts[number].axes
+
+        def copy(frame: RunFrame) -> None:
+            last = frame.bounds[dict(frame.program.dims)[dim]] - 1
+            load = frame.transfers.chunk(number, row(frame.variables), last)
+            if load is not None:
+                frame.cells[number] = None
+                frame.cells[number] = load()
+
+        return copy
+
     def ring(self, cell: prog.Cell) -> tuple[str, int, int] | None:
         """The variable, the offset and the number of slots, if the key is ``(t + offset) % n``."""
         moduli = self.layouts[self.numbers[cell.store]].moduli

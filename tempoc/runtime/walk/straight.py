@@ -205,7 +205,9 @@ def direct_inputs(program: prog.Program, single_calls: Collection[str]) -> froze
     uses += Counter(output.store for output in program.outputs)
     calls = [item for item in items if isinstance(item, prog.Block | prog.Call)]
     operands = frozenset(store for item in calls for store in used_stores(item, single_calls))
+    rings = (store.name for store in program.stores if any(axis.ring for axis in store.axes))
     excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
+    excluded = excluded.union(rings)
     inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
     candidates = (name for name in inputs if uses[name] == 1 and name in operands)
     return frozenset(candidates) - excluded
