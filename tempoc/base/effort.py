@@ -71,6 +71,9 @@ class Effort:
     factor_steps: int = 64
     """The most nodes that are looked at for the factors of a sum's terms, each as often as it is
     read on the way: squares of squares are many."""
+    formula_steps: int = 10_000
+    """The most pairs of edges that are compared for a formula of a kernel table and a node: where
+    operands may change places, each order is tried."""
     counted_keys: int = 256
     """The most arrays of a store of which it is looked at which of them there are."""
     device_rounds: int = 3

@@ -25,7 +25,7 @@ output z, near
 """
 TABLE = """[gated]
 arguments = ["a: F[n]", "b: F[n]", "c: number"]
-formula = "tanh(a * c + b) * sigmoid(a * b)"
+formula = "sigmoid(b * a) * tanh(a * c + b)"
 function = "fast_kernels:gated"
 given = {c = "c"}
 

@@ -10,11 +10,12 @@ Both graphs are walked from the result to the operands. Operators must be alike,
 
 An input of the pattern stands for any tensor of its dtype and rank. A dimension of the pattern is a
 dimension of the program; others are carried along, and all that is read along these is the same.
+Operands that may change places are tried in each order, until all of the pattern fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
@@ -72,12 +73,13 @@ class MatchState:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Matcher:
-    """Matches one pattern with nodes of a graph."""
+    """Matches one pattern with nodes of a graph; ``steps`` is how many edges are still tried."""
 
     pattern: FormulaPattern
     graph: Graph
+    steps: int = 0
 
     @cached_property
     def constant_nodes(self) -> frozenset[str]:
@@ -100,49 +102,56 @@ class Matcher:
         state = MatchState(Unifier({p: ix.Sym(g) for p, g in dims.items()}))
         own = Edge(source=node.name, entries=tuple(map(ix.Sym, node.domain.dims)))
         other = Edge(source=result.name, entries=tuple(map(ix.Sym, result.domain.dims)))
-        matched = self._edges(other, own, state)
-        if matched is None or not self._constants_agree(matched):
-            return None
-        unbound = [n for n in self.pattern.arguments if n not in matched.tensors]
-        for name in unbound:
-            default = self.pattern.numbers.get(name)
-            if name in matched.numbers:
-                continue
-            if default is None:
-                return None
-            matched.numbers[name] = default
-        return matched
+        self.steps = EFFORT.formula_steps
+        return next(filter(self._is_whole, self._edges(other, own, state)), None)
+
+    def _is_whole(self, state: MatchState) -> bool:
+        """Whether constants agree and all arguments are bound, some to their defaults."""
+        if not self._constants_agree(state):
+            return False
+        for name in self.pattern.arguments:
+            if name not in state.tensors and name not in state.numbers:
+                default = self.pattern.numbers.get(name)
+                if default is None:
+                    return False
+                state.numbers[name] = default
+        return True
 
     # ------------------------------------------------------------ nodes
 
-    def _edges(self, pattern: Edge, given: Edge, state: MatchState) -> MatchState | None:
-        """Match what two edges read, in terms of the results' points."""
+    def _edges(self, pattern: Edge, given: Edge, state: MatchState) -> Iterator[MatchState]:
+        """The ways to match what two edges read, in terms of the results' points."""
+        self.steps -= 1
+        if self.steps < 0:
+            return
         node = self.pattern.graph.nodes[pattern.source]
         if isinstance(node.op, Input):
-            return self._tensor(node, pattern, given, state)
+            yield from self._tensor(node, pattern, given, state)
+            return
         key = (pattern.source, pattern.out, pattern.entries)
         if key in state.pairs:
             old = state.pairs[key]
-            same = (old.source, old.out, old.entries) == (given.source, given.out, given.entries)
-            return state if same else None
+            if (old.source, old.out, old.entries) == (given.source, given.out, given.entries):
+                yield state
+            return
         other = self.graph.nodes[given.source]
         value = _constant(other)
         if node.name in self.constant_nodes and value is not None:
-            state.constants.append((node.name, value))
-            return state
+            yield replace(state, constants=[*state.constants, (node.name, value)])
+            return
         inner = compose_node(node, pattern, self.pattern.graph.universe)
         outer = compose_node(other, given, self.graph.universe)
         a, b = node.types[pattern.out].dtype, other.types[given.out].dtype
         # What is rounded in between is the kernel's affair.
         if pattern.out != given.out or isinstance(node.op, Merge):
-            return None
+            return
         if inner is None or outer is None or not (a is b or (a.is_float and b.is_float)):
-            return None
+            return
         state = state.copy()
         state.pairs[key] = given
         if other.inputs:
             state.inner[other.name] = None
-        return self._operators(*inner, *outer, state)
+        yield from self._operators(*inner, *outer, state)
 
     def _operators(
         self,
@@ -151,31 +160,32 @@ class Matcher:
         other: Op,
         given: tuple[Edge, ...],
         state: MatchState,
-    ) -> MatchState | None:
+    ) -> Iterator[MatchState]:
         scaled = self._scaled(op, edges)
         if scaled is not None:
-            return self._factors(*scaled, other, given, state)
+            yield from self._factors(*scaled, other, given, state)
+            return
         if isinstance(op, MatMul | Einsum) and isinstance(other, MatMul | Einsum):
-            return self._products(op, edges, other, given, state)
+            yield from self._products(op, edges, other, given, state)
+            return
         ranks = [operand_type(self.pattern.graph, e).ndim for e in edges]
         if sorted(ranks) != sorted(operand_type(self.graph, e).ndim for e in given):
-            return None
+            return
         if not state.unifier.operators(_positive_axes(op, ranks), _positive_axes(other, ranks)):
-            return None
+            return
         orders = [given, given[::-1]] if op.commutative and len(given) == 2 else [given]
         for order in orders:
-            matched = self._operands(edges, order, state.copy())
-            if matched is not None:
-                return matched
-        return None
+            yield from self._operands(edges, order, state)
 
     def _operands(
         self, edges: tuple[Edge, ...], given: tuple[Edge, ...], state: MatchState
-    ) -> MatchState | None:
-        matched: MatchState | None = state
-        for edge, other in zip(edges, given, strict=True):
-            matched = None if matched is None else self._edges(edge, other, matched)
-        return matched
+    ) -> Iterator[MatchState]:
+        """The ways to match all operands: what fits the first ones may not fit the others."""
+        if not edges:
+            yield state
+            return
+        for matched in self._edges(edges[0], given[0], state.copy()):
+            yield from self._operands(edges[1:], given[1:], matched)
 
     def _products(
         self,
@@ -184,19 +194,16 @@ class Matcher:
         other: Op,
         given: tuple[Edge, ...],
         state: MatchState,
-    ) -> MatchState | None:
+    ) -> Iterator[MatchState]:
         """Products that are the same sums, with operands in any order."""
         want = spelling(op, [operand_type(self.pattern.graph, e).ndim for e in edges]).renamed()
         have = spelling(other, [operand_type(self.graph, e).ndim for e in given])
         if len(edges) != len(given):
-            return None
+            return
         for order in permutations(range(len(given))):
             spelled = Spelling(tuple(have.terms[k] for k in order), have.result).renamed()
             if spelled == want:
-                matched = self._operands(edges, tuple(given[k] for k in order), state.copy())
-                if matched is not None:
-                    return matched
-        return None
+                yield from self._operands(edges, tuple(given[k] for k in order), state)
 
     # ------------------------------------------------------------ constants
 
@@ -218,26 +225,30 @@ class Matcher:
         other: Op,
         given: tuple[Edge, ...],
         state: MatchState,
-    ) -> MatchState | None:
+    ) -> Iterator[MatchState]:
         """The same constant, as a factor or as a divisor, or none where it may be left out."""
         for k in (1, 0) if isinstance(other, Multiply) else (1,):
             value = _constant(self.graph.nodes[given[k].source]) if len(given) == 2 else None
             if isinstance(other, Multiply | Divide) and value:
                 inverse = divides != isinstance(other, Divide)
                 value = 1 / value if inverse else value
+                state = state.copy()
                 if source not in self.pattern.numbers:
                     state.constants.append((source, value))
                 elif not _is_close(state.numbers.setdefault(source, value), value):
-                    return None
-                return self._edges(scaled, given[1 - k], state)
+                    return
+                yield from self._edges(scaled, given[1 - k], state)
+                return
         default = self.pattern.numbers.get(source)
         if default is None:
-            return None
+            return
         # The node that the factor would have been applied to stands here itself.
+        state = state.copy()
         state.numbers.setdefault(source, default)
         node = self.pattern.graph.nodes[scaled.source]
         inner = compose_node(node, scaled, self.pattern.graph.universe)
-        return None if inner is None else self._operators(*inner, other, given, state)
+        if inner is not None:
+            yield from self._operators(*inner, other, given, state)
 
     def _constants_agree(self, state: MatchState) -> bool:
         """Whether constants have the values of the pattern's at the extents that were matched."""
@@ -263,17 +274,17 @@ class Matcher:
 
     def _tensor(
         self, node: Node, pattern: Edge, given: Edge, state: MatchState
-    ) -> MatchState | None:
+    ) -> Iterator[MatchState]:
         """Bind an input: its dimensions to such of the source, its extents to those it has."""
         source = self.graph.nodes[given.source]
         type_, other = node.types[0], source.types[given.out]
         if node.name in self.pattern.numbers:
-            value = _constant(source)
-            if value is None or not _is_close(state.numbers.setdefault(node.name, value), value):
-                return None
-            return state
+            value, state = _constant(source), state.copy()
+            if value is not None and _is_close(state.numbers.setdefault(node.name, value), value):
+                yield state
+            return
         if type_.dtype is not other.dtype or type_.ndim != other.ndim:
-            return None
+            return
         slots = [k for k, e in enumerate(given.entries) if isinstance(e, ix.Slice)]
         count = len(node.domain.dims)
         for places in permutations(range(len(given.entries)), count):
@@ -298,8 +309,7 @@ class Matcher:
             bound = BoundTensor(given, dims)
             old = matched.tensors.setdefault(node.name, bound)
             if self._is_same(old, bound):
-                return matched
-        return None
+                yield matched
 
     def _is_same(self, a: BoundTensor, b: BoundTensor) -> bool:
         """Whether two reads are of one tensor, the same along dimensions that the pattern lacks."""

@@ -31,8 +31,8 @@ SCALE = {
 WRITTEN = "min(t+5, T)"
 WAYS = {"JAX, whole episodes": reinforce_jax.whole, "JAX, interleaved": reinforce_jax.interleaved}
 UNWRITTEN = "nobody interleaves more than a few steps by hand"
-LEARNS = re.compile(r"\bloss\.d\.net\S*\[\S+, t")
-"""A statement of a schedule that learns at a step."""
+LEARNS = re.compile(r"\bloss\.d\.net\S*\[\S+, t\b")
+"""A statement of a schedule that learns at a step, not at a tile of all steps."""
 
 
 def returns(scale: str) -> Iterator[Sample]:
