@@ -37,6 +37,7 @@ from tempoc.codegen.steps.at_steps import (
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
 from tempoc.codegen.steps.matched_steps import placed
 from tempoc.codegen.steps.merged_steps import StepPair
+from tempoc.codegen.steps.started_states import with_started_states
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
@@ -154,22 +155,33 @@ class _StepRoller:
         exists = is_known(ix.compare(">=", first, ix.ZERO), known)
         if not exists or not is_plain(loop.body):
             return None
+        late, at = _settled(items_of(loop.body), known), {loop.var: first}
+        later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
+        joined = self.with_step(before, late, at, later)
+        if joined is None and not self.branches:
+            before = with_started_states(before, late, at, self.context, self.kinds)
+            joined = self.with_step(before, late, at, later)
+        if joined is None:
+            return None
+        rest, steps = joined
+        upper = _not_before(loop, known)
+        longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
+        return (*rest, longer)
+
+    def with_step(
+        self, before: Items, late: Items, at: Mapping[str, ix.Expr], later: ix.Expr
+    ) -> tuple[Items, Items] | None:
+        """What stands before a first step, and the steps of a loop of which this is one."""
         start = len(before)
         while start and self.is_moved(before[start - 1]):
             start -= 1
-        later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
-        late = _settled(items_of(loop.body), known)
-        both = self.pair(before[start:], late, {loop.var: first}, later)
+        both = self.pair(before[start:], late, at, later)
         if not both.pairs:
             return None
         start += both.pairs[0][0]
         both = replace(both, early=before[start:])
         steps = both.merged(self.conditional) if both.pays() else None
-        if steps is None:
-            return None
-        upper = _not_before(loop, known)
-        longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
-        return (*before[:start], longer)
+        return None if steps is None else (before[:start], steps)
 
     def unguarded(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The same for a first step under a condition on bounds; without it there are no steps.
