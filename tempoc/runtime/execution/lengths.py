@@ -17,9 +17,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.device.alignment import empty
 from tempoc.runtime.device.capacity import rounded_to
@@ -34,6 +31,7 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     common_form,
     for_length,
     is_at,
+    on_device,
     require_padded,
     shapes_of,
     with_rows,
@@ -207,7 +205,7 @@ class KernelForBounds:
     def __call__(self, *arrays: Any) -> Any:
         """The results on the device."""
         results = self.on_host(*arrays)
-        return results if self.padded is None else jax.tree.map(_on_device, results)
+        return results if self.padded is None else on_device(results)
 
     def on_host(self, *arrays: Any) -> Any:
         """The results; some may be arrays of the host, of which outputs are taken."""
@@ -219,10 +217,6 @@ class KernelForBounds:
         if self.padded is None or shapes_of(arrays) != self.shapes:
             return self.exact(*arrays)
         return self.padded(*arrays)
-
-
-def _on_device(array: Any) -> Any:
-    return jax.device_put(array) if isinstance(array, np.ndarray) else array
 
 
 def _with_most(divisor: int, most: Lengths, k: int, size: int) -> Lengths:

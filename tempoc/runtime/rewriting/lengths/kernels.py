@@ -130,6 +130,11 @@ def for_length(
     return call
 
 
+def on_device(results: Any) -> Any:
+    """Results of such a kernel, those of the host put on the device."""
+    return jax.tree.map(lambda x: jax.device_put(x) if isinstance(x, np.ndarray) else x, results)
+
+
 def _shapes(
     form: Form, numbers: Iterable[int | FormConstant], lengths: Lengths
 ) -> list[tuple[int, ...]]:
