@@ -3,7 +3,8 @@
 A loop over ``t`` that reads ``k[0:t+1]`` at each step needs ``t+1`` rows of ``k``, not ``T``. An
 axis *grows* if every access in such a loop is at most a few rows ahead of the step. The capacity is
 chosen at run time from a few buckets; kernels take it from the array's shape. Each statement has a
-``CapacityUse``: the rows that its kernel may rely on.
+``CapacityUse``: the rows that its kernel may rely on. What has all points but the last few, as keys
+that no later step reads, grows alike.
 
 A store of the points of such a loop (`tok[t]`) grows with those that it reads. Where there are
 none its size is *rounded* to a bucket: without that, each bound has kernels of its own. It is done

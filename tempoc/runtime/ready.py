@@ -271,7 +271,7 @@ def _compile_call(
     prepared, call = direct.prepared, direct.call
     names: dict[str, Any] = {
         "ndarray": np.ndarray, "taken": taken, "owned": owned, "put": put, "apart": unaliased,
-        "kernel": call.kernel, "at": call.at, "asarray": np.asarray,
+        "kernel": call.kernel if on_device else call.on_host, "at": call.at, "asarray": np.asarray,
     }  # fmt: skip
     for k, i in enumerate(inputs):
         names |= {f"name{k}": i.name, f"kind{k}": i.kind}

@@ -239,7 +239,7 @@ def _run_directly(
         user_arrays.append(arrays[k])
     start = time.perf_counter()
     try:
-        cells = dict(zip(call.results, call.kernel(call.at, *arrays), strict=True))
+        cells = dict(zip(call.results, call.on_host(call.at, *arrays), strict=True))
         backend.wait(cells)
     except Exception as error:
         if (failure := explain_failure(loaded, direct, call.straight, settings, error)) is None:

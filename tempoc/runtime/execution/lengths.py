@@ -31,6 +31,7 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     common_form,
     for_length,
     is_at,
+    on_device,
     require_padded,
     shapes_of,
     with_rows,
@@ -80,31 +81,11 @@ class KernelOfLengths:
     several: list[LikeLengths] = field(default_factory=list)
     unlike: int = 0
 
-    def kernel(self, exact: CompiledFunction, bounds: Bounds) -> CompiledFunction:
-        """The kernel for bounds, which decides at its first call how it is compiled.
+    def kernel(self, exact: CompiledFunction, bounds: Bounds) -> KernelForBounds:
+        """The kernel for bounds; ``exact`` compiles the function for these alone."""
+        return KernelForBounds(self, exact, {name: bounds[name] for name in self.bounds})
 
-        ``exact`` compiles the function for these bounds alone.
-        """
-        now: CompiledFunction
-        own = {name: bounds[name] for name in self.bounds}
-
-        def first(*arrays: Any) -> Any:
-            nonlocal now
-            shapes = shapes_of(arrays)
-            chosen = exact
-            with suppress(UnlikeError):
-                chosen = self._chosen(own, arguments_of(arrays)) or exact
-            now = exact if chosen is exact else partial(of_shapes, chosen, shapes)
-            return chosen(*arrays)
-
-        def of_shapes(padded: CompiledFunction, shapes: Shapes, *arrays: Any) -> Any:
-            # Growing stores have another size for bounds that the kernel is not told.
-            return (padded if shapes_of(arrays) == shapes else exact)(*arrays)
-
-        now = first
-        return lambda *arrays: now(*arrays)
-
-    def _chosen(self, bounds: Bounds, arguments: GivenArrays) -> CompiledFunction | None:
+    def chosen(self, bounds: Bounds, arguments: GivenArrays) -> CompiledFunction | None:
         """The kernel for padded arrays; ``None`` if it is compiled exactly."""
         changed = frozenset(name for name in self.last if self.last[name] != bounds[name])
         self.last, self.varied = bounds, self.varied | changed
@@ -206,6 +187,36 @@ class KernelOfLengths:
         least = work(form, lengths, lengths, products)
         spare = max(least // self.tuning.rounded_part, self.tuning.padded_bytes)
         return work(form, most, lengths, products) - least <= spare * times
+
+
+@dataclass(slots=True)
+class KernelForBounds:
+    """A kernel for bounds, which decides at its first call how it is compiled.
+
+    Results of padded arrays are cut on the host, and go back to the device for another kernel.
+    """
+
+    several: KernelOfLengths
+    exact: CompiledFunction
+    bounds: Bounds
+    padded: CompiledFunction | None = None
+    shapes: Shapes | None = None
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The results on the device."""
+        results = self.on_host(*arrays)
+        return results if self.padded is None else on_device(results)
+
+    def on_host(self, *arrays: Any) -> Any:
+        """The results; some may be arrays of the host, of which outputs are taken."""
+        if self.shapes is None:
+            with suppress(UnlikeError):
+                self.padded = self.several.chosen(self.bounds, arguments_of(arrays))
+            self.shapes = shapes_of(arrays)
+        # Growing stores have another size for bounds that the kernel is not told.
+        if self.padded is None or shapes_of(arrays) != self.shapes:
+            return self.exact(*arrays)
+        return self.padded(*arrays)
 
 
 def _with_most(divisor: int, most: Lengths, k: int, size: int) -> Lengths:

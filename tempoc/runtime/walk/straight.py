@@ -23,6 +23,7 @@ from tempoc.symbolic.walk import evaluate, symbols, table
 class StraightCall:
     """The only kernel call of a program, at a point.
 
+    Results of ``on_host`` may be arrays of the host, those of ``kernel`` are on the device.
     ``operands`` and ``results`` are stores; of operands in ``zeros`` that function makes the array.
     ``straight`` are the given stores whose host arrays can be passed as they are. After the results
     come the lengths that the call found out, of the bounds ``ends``, if there are any, and the
@@ -32,6 +33,7 @@ class StraightCall:
     """
 
     kernel: Callable[..., Sequence[Any]]
+    on_host: Callable[..., Sequence[Any]]
     at: Any
     operands: tuple[str, ...]
     zeros: Mapping[str, Callable[[], Any]]
@@ -81,6 +83,7 @@ def straight_call(
     slots = [sizes[-1] for sizes in capacities]
     return StraightCall(
         kernel=kernels[number],
+        on_host=getattr(kernels[number], "on_host", kernels[number]),
         at=backend.constant(point) if point else (),
         operands=operands,
         zeros={

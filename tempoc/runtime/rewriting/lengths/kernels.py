@@ -113,7 +113,7 @@ def for_length(
 ) -> CompiledFunction:
     """A kernel for arrays of lengths, by one for arrays with more rows.
 
-    ``empty`` makes an array of the host for a shape and a dtype.
+    Results that are cut are arrays of the host. ``empty`` makes one for a shape and a dtype.
     """
     larger = _shapes(form, range(form.count), most)
     cuts = _shapes(form, form.results, lengths)
@@ -128,6 +128,11 @@ def for_length(
         return jax.tree.unflatten(structure, cut)
 
     return call
+
+
+def on_device(results: Any) -> Any:
+    """Results of such a kernel, those of the host put on the device."""
+    return jax.tree.map(lambda x: jax.device_put(x) if isinstance(x, np.ndarray) else x, results)
 
 
 def _shapes(
@@ -153,4 +158,4 @@ def _padded(array: Any, shape: tuple[int, ...], empty: Callable[..., Any]) -> An
 def _cut(array: Any, shape: tuple[int, ...]) -> Any:
     if array.shape == shape:
         return array
-    return jax.device_put(np.asarray(array)[tuple(map(slice, shape))])
+    return np.ascontiguousarray(np.asarray(array)[tuple(map(slice, shape))])
