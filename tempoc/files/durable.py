@@ -26,8 +26,9 @@ def replace_file(
     *,
     mode: int | None = None,
     folder: int | None = None,
+    durable: bool = True,
 ) -> None:
-    """Replace a file by what ``write`` writes; durable when this returns.
+    """Replace a file by what ``write`` writes; if ``durable``, it is on the disk when this returns.
 
     The new file has the permissions of new files, or ``mode``. A link is replaced; pipes and
     devices are written to. What processes that were killed have left beside the target is removed.
@@ -46,18 +47,21 @@ def replace_file(
             file.flush()
             if mode is not None:
                 os.fchmod(handle, mode)
-            os.fsync(handle)
+            if durable:
+                os.fsync(handle)
             os.replace(temporary, path, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             # While the lock is held, so that it cannot be the file of somebody else.
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             raise
-    if folder is None:
+    if durable and folder is None:
         sync_folder(path.parent)
-    else:
+    elif durable and folder is not None:
         _sync(folder)
-    _remove_left_overs(path, folder)
+    for left_over in _temporaries(path):
+        with suppress(OSError):
+            remove_left_over(left_over, folder)
 
 
 def replace_text(path: str | Path, text: str) -> None:
@@ -115,12 +119,6 @@ def _claimed(path: Path, folder: int | None = None) -> tuple[int, Path]:
         if handle is not None:
             return handle, temporary
     raise BlockingIOError(errno.EBUSY, "too many processes write it", str(path))
-
-
-def _remove_left_overs(path: Path, folder: int | None) -> None:
-    for temporary in _temporaries(path):
-        with suppress(OSError):
-            remove_left_over(temporary, folder)
 
 
 def _temporaries(path: Path) -> list[Path]:

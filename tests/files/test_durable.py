@@ -146,4 +146,5 @@ def test_everything_is_synced_before_it_gets_its_name(tmp_path, synced, monkeypa
     assert [s.st_ino for s in synced] == [p.stat().st_ino for p in (tmp_path / "z", tmp_path)]
     synced.clear()
     replace_folder(tmp_path / "out", {"x": b"3"}, lambda _: None, durable=False)
+    replace_file(tmp_path / "z", lambda file: file.write(b"3"), durable=False)
     assert synced == []

@@ -68,7 +68,7 @@ from tempoc.passes.recurrences.recognize_recurrence import (
     recognize,
 )
 from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence
-from tempoc.passes.recurrences.surroundings import Surroundings
+from tempoc.passes.recurrences.surroundings import CycleSurroundings
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import (
@@ -108,7 +108,7 @@ class RecurrenceToScan(GraphPass):
         """Whether a cycle, judged by itself, is one that becomes a scan."""
         if has_run_lengths(graph, cycle):
             return False
-        around = Surroundings(graph=graph, dim=dim)
+        around = CycleSurroundings(graph=graph, dim=dim)
         try:
             recurrence = self.small_recurrence(around, cycle, context)
         except NotARecurrence:
@@ -160,7 +160,7 @@ class RecurrenceToScan(GraphPass):
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
         steps: dict[NodeNames, RecurrenceCycle] = {}
-        around = Surroundings(graph=graph, dim=dim)
+        around = CycleSurroundings(graph=graph, dim=dim)
         for cycle in cycles(graph, dim):
             if has_run_lengths(graph, cycle):
                 loops.update(cycle)
@@ -203,7 +203,7 @@ class RecurrenceToScan(GraphPass):
         return recurrences
 
     def small_recurrence(
-        self, around: Surroundings, cycle: NodeNames, context: PassContext
+        self, around: CycleSurroundings, cycle: NodeNames, context: PassContext
     ) -> RecurrenceCycle:
         """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``."""
         graph, dim = around.graph, around.dim
@@ -227,7 +227,7 @@ class RecurrenceToScan(GraphPass):
 
 
 def _made_in_steps(
-    around: Surroundings, recurrence: RecurrenceCycle, cycle: NodeNames
+    around: CycleSurroundings, recurrence: RecurrenceCycle, cycle: NodeNames
 ) -> NodeNames:
     """The operands that are larger than what they are made of, as outer products are, and that
     nothing else reads: made in the steps, they are stored for one only.
@@ -265,7 +265,9 @@ def _step_types(
     return recurrence.steps, first, [operand_type(graph, e) for e in recurrence.operands]
 
 
-def _only_takes_memory(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _only_takes_memory(
+    around: CycleSurroundings, cycle: NodeNames, recurrence: RecurrenceCycle
+) -> bool:
     """Whether a scan would do step after step, as a loop does, and store large states for it, or
     rows of them that it turns around, which no later loop needs, or all where the last is read.
 
@@ -297,7 +299,9 @@ def _only_takes_memory(around: Surroundings, cycle: NodeNames, recurrence: Recur
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
 
 
-def _is_made_again(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _is_made_again(
+    around: CycleSurroundings, cycle: NodeNames, recurrence: RecurrenceCycle
+) -> bool:
     """Whether steps compute functions, such as exponentials, that others read at all points, too.
 
     A scan gives states only: the others would compute those anew. A loop stores them, if they are
@@ -323,7 +327,9 @@ def _is_made_again(around: Surroundings, cycle: NodeNames, recurrence: Recurrenc
     return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
 
 
-def _only_last_is_read(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _only_last_is_read(
+    around: CycleSurroundings, cycle: NodeNames, recurrence: RecurrenceCycle
+) -> bool:
     """Whether a recurrence within steps of another loop, as the small steps of an integrator are,
     is read at single points alone, such as the last."""
     graph, dim, readers = around.graph, around.dim, around.readers
@@ -337,7 +343,7 @@ def _only_last_is_read(around: Surroundings, cycle: NodeNames, recurrence: Recur
     return not any(isinstance(x, ix.Slice) or dim in symbols(x) for x in at)
 
 
-def _is_read_out(around: Surroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
+def _is_read_out(around: CycleSurroundings, cycle: NodeNames, recurrence: RecurrenceCycle) -> bool:
     """Whether each point of large states is reduced to little as soon as it is there, by operands
     of its own: ``S[t] @ q[t]``. With a matrix for all points it had better be one product."""
     graph = around.graph

@@ -13,7 +13,7 @@ from tempoc.sdg.graph.query import OperandUse, users
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Surroundings:
+class CycleSurroundings:
     """A graph and a dimension; each property walks the whole graph when it is first asked for."""
 
     graph: Graph

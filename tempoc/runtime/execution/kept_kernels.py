@@ -111,7 +111,8 @@ def _executable(kernel: Any, arrays: tuple[Any, ...], path: Path) -> CompiledKer
         text = _digest(content).encode() + b"\n" + content
         with suppress(OSError):  # a full disk, or a folder that is not ours
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, lambda file: file.write(text))
+            # Not synced, which takes 12 ms: what a crash damages is recognized and made anew.
+            replace_file(path, lambda file: file.write(text), durable=False)
     return compiled
 
 
