@@ -86,7 +86,7 @@ def fit_text(fitting: BudgetFit) -> str:
          *(size_text(v.away), size_text(v.copied.nbytes))]
         for v in fitting.variants
     ]  # fmt: skip
-    if not any(v.away for v in fitting.variants):
+    if not any(v.copied.nbytes for v in fitting.variants):
         head, rows = head[:4], [row[:4] for row in rows]
     title = f"budget  {exactly(fitting.budget)}: {fitting.chosen.about()}\n\n"
     return title + table(head, rows)

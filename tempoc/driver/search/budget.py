@@ -357,7 +357,7 @@ class _BudgetSearch:
             calls=count_calls(program.tree, values),
             launched=count_host_calls(program.tree, values),
             operations=operations(compilation.optimized, values),
-            away=prediction.away,
+            away=prediction.away + candidates.chunked_bytes(compilation, self.bounds),
             copied=moved,
             model=self.model,
         )

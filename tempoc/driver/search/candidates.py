@@ -57,6 +57,7 @@ BY_HOST = Difference("loops-by-host", "loops run by the host")
 OUTER_BY_HOST = Difference("outer-loops-by-host", "loops that move it run by the host")
 APART = Difference("points-apart", "one array per point of inputs and outputs, room for no more")
 IN_TURN = Difference("large-points-in-turn", "large points one after the other")
+POINTS = Difference("points", "point by point, in loops on the device")
 RECOMPUTED = {
     "cheap": Difference("recompute-cheap", "cheap values rematerialized"),
     "all": Difference("recompute-all", "values rematerialized"),
@@ -81,7 +82,10 @@ def differences(options: Options) -> Iterator[Difference]:
         yield tiles_above(options.limit)
     if options.away:
         yield Difference("offload", f"{_listed([*options.away])} with the host between uses")
-    if options.apart:
+    if options.chunks and options.on_device:
+        yield from (POINTS,) if options.level < 2 else ()
+        yield from (IN_TURN,) if options.walk else ()
+    elif options.apart:
         rolled = OUTER_BY_HOST if options.hosted else APART
         name, about = rolled if options.on_device else BY_HOST
         about += " point by point" if options.level < 2 else ""
@@ -114,7 +118,9 @@ def chunked(
     point = replace(walked, walk=False, level=1, regions=options.on_device)
     exact, serial = (compilation.variant(o) for o in (replace(walked, walk=False), walked))
     yield 0, exact
-    if not is_alike(serial, exact):
+    if is_alike(serial, exact):
+        walked = exact.options
+    else:
         yield 0, serial
     for base, is_tiled in ((walked, False), (walked, True), (point, False)):
         if is_tiled and not is_tileable(compilation):
@@ -138,17 +144,33 @@ def chunk_rows(program: Program, nbytes: int, sizes: Mapping[str, int]) -> dict[
 
     All have the same number, so that loops over their rows come to the ends of chunks together.
     """
+    rows = {
+        name: (size, length)
+        for name, (size, length) in input_rows(program, sizes).items()
+        if size * length >= MODEL.small_bytes
+    }
+    count = max(1, nbytes // max(1, sum(size for size, _ in rows.values())))
+    count = 1 << (count.bit_length() - 1)
+    return {name: count for name, (_, length) in rows.items() if length > count}
+
+
+def chunked_bytes(compilation: Compilation, sizes: Mapping[str, int]) -> int:
+    """The bytes of the inputs that are with the host, and read in chunks."""
+    chunks = compilation.options.chunks
+    rows = input_rows(compilation.emitted.program, sizes) if chunks else {}
+    return sum(size * length for name, (size, length) in rows.items() if name in chunks)
+
+
+def input_rows(program: Program, sizes: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """For each input of one dimension the bytes of a row, and the number of rows."""
     values, lengths = bound_values(program, sizes), dict(program.dims)
     rows: dict[str, tuple[int, int]] = {}
     for item in program.inputs:
         if len(item.dims) == 1 and item.dtype != "key":
             elements = prod(evaluate(e, values) for e in item.shape)
-            size, length = elements * NUMPY[item.dtype].itemsize, values[lengths[item.dims[0]]]
-            if size * length >= MODEL.small_bytes:
-                rows[item.store] = size, length
-    count = max(1, nbytes // max(1, sum(size for size, _ in rows.values())))
-    count = 1 << (count.bit_length() - 1)
-    return {name: count for name, (_, length) in rows.items() if length > count}
+            nbytes = elements * NUMPY[item.dtype].itemsize
+            rows[item.store] = nbytes, values[lengths[item.dims[0]]]
+    return rows
 
 
 def is_tileable(compilation: Compilation) -> bool:
@@ -211,7 +233,7 @@ def loops(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]
         yield candidate.but(compilation, "loops-on-device", "loops run on the device")
     if options.level == 2 and options.recompute is None:
         compilation = _recompiled(candidate, replace(options, level=1, regions=True, limit=None))
-        yield candidate.but(compilation, "points", "point by point, in loops on the device")
+        yield candidate.but(compilation, *POINTS)
 
 
 def initial_capacity(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:

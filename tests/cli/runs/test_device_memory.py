@@ -66,10 +66,10 @@ def test_variants_by_the_device_of_the_run(
     assert tempoc("explain out --variants") == 0
     assert "to the device of the compilation that is" in tempoc.out
     assert tempoc("run out --input x=batches.npy --stats --output a.npz") == 0
-    assert "offload" in tempoc.err
+    assert "chunks" in tempoc.err
     monkeypatch.setattr(available, "device_memory", lambda: 1 << 30)
     assert tempoc("run out --input x=batches.npy --stats --output b.npz") == 0
-    assert "offload" not in tempoc.err
+    assert "chunks" not in tempoc.err
     np.testing.assert_allclose(outputs("a.npz"), outputs("b.npz"), rtol=1e-5)
 
 
