@@ -55,6 +55,9 @@ class Effort:
     """The most boxes of which the points of a branch may be put together."""
     tile_rounds: int = 8
     """The most loops over tiles that one program gets."""
+    nodes_of_maximum: int = 32
+    """The most nodes that are followed from a maximum to what is NaN whatever it is: of attention,
+    forwards and backwards, 10."""
     demand_sweeps: int = 4
     """Iterations over a cycle before the demand of a recurrence is widened."""
     limit_moves: int = 3

@@ -124,6 +124,11 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "dim t < T\ninput k[t]: i32\nparam E: f32[500, 64]\ne = one_hot(k, 500) @ E\noutput e\n",
         ("line 4 multiplies `E` with `one_hot`: sums of 500 products", "`E[k]`"),
     ),
+    "positions that are checked": (
+        "dim i < I\ninput w[i]: i32\ninput s: f32[500]\nb[0] = s\n"
+        "b[i+1] = maximum(b, (b)[arange(500) - w])\noutput b[I-1] as last\n",
+        ("line 5 checks at each `i` whether 500 positions lie inside", "`clip(k, 0, n - 1)`"),
+    ),
     "double precision": (
         "dim t < T\nparam w: f64[64, 64]\nh[0] = ones([64], dtype = f64)\nh[t] = tanh(w @ h[t-1])\n"
         "output h[T-1] as last\n",
@@ -322,6 +327,12 @@ def test_what_helps_against_a_guard_helps() -> None:
     reports = [slow_report(compilation(text), None) for text in (before, after)]
     assert reports[1].seconds < reports[0].seconds
     assert not any(f.help for part in reports[1].parts for f in part.findings)
+
+
+def test_what_helps_against_checks_of_positions_helps() -> None:
+    text, _ = CLIFFS["positions that are checked"]
+    for one, other in (("arange(500) - w", "clip(arange(500) - w, 0, 499)"), ("w[i]", "w")):
+        assert one in text and "lie inside" not in explained(text.replace(one, other))
 
 
 def test_what_helps_against_values_that_are_not_kept_helps() -> None:

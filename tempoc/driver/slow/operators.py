@@ -1,14 +1,15 @@
-"""Operators that cost much, with one that costs less: text, sorts, picked rows, `f64`, copies."""
+"""Operators that cost much, with one that costs less: text, sorts, picked rows, checks, `f64`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
-from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
+from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.rates import extent_sorted, is_wide, numbers_shown
 from tempoc.driver.slow.words import Words, time_text
@@ -17,7 +18,7 @@ from tempoc.ops.indexing.indexing import OneHot
 from tempoc.ops.indexing.search import Ordering
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 class OperatorFindings:
@@ -36,6 +37,7 @@ class OperatorFindings:
                 yield from self.lines(kernel, node)
                 yield from self.sort(kernel, node)
                 yield from self.picked(kernel, node)
+        yield from self.checks(part, kernel, nodes)
         yield from self.wide(part, kernel, nodes)
         yield from self.copies(nodes)
 
@@ -92,6 +94,40 @@ class OperatorFindings:
                 f"`{shown}[{self.words.name(source.inputs[0].source)}]`, for positions that lie "
                 "inside",
             )
+
+    def checks(
+        self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
+    ) -> Iterator[Finding]:
+        """Positions that are checked; those that do not vary with a loop, once."""
+        checking = [n for n in nodes if n.op.checks]
+        moving = {d for loop in kernel.loops for d in dims_of(kernel, loop)}
+        counts = [self.positions(n, kernel, moving) for n in checking]
+        points = prod(
+            max(0, evaluate(v.upper, kernel.at) - evaluate(v.lower, kernel.at))
+            for v in kernel.statement.vector
+        )
+        count = points * sum(counts)
+        each = MODEL.checks_ns + count * MODEL.checked_ns
+        if count and each * kernel.count >= MODEL.telling_share * part.time:
+            lines = self.words.lines(checking)
+            verb = "check" if lines.startswith("lines") else "checks"
+            often = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
+            yield Finding(
+                why=f"{lines} {verb}{often} whether {thousands_text(count)} positions lie inside",
+                help="what is proved is not checked: `clip(k, 0, n - 1)` for a position `k` of "
+                "`n`, which takes the nearest one for what lies outside",
+            )
+
+    def positions(self, node: Node, kernel: TimedKernel, moving: Collection[str]) -> int:
+        """How many positions a point of a node checks in each step of the loops around it."""
+        given = zip(node.inputs, operand_types(self.graph, node), strict=True)
+        first = node.op.picks or node.op.changes_part  # takes or changes elements of it
+        indices = [(e, t) for e, t in list(given)[first:] if t.dtype.is_int]
+        return sum(
+            prod(max(0, evaluate(size, kernel.at)) for size in t.shape)
+            for e, t in indices
+            if not kernel.loops or any(d in moving for x in e.entries for d in symbols(x))
+        )
 
     def wide(
         self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.definition.shapes import Shape, axes_of
 from tempoc.ops.tensor.movement import ExpandDims, Pad
 from tempoc.ops.tensor.reduction import Max, Sum
@@ -93,7 +94,7 @@ class _RowsOf:
         """Follow what is computed of the maximum, as far as rows stay apart."""
         worklist, sources = [self.greatest], self.sources
         reached: set[str] = set()
-        while worklist:
+        while worklist and len(reached) < EFFORT.nodes_of_maximum:
             for reader, slot in self.readers(worklist.pop()):
                 if not self.keeps_rows(reader, slot):
                     continue
@@ -120,7 +121,7 @@ class _RowsOf:
         worklist, reached = [self.greatest], {self.greatest.name}
         while worklist:
             node = worklist.pop()
-            if node.name in self.outputs:
+            if node.name in self.outputs or len(reached) > EFFORT.nodes_of_maximum:
                 return False
             for reader, slot in self.readers(node):
                 if not self.keeps_rows(reader, slot):
