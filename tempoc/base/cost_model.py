@@ -459,6 +459,9 @@ class CostModel:
     2026-11-28, CPU ms of linear attention, a state and a product with all steps, 8 times T steps
     with heads of D: T 128, D 32 0.6 and 0.8; D 64, T 128 1.2 and 0.9, 256 2.2 and 1.5, 512 3.3 and
     9.0; 4 times, D 128, T 256 4.3 and 2.0, 512 7.5 and 5.7, 1024 15 and 24."""
+    differentiated_state_factor: int = 20
+    """The same with gradients, for which states of all steps are stored: 8 times, D 32, T 256 6.7
+    and 7.4, D 64, T 256 28 and 9.0, 512 54 and 52; 4 times, D 64, T 1024 61 and 190."""
     state_steps: int = 512
     """The steps of such a loop, if nothing says how many they are."""
     contraction_speedup: float = 1.1

@@ -38,11 +38,12 @@ def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
     Vectors of many points are rows of an array, which one product takes and gives as they lie. For
-    few of them XLA for CPUs is faster if the matrix comes first.
+    few of them XLA for CPUs is faster if the matrix comes first. It may abort where a matrix with
+    an axis of up to three elements is that of some of the points only.
     """
     if points == 1:
         return jnp.matmul(matrix, vector)
-    if jax.default_backend() == "cpu" and points <= 16:
+    if jax.default_backend() == "cpu" and points <= 16 and min(matrix.shape) > 3:
         return lax.optimization_barrier(jnp.matmul(matrix, vector))
     return jnp.matmul(vector, matrix.T)
 

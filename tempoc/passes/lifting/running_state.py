@@ -188,7 +188,10 @@ def _state_product(
         if not any(c in state for term in others for c in term):
             is_chosen = len(factors) > 1 and (factors != inside or differentiated)
         else:
-            is_chosen = candidate.multiplies_rows and _is_cheaper(candidate, factors, context)
+            factor = MODEL.differentiated_state_factor if differentiated else MODEL.state_factor
+            is_chosen = candidate.multiplies_rows and _is_cheaper(
+                candidate, factors, factor, context
+            )
         if is_chosen:
             return candidate
     return None
@@ -223,8 +226,11 @@ def _growing_along(
     return None
 
 
-def _is_cheaper(p: _StateProduct, factors: Sequence[int], context: PassContext) -> bool:
-    """Whether a state costs less than a row with an element for each step."""
+def _is_cheaper(
+    p: _StateProduct, factors: Sequence[int], factor: int, context: PassContext
+) -> bool:
+    """Whether a state costs less than a row with an element for each step, each element of the
+    state as much as ``factor`` products."""
     universe, sizes = context.space.universe, context.sizes
     at = estimated_sizes(universe, 1, sizes)
     bound = universe.dim(p.dim).bound
@@ -235,7 +241,7 @@ def _is_cheaper(p: _StateProduct, factors: Sequence[int], context: PassContext) 
         return evaluate(ix.product(extents[c] for c in letters if c != p.letter), at)
 
     state, row = elements(p.state), sum(elements(p.product.terms[k]) for k in factors)
-    return state * MODEL.state_factor <= steps * row
+    return factor * state <= steps * row
 
 
 # ---------------------------------------------------------------- with states

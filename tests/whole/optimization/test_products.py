@@ -61,14 +61,17 @@ def test_any_number_of_points_will_do(count: int) -> None:
     agree(MATRIX, *all_equal(MATRIX, count))
 
 
-@pytest.mark.parametrize(("points", "first"), [(1, "matrix"), (16, "matrix"), (17, "vector")])
+@pytest.mark.parametrize(
+    ("points", "rows", "first"),
+    [(1, 3, "matrix"), (16, 5, "matrix"), (16, 3, "vector"), (17, 5, "vector")],
+)
 def test_a_matrix_comes_first_for_few_vectors(
-    points: int, first: str, monkeypatch: pytest.MonkeyPatch
+    points: int, rows: int, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
     names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
     exec(MATVEC, names)
-    matvec, matrix, vector = names["matvec"], np.eye(3, 2), np.arange(2.0)
+    matvec, matrix, vector = names["matvec"], np.eye(rows, 4), np.arange(4.0)
     assert callable(matvec)
     np.testing.assert_array_equal(matvec(matrix, vector, points), matrix @ vector)
     traced = jax.make_jaxpr(lambda m, v: matvec(m, v, points))(matrix, vector)
