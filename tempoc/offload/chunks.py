@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
-from tempoc.program.analysis.traversal import calls, cells_of, statements_in, variables
+from tempoc.program.analysis.traversal import calls, cells_of, variables
+from tempoc.program.analysis.verify_made import verify_made
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import ceildiv, substitute, symbols
@@ -43,13 +45,14 @@ def with_chunks(program: prog.Program, rows: KernelRows) -> prog.Program:
     if not sizes:
         return program
     taken = {*variables(program.tree), *(b.name for b in program.bounds)}
-    names = (f"chunk{n}" for n in range(1, len(sizes) * len([*statements_in(program.tree)]) + 2))
-    fresh = (name for name in names if name not in taken)
+    fresh = (name for n in count(1) if (name := f"chunk{n}") not in taken)
     dims = {k.name: k.dims for k in program.kernels}
     if any(o.store in sizes for o in program.outputs):
         raise NoChunks
     copier = _ChunkCopies(sizes=sizes, rows=rows, dims=dims, fresh=fresh)
-    return replace(program, tree=copier.within(program.tree))
+    chunked = replace(program, tree=copier.within(program.tree))
+    verify_made(chunked)
+    return chunked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
