@@ -57,6 +57,13 @@ h[c, e] = tanh(x[c][e] + h[c, e-1]) when e >= 1
 h[c, 0] = tanh(x[c][0] + h[c-1, E-1]) when c >= 1
 output h[C-1, E-1] as last
 """
+SIGNAL = """
+dim t < T
+input x[t]: f32
+h[0] = x[0]
+h[t] = tanh(x[t] + h[t-1])
+output h[T-1] as last
+"""
 TEXTS = {"rnn": (RNN, "T"), "scores": (SCORES, "T"), "learned": (LEARNED, "K")}
 SIZE = 60
 
@@ -128,3 +135,12 @@ def test_loops_are_the_hosts_where_cells_move_or_it_is_asked_for(
     found = asked(compilation, "K", 53_760)
     assert isinstance(found, BudgetFit)
     assert (found.chosen.launched, found.chosen.copied.nbytes) == (calls, 0)
+
+
+def test_chunks_larger_than_a_budget_are_named() -> None:
+    compilation = Compilation(load_source(Source("m.rt", SIGNAL)), Options())
+    with pytest.raises(RunError) as refused:
+        fit_budget(compilation, {"T": 5000}, default_filled_stores, 700)
+    assert "2052 bytes" in refused.value.diagnostics[0].notes[0]
+    found = fit_budget(compilation, {"T": 5000}, default_filled_stores, 2052)
+    assert found.chosen.peak == 2052

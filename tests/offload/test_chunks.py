@@ -43,6 +43,12 @@ h[0] = x[0]
 h[t+1] = tanh(h * sum(x[0:t+1]))
 output h[T-1] as last
 """
+EACH = """
+dim t < T
+input x[t]: f32[3]
+y[t] = exp(x)
+output y
+"""
 STEPS = {"level": 1, "regions": True, "apart": True, "bucket": 0, "chunks": {"x": 4, "y": 4}}
 TILED = {"apart": True, "bucket": 0, "tile": 2, "walk": True, "chunks": {"x": 4}}
 ROW = 3 * 4
@@ -74,9 +80,10 @@ def test_a_chunk_is_copied_once_where_loops_follow_each_other() -> None:
     assert result.loaded == (4 + 2 * 4 - 1) * 4 * ROW
 
 
-def test_a_call_that_reads_all_rows_has_no_chunks() -> None:
+@pytest.mark.parametrize(("text", "options"), [(ALL, STEPS), (EACH, TILED)], ids=["sum", "each"])
+def test_a_call_that_reads_all_rows_has_no_chunks(text: str, options: dict[str, object]) -> None:
     with pytest.raises(NoChunks):
-        loaded(ALL, **(STEPS | {"chunks": {"x": 4}}))
+        loaded(text, **(options | {"chunks": {"x": 4}}))
 
 
 def test_a_run_goes_on_within_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

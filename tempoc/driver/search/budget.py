@@ -254,9 +254,11 @@ class _BudgetSearch:
     def measure_skipped(self) -> Iterator[BudgetVariant]:
         """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
-        for variant in self.skipped:
+        larger = [n for n in MODEL.chunk_bytes if n > self.budget]
+        chunks = candidates.chunked(self.measured[0].compilation, larger, self.bounds)
+        for variant in (*self.skipped, *(v for _, v in chunks if v.options.chunks)):
             if variant.options.chunks:
-                yield self.measure(variant)
+                yield from self.of_few_calls(variant)
             elif not any(candidates.is_alike(variant, other) for other in seen):
                 seen.append(variant)
                 yield self.measure(variant)
@@ -294,17 +296,22 @@ class _BudgetSearch:
 
         Chunks are a small part of the budget; if the search is ``exact``, larger ones are skipped.
         """
-        for nbytes, variant in candidates.chunked(compilation, self.budget, self.bounds):
+        small = [n for n in MODEL.chunk_bytes if n <= self.budget]
+        for nbytes, variant in candidates.chunked(compilation, small, self.bounds):
             if nbytes * MODEL.chunk_part > self.budget:
                 self.skipped.append(variant)
                 continue
-            program = variant.emitted.program
-            values, filled = bound_values(program, self.bounds), self.given(program)
-            if count_host_calls(program.tree, values) <= EFFORT.offloaded_calls:
-                measured = self.measure(variant, copied_by(program, values, filled))
-                if measured.peak <= self.budget:
-                    return [measured]
+            fitting = [v for v in self.of_few_calls(variant) if v.peak <= self.budget]
+            if fitting:
+                return fitting
         return []
+
+    def of_few_calls(self, variant: Compilation) -> Iterator[BudgetVariant]:
+        """Measure a variant with chunks, unless there are too many calls for that."""
+        program = variant.emitted.program
+        values, filled = bound_values(program, self.bounds), self.given(program)
+        if count_host_calls(program.tree, values) <= EFFORT.offloaded_calls:
+            yield self.measure(variant, copied_by(program, values, filled))
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""

@@ -103,13 +103,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def chunked(
-    compilation: Compilation, most: int, sizes: Mapping[str, int]
+    compilation: Compilation, most: Sequence[int], sizes: Mapping[str, int]
 ) -> Iterator[tuple[int, Compilation]]:
     """The compilation with its large inputs in chunks, with the bytes of a chunk.
 
     At first without chunks, but with no room for more steps than there are. There are three ways
-    of reading chunks, each with chunks of at most so many bytes, then with smaller ones. A way is
-    given up where no chunk has what a call needs, of whatever size.
+    of reading chunks, each with chunks of at most so many bytes, for each number in ``most``. A way
+    is given up where no chunk has what a call needs, of whatever size.
     """
     options, program = compilation.options, compilation.emitted.program
     if options.passes is not None or options.level < 2:
@@ -125,7 +125,7 @@ def chunked(
     for base, is_tiled in ((walked, False), (walked, True), (point, False)):
         if is_tiled and not is_tileable(compilation):
             continue
-        for nbytes in (n for n in MODEL.chunk_bytes if n <= most):
+        for nbytes in most:
             rows = chunk_rows(program, nbytes, sizes)
             limit = nbytes if is_tiled else base.limit
             if rows:
