@@ -149,8 +149,8 @@ def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
 
     XLA ends the process if such a function, as it has simplified it, does not look at one of its
     arguments. So it returns them: those that the loop only reads, which are not copied for that,
-    and those that it may overwrite as a whole, which are small. Behind a barrier none becomes a
-    constant of the function.
+    and those that it may overwrite as a whole, which are small. What becomes of others is a result
+    even if nothing uses it. Behind a barrier none becomes a constant of the function.
     """
     body = [*functions(loop)][-1].jaxpr
     outs = body.outvars[: len(loop.outvars)]
@@ -158,7 +158,8 @@ def _marked(loop: JaxprEqn, given: Sequence[Any], most: int) -> Sequence[Any]:
     first, last = _carried(loop)
     read = {*range(len(given))} - {first + k for k in new if first + k < last}
     back = [k for k, v in enumerate(loop.invars) if k in read or size(v) <= most]
-    used = [k for k, v in enumerate(loop.outvars) if v is not None]
+    others = {*range(first, last)} - {*back}
+    used = [k for k, v in enumerate(loop.outvars) if v is not None or first + k in others]
 
     def run(*arrays: Any) -> tuple[Any, ...]:
         own = SmallSteps().results_of(loop, arrays)

@@ -127,9 +127,20 @@ def delayed(x, table):
     return rows
 
 
+def unread(x, table):
+    """Rows that the loop writes and nothing reads, for which XLA ends the process if they go."""
+
+    def step(c):
+        return c[0] + 1, jnp.tanh(c[1]), c[2].at[c[0]].set(c[1])
+
+    rows = jnp.zeros((500, 64)) + x
+    return lax.while_loop(lambda c: c[0] < 7 + (c[1][0] > 2), step, (jnp.int32(0), x, rows))[1]
+
+
 @pytest.mark.parametrize(
     ("function", "whole"),
     [
+        (unread, 1),
         (rows, 1),
         (delayed, 1),
         (each_its_steps, 1),
