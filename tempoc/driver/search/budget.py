@@ -207,11 +207,17 @@ class _BudgetSearch:
     def expect(self, compilation: Compilation, most: int, beyond: int) -> None:
         """At most so many candidates are left, and so many ``beyond`` these if none of them fits.
 
-        Tiles that were skipped are among the latter.
+        Tiles and chunks that were skipped are among the latter.
         """
         fits = any(v.peak <= self.budget for v in self.measured)
-        skipped = len(self.skipped) if self.exact and not fits else 0
+        larger = EFFORT.chunked if self.larger else 0
+        skipped = len(self.skipped) + larger if self.exact and not fits else 0
         compilation.progress.expect(most + beyond + skipped)
+
+    @property
+    def larger(self) -> list[int]:
+        """The bytes of chunks above the budget: of these the smallest that would do may be made."""
+        return [n for n in MODEL.chunk_bytes if n > self.budget]
 
     def recomputing(self, compilation: Compilation) -> list[Compilation]:
         """Variants with rematerialization that changes the program."""
@@ -254,8 +260,8 @@ class _BudgetSearch:
     def measure_skipped(self) -> Iterator[BudgetVariant]:
         """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
-        larger = [n for n in MODEL.chunk_bytes if n > self.budget]
-        chunks = candidates.chunked(self.measured[0].compilation, larger, self.bounds)
+        original = self.measured[0].compilation
+        chunks = candidates.chunked(original, self.larger, self.bounds) if self.larger else ()
         for variant in (*self.skipped, *(v for _, v in chunks if v.options.chunks)):
             if variant.options.chunks:
                 yield from self.of_few_calls(variant)
@@ -294,7 +300,8 @@ class _BudgetSearch:
     def chunked(self, compilation: Compilation) -> list[BudgetVariant]:
         """The first way to read large inputs in chunks that fits.
 
-        Chunks are a small part of the budget; if the search is ``exact``, larger ones are skipped.
+        Chunks are a small part of the budget; if the search is ``exact``, larger ones are measured
+        before it is refused.
         """
         small = [n for n in MODEL.chunk_bytes if n <= self.budget]
         for nbytes, variant in candidates.chunked(compilation, small, self.bounds):
