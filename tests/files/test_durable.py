@@ -34,7 +34,7 @@ def test_folders_are_replaced_without_threads_if_there_are_none(tmp_path, monkey
 
     monkeypatch.setattr(threading.Thread, "start", start)
     for content in (b"old", b"new"):
-        files = {name: content for name in ("x", "a/y", "b/z")}
+        files = dict.fromkeys(("x", "a/y", "b/z"), content)
         replace_folder(tmp_path / "folder", files, lambda old: None)
         assert {name: (tmp_path / "folder" / name).read_bytes() for name in files} == files
     assert names(tmp_path) == ["folder"]
