@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,10 +23,35 @@ in 0.1 s instead of 0.5 s; 16 gain no more (ext4 on a virtual disk, two busy cor
 
 
 def for_each(items: Iterable[T], action: Callable[[T], object]) -> None:
-    """Call ``action`` with each item, in any order. Raises what it raises; then some are left."""
-    with ThreadPoolExecutor(THREADS) as threads:
-        for _ in threads.map(action, items):
-            pass
+    """Call ``action`` with each item, in any order. Raises what it raises; then some are left.
+
+    If the system gives no more threads, those that there are do it.
+    """
+    left, errors = deque(items), list[Exception]()
+
+    def work() -> None:
+        with suppress(IndexError):
+            while not errors:
+                item = left.popleft()
+                try:
+                    action(item)
+                except Exception as error:
+                    errors.append(error)
+
+    threads: list[Thread] = []
+    try:
+        with suppress(RuntimeError):
+            for _ in range(min(THREADS, len(left)) - 1):
+                thread = Thread(target=work)
+                thread.start()
+                threads.append(thread)
+        work()
+    finally:
+        left.clear()
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
 
 
 def remove_folder(path: Path) -> None:

@@ -28,6 +28,18 @@ def test_a_new_file_has_the_permissions_of_new_files(tmp_path):
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
 
 
+def test_folders_are_replaced_without_threads_if_there_are_none(tmp_path, monkeypatch):
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    for content in (b"old", b"new"):
+        files = dict.fromkeys(("x", "a/y", "b/z"), content)
+        replace_folder(tmp_path / "folder", files, lambda old: None)
+        assert {name: (tmp_path / "folder" / name).read_bytes() for name in files} == files
+    assert names(tmp_path) == ["folder"]
+
+
 def test_a_failure_leaves_the_old_file(tmp_path):
     replace_text(tmp_path / "x", "old")
     with pytest.raises(KeyboardInterrupt):

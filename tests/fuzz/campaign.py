@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,7 +24,6 @@ PIPELINES = (
     "reduce_domain,split,vectorize", "split,vectorize,fuse", "predicate,vectorize",
     "reduce_domain,predicate,canonicalize,vectorize,fuse",
 )  # fmt: skip
-MAPPINGS = ("defines", "sizes", "away", "commands")
 PART = 20
 """Programs that a process tries before it reports."""
 
@@ -128,7 +127,8 @@ def cases(seed: int, numbers: range, *, tier: int | None, minutes: float) -> lis
 def sent(case: Case) -> Case:
     """The case with mappings that another process can be given."""
     plan = case.verdict.plan
-    mappings = {name: dict(getattr(plan.options, name)) for name in MAPPINGS}
+    values = {f.name: getattr(plan.options, f.name) for f in fields(plan.options)}
+    mappings = {name: dict(v) for name, v in values.items() if isinstance(v, Mapping)}
     plan = replace(plan, options=replace(plan.options, **mappings))
     return replace(case, verdict=replace(case.verdict, plan=plan))
 

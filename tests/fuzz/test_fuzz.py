@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -16,8 +17,8 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.ops.tensor.elementwise import Cos, Sin
 from tempoc.sdg.graph.graph import Graph
-from tests.fuzz.campaign import case_of
-from tests.fuzz.check import Plan, examine
+from tests.fuzz.campaign import Case, case_of, plan_of, sent
+from tests.fuzz.check import Plan, Verdict, examine
 from tests.fuzz.generate import program
 from tests.fuzz.neutral import CHANGES, SAME_MEMORY, Original
 from tests.fuzz.reduce import reduced
@@ -98,6 +99,13 @@ def test_compiled_programs_agree() -> None:
         verdict = case_of(SEED, number, tier=1, minutes=0).verdict
         failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
     assert failed == []
+
+
+def test_what_became_of_a_program_goes_to_another_process() -> None:
+    made = program(SEED, 0)
+    verdict = Verdict(kind="agreed", plan=plan_of(SEED, 0, made))
+    case = Case(number=0, program=made, verdict=verdict, seconds=0.0, text=made.text)
+    assert pickle.loads(pickle.dumps(sent(case))).verdict == verdict
 
 
 def is_refused(original: Original) -> bool:
