@@ -125,6 +125,10 @@ class NodeSequence:
                 steps[place] += self.bytes[name] * (-1) ** k
         return list(accumulate(steps))
 
+    def in_order(self, names: Collection[str]) -> list[str]:
+        """Nodes by position; those at the same one in topological order."""
+        return sorted((n for n in self.position if n in names), key=self.position.__getitem__)
+
     def crossing_peak(self) -> list[str]:
         """The tensors that are live across the peak, except results, in order."""
         names = [

@@ -175,7 +175,7 @@ class _Cloner:
         """Another operand of a segment's first consumer that is computed no sooner."""
         sequence = self.sequence
         late = {r for n in recomputed for r in sequence.consumers[n] if not sequence.is_early(r)}
-        for reader in sorted(late, key=sequence.position.__getitem__):
+        for reader in sequence.in_order(late):
             for edge in self.graph.nodes[reader].inputs:
                 name = edge.source
                 behind = name in sequence.bytes and self.is_behind(name)
@@ -195,7 +195,7 @@ class _Cloner:
         """Clone the recomputed tensors of a segment for their consumers after the peak."""
         clones: dict[str, str] = {}
         inside = self.cone(number, recomputed)
-        for name in sorted(inside, key=self.sequence.position.__getitem__):
+        for name in self.sequence.in_order(inside):
             clone = self.clone(self.graph.nodes[name], clones, gates)
             if clone is not None:
                 clones[name] = clone.name
