@@ -11,7 +11,7 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from tempoc.base.effort import EFFORT
@@ -38,13 +38,15 @@ _DTYPES = (DType.F32, DType.F64, DType.I32, DType.I64)
 class ProductFactors:
     """The factors of ``root``, and the letters of their axes; ``result`` has those of its own axes.
 
-    ``inner`` has the nodes that were looked into, with the letters of their axes, ``divisors`` the
-    numbers by which the product is divided, ``extents`` the extent of each letter.
+    ``inner`` has the nodes that were looked into, with the letters of their axes, none of them
+    ``whole``, ``divisors`` the numbers by which the product is divided, ``extents`` the extent of
+    each letter.
     """
 
     graph: Graph
     space: Space
     root: Node
+    whole: Collection[str] = ()
     result: str = ""
     factors: list[Edge] = field(default_factory=list)
     terms: list[str] = field(default_factory=list)
@@ -72,7 +74,7 @@ class ProductFactors:
         dtype = self.root.types[0].dtype
         looked_into = (
             len(self.inner) < EFFORT.chain_factors
-            and node.name != self.root.name
+            and node.name not in (self.root.name, *self.whole)
             and is_identity(edge, self.graph)
             and all(t.dtype is dtype for t in (*node.types, *operand_types(self.graph, node)))
         )
@@ -138,14 +140,19 @@ class ProductFactors:
         return list(zip(node.inputs, terms, strict=True))
 
 
-def product_factors(graph: Graph, node: Node, space: Space) -> ProductFactors | None:
-    """A contraction or a sum as one product of factors; ``None`` if it is none, or has too many."""
+def product_factors(
+    graph: Graph, node: Node, space: Space, whole: Collection[str] = ()
+) -> ProductFactors | None:
+    """A contraction or a sum as one product of factors; ``None`` if it is none, or has too many.
+
+    What is ``whole`` is not looked into.
+    """
     types = (*node.types, *operand_types(graph, node))
     if not node.types or types[0].weak or types[0].dtype not in _DTYPES:
         return None
     if any(t.dtype is not types[0].dtype for t in types):
         return None
-    product = ProductFactors(graph=graph, space=space, root=node)
+    product = ProductFactors(graph=graph, space=space, root=node, whole=whole)
     try:
         product.result = "".join(product.letter(e) for e in types[0].shape)
         operands = _summed(product, node)

@@ -34,6 +34,7 @@ from tempoc.passes.lifting.running_steps import RunningStep, contraction_step, w
 from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.graph.active import independent_nodes, passed_over
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
@@ -126,10 +127,14 @@ def _moves(node: Node) -> bool:
 
 def _steps(graph: Graph, names: Iterable[str], space: Space) -> dict[str, RunningStep]:
     """The recurrences of contractions over ranges that grow."""
-    lazy = enclosing_conds(graph)
+    lazy, independent = enclosing_conds(graph), independent_nodes(graph)
     nodes = (graph.nodes[name] for name in names if name not in lazy)
     steps = ((n.name, contraction_step(graph, n, space)) for n in nodes)
-    return {name: step for name, step in steps if step is not None}
+    return {
+        name: step
+        for name, step in steps
+        if step is not None and not independent & passed_over(graph, step.node, step.parts)
+    }
 
 
 # ---------------------------------------------------------------- which products
@@ -137,11 +142,11 @@ def _steps(graph: Graph, names: Iterable[str], space: Space) -> dict[str, Runnin
 
 def _products(graph: Graph, context: PassContext, left_out: Collection[str]) -> list[_StateProduct]:
     """The products that get a state, but for those that are left out."""
-    lazy, differentiated = enclosing_conds(graph), _is_differentiated(graph)
+    lazy, independent = enclosing_conds(graph), independent_nodes(graph)
     products: dict[str, _StateProduct] = {}
     for node in graph.nodes.values():
         if node.name not in lazy and node.name not in left_out:
-            product = _state_product(graph, node, context, differentiated=differentiated)
+            product = _state_product(graph, node, context, independent)
             if product is not None:
                 products[node.name] = product
     remaining = set(products)
@@ -165,10 +170,13 @@ def _needed_rows(graph: Graph, products: Sequence[_StateProduct]) -> set[str]:
 
 
 def _state_product(
-    graph: Graph, node: Node, context: PassContext, *, differentiated: bool
+    graph: Graph, node: Node, context: PassContext, independent: Collection[str]
 ) -> _StateProduct | None:
-    """A product that should have a state; ``None`` for others."""
-    product = product_factors(graph, node, context.space)
+    """A product that should have a state; ``None`` for others.
+
+    ``independent``: what gradients differentiate by, so that what reads it still has to.
+    """
+    product = product_factors(graph, node, context.space, independent)
     if product is None or (not product.inner and len(product.factors) <= 2):
         return None
     for letter in dict.fromkeys("".join(product.terms)):
@@ -186,9 +194,9 @@ def _state_product(
             product=product, letter=letter, dim=dim, inside=inside, state=state
         )
         if not any(c in state for term in others for c in term):
-            is_chosen = len(factors) > 1 and (factors != inside or differentiated)
+            is_chosen = len(factors) > 1 and (factors != inside or bool(independent))
         else:
-            factor = MODEL.differentiated_state_factor if differentiated else MODEL.state_factor
+            factor = MODEL.differentiated_state_factor if independent else MODEL.state_factor
             is_chosen = candidate.multiplies_rows and _is_cheaper(
                 candidate, factors, factor, context
             )

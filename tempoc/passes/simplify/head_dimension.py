@@ -34,6 +34,7 @@ from tempoc.ops.tensor.movement import Transpose
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.graph.active import independent_nodes
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, operand_types, topological, users
 from tempoc.sdg.graph.rewrite import replace_nodes
@@ -63,6 +64,7 @@ class HeadDimension(GraphPass):
             place={name: k for k, name in enumerate(topological(graph))},
             lazy=frozenset(enclosing_conds(graph)),
             outputs=frozenset(o.source for o in graph.outputs),
+            independent=independent_nodes(graph),
         )
         for node in names:
             heads = _heads(graph, context.space, node, before)
@@ -76,12 +78,13 @@ class HeadDimension(GraphPass):
 
 class _Before(NamedTuple):
     """The graph before any change: the readers of each node, its place in a topological order, what
-    only branches compute, and what is an output."""
+    only branches compute, what is an output, and what gradients differentiate by."""
 
     uses: Mapping[str, tuple[OperandUse, ...]]
     place: Mapping[str, int]
     lazy: frozenset[str]
     outputs: frozenset[str]
+    independent: frozenset[str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,8 +92,8 @@ class _Heads:
     """The nodes that have an axis of heads, in order, with the link of that axis.
 
     ``size``: the number of heads; ``behind``: the dimension in front of which they belong.
-    ``ends`` are products that no other of these nodes reads with heads one by one, ``read`` are all
-    nodes that others read.
+    ``ends`` are products, and what gradients differentiate by, that no other of these nodes reads
+    with heads one by one, ``read`` are all nodes that others read.
     """
 
     graph: Graph
@@ -124,7 +127,7 @@ class _Heads:
                 if link is None:
                     continue
                 self.links[node.name] = link
-                if node.op.contraction and not _has_long_axis(node):
+                if _is_product_of_points(node) or node.name in before.independent:
                     self.ends.add(node.name)
                 else:
                     worklist.append(node.name)
@@ -134,7 +137,8 @@ class _Heads:
             if name in before.outputs | self.ends or not readers <= {*self.links}:
                 self.read.add(name)
         whole = not any(_has_long_axis(self.graph.nodes[n]) for n in self.read)
-        return bool(self.ends) and whole and all(map(self._is_consistent, self.links))
+        products = any(_is_product_of_points(self.graph.nodes[n]) for n in self.ends)
+        return products and whole and all(map(self._is_consistent, self.links))
 
     def _link(self, node: Node) -> Link | None:
         """The axis of heads of a node that treats them one by one."""
@@ -194,6 +198,11 @@ def _is_function(node: Node) -> bool:
 
 def _is_plain(edge: Edge) -> bool:
     return edge.guard == ix.TRUE
+
+
+def _is_product_of_points(node: Node) -> bool:
+    """Whether a node is a product that has no long axis."""
+    return node.op.contraction and not _has_long_axis(node)
 
 
 def _has_long_axis(node: Node) -> bool:

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Copy
-from tempoc.ops.control.gradient import Gradient
 from tempoc.ops.definition.axis_links import AxisPart, Link
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import without
@@ -34,6 +33,7 @@ from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
+from tempoc.sdg.graph.active import independent_nodes
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_types, topological
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
@@ -125,15 +125,14 @@ class _RangeSearch:
     def run(self) -> list[str]:
         """Rewrite the graph; the nodes of which ranges are now read."""
         lazy = enclosing_conds(self.graph)
-        nodes = self.graph.nodes.values()
-        ends = {s for n in nodes if isinstance(n.op, Gradient) for s in n.sources}
+        independent = independent_nodes(self.graph)
         done: list[str] = []
         for name in topological(self.graph):
             node = self.graph.nodes[name]
             of = None if name in lazy or not _is_function(node) else self._function(node)
             if of is None:
                 continue
-            if name not in ends:  # what follows the end of a derivative has to read it
+            if name not in independent:
                 self.known[name] = of
             if of.works:
                 done.append(name)

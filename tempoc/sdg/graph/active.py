@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.gradient import Gradient
@@ -35,6 +35,23 @@ def ends_of(node: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = [e.source for e in node.inputs]
     losses, wrt = names[: node.op.losses], names[node.op.losses :]
     return tuple(losses), tuple(dict.fromkeys(wrt))
+
+
+def independent_nodes(graph: Graph) -> frozenset[str]:
+    """All nodes that gradients differentiate by.
+
+    Before differentiation, what reads one must not compute its values anew from its operands: the
+    derivative by it would lack that reader.
+    """
+    gradients = (n for n in graph.nodes.values() if isinstance(n.op, Gradient))
+    return frozenset(name for n in gradients for name in ends_of(n)[1])
+
+
+def passed_over(graph: Graph, node: Node, parts: Iterable[Node]) -> set[str]:
+    """What a node is computed from that nodes in its place do not read, up to what they read."""
+    read = {e.source for part in parts for e in part.inputs}
+    starts = [s for s in node.sources if s not in read]
+    return {*reachable(starts, lambda n: [s for s in graph.nodes[n].sources if s not in read])}
 
 
 def derivative_uses(

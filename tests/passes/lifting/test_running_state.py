@@ -41,6 +41,19 @@ loss = sum(sum(o)[b = 0:B, t = 0:T])
 loss = sum(sum(o)[b = 0:B, t = 0:T])
 """,
 }
+WITHIN = {
+    "a factor": """x = q * q
+o = tanh((k[b, 0:t+1] @ x) @ v[b, 0:t+1])
+dx = grad(sum(sum(o)[b = 0:B, t = 0:T]), x)
+output dx
+""",
+    "weights": """g = 0.5 + 0.1 * tanh(sum(q[0, 0]))
+w = g ** (t - arange(t+1))
+o = tanh(((k[b, 0:t+1] @ q) * w) @ v[b, 0:t+1])
+dw = grad(sum(sum(o)[b = 0:B, t = 0:T]), w) @ v[b, 0:t+1]
+output dw
+""",
+}
 LEFT = {
     "a state that is too large": "o = (k[b, 0:t+1] @ q) @ v[b, 0:t+1]\noutput o\n",
     "scores that others need": """a = k[b, 0:t+1] @ q
@@ -82,6 +95,12 @@ def test_gradients_are_those_of_recurrences(name: str) -> None:
     ends = "".join(f"d{x} = grad(loss, {x})\n" for x in "qkv") + "output loss, dq, dk, dv\n"
     compiled = compilation(HEAD + GRADIENTS[name] + ends)
     assert not has_rows(compiled.prepared)
+    assert_close(compiled.graph, compiled.prepared)
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_gradients_by_what_a_product_is_of(name: str) -> None:
+    compiled = compilation(HEAD + WITHIN[name])
     assert_close(compiled.graph, compiled.prepared)
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.simplify.head_dimension import HeadDimension
-from tests.support.generators.graphs import Story, graph
+from tests.support.generators.graphs import Story, assert_close, graph
 from tests.support.golden import Golden
 
 HEAD = """
@@ -59,6 +63,21 @@ output y = %y[0:T]
 }
 
 
+INDEPENDENT = """dim t < T
+input q[t]: f32[2, 3]
+input k[t]: f32[2, 3]
+e = exp(einsum("hd,shd->hs", q, k[0:t+1]))
+z = sum(e, axis = 1)
+y = einsum("hs,she->he", e, k[0:t+1])
+p = y / expand_dims(z, 1)
+loss = sum(sum(tanh(p))[t = 0:T])
+dz = grad(loss, z)
+dy = grad(loss, y)
+dp = grad(loss, p)
+output dz, dy, dp
+"""
+
+
 def test_heads(golden: Golden) -> None:
     """The same values, at several lengths; layers of as many heads share the dimension."""
     story = Story()
@@ -66,6 +85,12 @@ def test_heads(golden: Golden) -> None:
         outcome = story.tell(name, HEAD + lines, HeadDimension(), rounded=True)
         assert [d.name for d in outcome.graph.universe.dims] == ["head", "t"]
     golden("passes/heads.txt", story.text)
+
+
+def test_gradients_by_what_has_heads() -> None:
+    compiled = Compilation(load_source(Source("m.rt", INDEPENDENT)), Options())
+    assert "head" in [d.name for d in compiled.prepared.universe.dims]
+    assert_close(compiled.graph, compiled.prepared)
 
 
 @pytest.mark.parametrize("name", AXIS)
