@@ -78,7 +78,7 @@ def test_what_fails_is_named(tmp_path, built):
     def failing(*arrays):
         raise backend.DeviceError("out of everything")
 
-    call = replace(known.direct.call, kernel=failing)
+    call = replace(known.direct.call, kernel=failing, on_host=failing)
     known.direct = known.direct._replace(call=call)
     with pytest.raises(RunError, match="out of everything") as error:
         once(loaded, x, w)

@@ -150,6 +150,8 @@ class _RowsOf:
 
     def is_aligned(self, node: Node) -> bool:
         """Whether rows stand where those of the operand do; axes of length 1 may lack in front."""
+        if not node.types:  # an effect
+            return False
         shape, rows = node.types[0].shape, self.rows
         if len(shape) > len(rows):
             return False
