@@ -15,6 +15,7 @@ backward; also where a program has such a state as it is written.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
@@ -96,10 +97,10 @@ def with_running_states(graph: Graph, context: PassContext) -> Graph:
     left_out: set[str] = set()
     while True:
         products = _products(each, context, left_out)
-        updated, states = _reordered(each, products, context.space)
+        updated, states, as_written = _reordered(each, products, context.space)
         steps = _steps(updated, updated.nodes if differentiated else states, context.space)
         running, rejected = with_steps(updated, steps, contraction_step, context.space)
-        failed = {
+        failed = as_written | {
             root
             for state, root in states.items()
             if running is updated or state in rejected or state not in steps
@@ -257,22 +258,23 @@ def _is_cheaper(
 
 def _reordered(
     graph: Graph, products: Sequence[_StateProduct], space: Space
-) -> tuple[Graph, Mapping[str, str]]:
-    """The graph with states, and the product of each that is a contraction."""
+) -> tuple[Graph, Mapping[str, str], set[str]]:
+    """The graph with states, the product of each that is a contraction, and products without."""
     states: dict[str, str] = {}
+    as_written: set[str] = set()
     for p in products:
         builder = NodeBuilder(graph=graph, space=space, node=p.root)
-        try:
+        parts = None
+        with suppress(OperandError):
             state = _state(builder, p)
             parts = builder.finish(_result(builder, p, state))
-        except OperandError:
-            continue
         if parts is None:
+            as_written.add(p.root.name)
             continue
         graph = replace_nodes(graph, {p.root.name: parts})
         if not isinstance(state.op, Sum):
             states[state.name if state.name in graph.nodes else p.root.name] = p.root.name
-    return graph, states
+    return graph, states, as_written
 
 
 def _state(builder: NodeBuilder, p: _StateProduct) -> Node:
