@@ -189,7 +189,7 @@ def _state_product(
         state = "".join(c for c in letters if c in product.result or any(c in t for t in others))
         factors = _ranges(graph, product, letter, inside)
         dim = _growing_along(graph, product, letter, factors, context.space)
-        if dim is None:
+        if dim is None or _scores(product, letter, inside) > 1:
             continue
         candidate = _StateProduct(
             product=product, letter=letter, dim=dim, inside=inside, state=state
@@ -204,6 +204,16 @@ def _state_product(
         if is_chosen:
             return candidate
     return None
+
+
+def _scores(product: ProductFactors, letter: str, inside: Sequence[int]) -> int:
+    """How many factors of a sum become numbers by products with factors that it leaves out.
+
+    A state of a product of two, as of a score's square, adds terms that cancel in each of them.
+    """
+    others = "".join(term for k, term in enumerate(product.terms) if k not in inside)
+    summed = {*others} - {letter, *product.result}
+    return sum(not summed.isdisjoint(product.terms[k]) for k in inside)
 
 
 def _ranges(

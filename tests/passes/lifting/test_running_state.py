@@ -56,6 +56,10 @@ output dw
 }
 LEFT = {
     "a state that is too large": "o = (k[b, 0:t+1] @ q) @ v[b, 0:t+1]\noutput o\n",
+    "squares of scores": """a = k[b, 0:t+1] @ q
+o = (a * a) @ v[b, 0:t+1]
+output o
+""",
     "scores that others need": """a = k[b, 0:t+1] @ q
 o = a @ v[b, 0:t+1] + max(a)
 output o
