@@ -20,7 +20,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.active import active_nodes, ends_of
+from tempoc.sdg.graph.active import active_nodes, ends_of, gradients
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors
 from tempoc.sdg.statements.branches import branch_conditions
@@ -31,7 +31,7 @@ from tempoc.symbolic.domain import Domain
 def differentiate(graph: Graph, space: Space) -> Graph:
     """The graph with all gradients expanded. Raises `DiagnosticError`."""
     graph = without_later_steps(graph, space)
-    while any(isinstance(n.op, Gradient) for n in graph.nodes.values()):
+    while gradients(graph):
         graph = _expanded(graph, space)
     nodes = {
         name: replace(node, op=Copy()) if isinstance(node.op, StopGradient) else node
@@ -51,7 +51,7 @@ class GradientJob:
 
 
 def _expanded(graph: Graph, space: Space) -> Graph:
-    pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+    pending = gradients(graph)
     active = active_nodes(graph, pending)
     jobs = [_job(node, nodes) for node, nodes in zip(pending, active, strict=True)]
     names = [n.name for n in pending]

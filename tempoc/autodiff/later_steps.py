@@ -41,7 +41,7 @@ from tempoc.poly.relations.steps import (
     writing,
     written_ahead,
 )
-from tempoc.sdg.graph.active import active_nodes, derivative_uses, ends_of
+from tempoc.sdg.graph.active import active_nodes, derivative_uses, ends_of, gradients
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.symbolic import expr as ix
@@ -61,7 +61,7 @@ def target(node: Node) -> Edge:
 
 def without_later_steps(graph: Graph, space: Space) -> Graph:
     """Add to gradients that depend on each other what each of them counts as constant."""
-    pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+    pending = gradients(graph)
     of_ends = {ends_of(node): node for node in pending}
     known = {
         ends: [other.name for other in pending if other.name in active]

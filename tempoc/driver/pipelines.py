@@ -7,7 +7,6 @@ from dataclasses import replace
 from tempoc.autodiff.differentiate import differentiate
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.elaborate import ElaboratedProgram
-from tempoc.ops.control.gradient import Gradient
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
@@ -49,6 +48,7 @@ from tempoc.passes.vectorization.unslice import Unslice
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.pipeline.step import PassStep
+from tempoc.sdg.graph.active import gradients
 from tempoc.sdg.graph.graph import Graph
 
 Pass = PassStep[Graph, PassContext]
@@ -208,7 +208,7 @@ def with_cheaper_gradients(
     ``launched``: each step of a loop is launched by itself, so that products with all steps take
     less time than states.
     """
-    if not any(isinstance(n.op, Gradient) for n in program.written.nodes.values()):
+    if not gradients(program.written):
         graph = with_factors(program.graph, context)
         return graph if launched else with_running_states(graph, context)
     written = with_point_functions(with_factors(program.written, context), context)

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.active import active_nodes, ends_of
+from tempoc.sdg.graph.active import active_nodes, ends_of, gradients
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -45,11 +44,11 @@ def is_derivative_kept(
     Those by a tensor of ``free`` do not go through it; by no other one of the equations may there
     be any.
     """
-    gradients = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
-    independent = [{*ends_of(node)[1]} & {*part} for node in gradients]
+    asking = gradients(graph)
+    independent = [{*ends_of(node)[1]} & {*part} for node in asking]
     if any(names - {*free} for names in independent):
         return False
-    for names, active in zip(independent, active_nodes(graph, gradients), strict=True):
+    for names, active in zip(independent, active_nodes(graph, asking), strict=True):
         readers = [n for n in graph.nodes if n in active and n not in part]
         is_through = not names and any(n in active for n in part)
         if is_through and not _read_last(graph, space, readers, pivots):

@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.control.gradient import Gradient
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.arithmetic import Divide, Multiply
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -35,7 +34,7 @@ from tempoc.passes.lifting.running_steps import RunningStep, contraction_step, w
 from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
-from tempoc.sdg.graph.active import independent_nodes, passed_over
+from tempoc.sdg.graph.active import gradients, independent_nodes, passed_over
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
@@ -88,7 +87,7 @@ def with_running_states(graph: Graph, context: PassContext) -> Graph:
     """
     if graph.universe.lengths or not any(map(_moves, graph.nodes.values())):
         return graph
-    differentiated = _is_differentiated(graph)
+    differentiated = bool(gradients(graph))
     each = graph
     if not differentiated:
         if not _products(graph, context, ()):
@@ -114,10 +113,6 @@ def with_running_states(graph: Graph, context: PassContext) -> Graph:
         message = f"`{p.root.name}`: a state along {p.dim}, to which each step adds"
         context.remarks.add("states", message, p.root.span)
     return drop_dead(running)
-
-
-def _is_differentiated(graph: Graph) -> bool:
-    return any(isinstance(n.op, Gradient) for n in graph.nodes.values())
 
 
 def _moves(node: Node) -> bool:
@@ -189,7 +184,7 @@ def _state_product(
         state = "".join(c for c in letters if c in product.result or any(c in t for t in others))
         factors = _ranges(graph, product, letter, inside)
         dim = _growing_along(graph, product, letter, factors, context.space)
-        if dim is None or _scores(product, letter, inside) > 1:
+        if dim is None or _scores(product, inside, others) > 1:
             continue
         candidate = _StateProduct(
             product=product, letter=letter, dim=dim, inside=inside, state=state
@@ -206,13 +201,12 @@ def _state_product(
     return None
 
 
-def _scores(product: ProductFactors, letter: str, inside: Sequence[int]) -> int:
+def _scores(product: ProductFactors, inside: Sequence[int], others: Sequence[str]) -> int:
     """How many factors of a sum become numbers by products with factors that it leaves out.
 
     A state of a product of two, as of a score's square, adds terms that cancel in each of them.
     """
-    others = "".join(term for k, term in enumerate(product.terms) if k not in inside)
-    summed = {*others} - {letter, *product.result}
+    summed = {*"".join(others)} - {*product.result}
     return sum(not summed.isdisjoint(product.terms[k]) for k in inside)
 
 

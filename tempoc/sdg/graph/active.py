@@ -10,14 +10,19 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse
 
 
-def active_nodes(graph: Graph, gradients: Sequence[Node]) -> list[frozenset[str]]:
+def gradients(graph: Graph) -> list[Node]:
+    """The nodes that ask for derivatives."""
+    return [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+
+
+def active_nodes(graph: Graph, among: Sequence[Node]) -> list[frozenset[str]]:
     """For each gradient, the nodes on paths to its losses from what it differentiates by.
 
     Many gradients have the same losses, which lead to most of the graph: these are followed once.
     """
     readers: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, list[str]]] = {}
     active: list[frozenset[str]] = []
-    for node in gradients:
+    for node in among:
         losses, wrt = ends_of(node)
         # No derivative flows through a tensor without operands, such as a param, in any case.
         ends = losses, tuple(x for x in wrt if graph.nodes[x].inputs)
@@ -43,8 +48,7 @@ def independent_nodes(graph: Graph) -> frozenset[str]:
     Before differentiation, what reads one must not compute its values anew from its operands: the
     derivative by it would lack that reader.
     """
-    gradients = (n for n in graph.nodes.values() if isinstance(n.op, Gradient))
-    return frozenset(name for n in gradients for name in ends_of(n)[1])
+    return frozenset(name for n in gradients(graph) for name in ends_of(n)[1])
 
 
 def passed_over(graph: Graph, node: Node, parts: Iterable[Node]) -> set[str]:
