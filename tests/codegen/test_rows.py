@@ -46,3 +46,20 @@ def test_points_are_mapped_over_rows(name: str, dtype: str) -> None:
 def test_an_element_that_all_points_read_is_no_row() -> None:
     text = "dim b < B\ndim t < T\ninput x[b, t]: f32[3]\nc = x[b, 0] - x[0, T-1]\noutput c\n"
     agree(text, *({"B": b, "T": t} for b, t in ((1, 1), (3, 2))))
+
+
+def test_points_that_begin_at_a_bound_take_a_part() -> None:
+    """Rows from `max(1, T-1)` on: their alias has that distance, which is no constant."""
+    text = """
+dim i < I
+dim t < T
+input x[i]: f32
+y[i] = 2.0 * x
+z[t] = y[min(t+1, I-1)] * y[min(max(t-1, 0), I-1)]
+m = max(z[0:T])
+d = grad(m, y)
+output d
+"""
+    free = re.findall(r"def point\(i\):\n +return .*?(\w+_at_\w+)\[", emitted(text, None).kernels)
+    assert not free
+    agree(text, {"I": 2, "T": 3}, {"I": 5, "T": 4})

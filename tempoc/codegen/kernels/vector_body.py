@@ -166,6 +166,9 @@ class VectorBody:
         element = self.elements.get(tensor)
         if element is not None:
             shifts[element.dim] = ix.sub(element.at, ix.Sym(element.dim))
+        for part in self.parts.get(tensor, ()):
+            if part.dim:  # it begins with what the first point reads
+                shifts[part.dim] = ix.sub(ix.ZERO, self.vector[part.dim].lower)
         return MappedStore(store=store, shifts=shifts, element=element)
 
     def _point_statement(self) -> tuple[Statement, Stages]:
