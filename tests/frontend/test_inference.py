@@ -107,6 +107,7 @@ def test_chains_may_be_long_and_stand_in_the_wrong_order() -> None:
         ("a[t] = concat([a[t-1], x[t]], 0) when t >= 1\na[t] = x[t] when t == 0", ["RT080"]),
         ("a[t] = b[t-1][0:2] if t >= 1 else 0.0\nb[t] = a[t]", ["RT086"]),
         ("s[t] = u[t] if t >= 1 else {a: x[t]}\nu[t] = {a: s[t-1].b} when t >= 1", ["RT069"]),
+        ("s[0] = {a: W}\nr = s\ns[t+1] = s + [1.0]\nc[t] = r", ["RT062"]),
         ("g: f32[4] = h * 2.0\nh[t] = g[t-1] if t >= 1 else x[t]", ["RT079"]),
         ("h[t]: f32[4*(t+1)] = x when t == 0\nh[t] = 2.0 * h[t-1] when t >= 1", ["RT079"]),
         ("h[0]: f32[3*(t+1)] = x[0]\nh[t] = concat([h[t-1], x], 0) when t >= 1", ["RT079"]),

@@ -189,12 +189,16 @@ def leaves(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def leaf_at(value: Value, path: tuple[str, ...]) -> Value:
-    """The leaf at a path; a number or an unknown value is its own leaf at every path."""
+    """The leaf at a path, `BAD` where there is none.
+
+    A number or an unknown value is its own leaf at every path.
+    """
     for step in path:
         if isinstance(value, RecordValue):
             value = value.get(step) or BAD
         elif isinstance(value, Listing):
-            value = value.items[int(step)]
+            items = {str(k): item for k, item in enumerate(value.items)}
+            value = items.get(step, BAD)
     return value
 
 
