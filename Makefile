@@ -20,7 +20,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(add
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long pytest test-oldest constraints fast fuzz fuzz-text fuzz-files test-gpu golden lint types bench bench-gpu clean
+.PHONY: help run test test-long pytest test-oldest constraints fast fuzz fuzz-mutants fuzz-text fuzz-files test-gpu golden lint types bench bench-gpu clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,9 @@ fast: $(STAMPS)/test ## unit tests only
 
 fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 SEED=0 JOBS=2); failures in build/fuzz
 	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)
+
+fuzz-mutants: $(STAMPS)/test ## programs of the repository with something changed, against the evaluator (N=1000 SEED=0 JOBS=2)
+	$(BIN)/python -m tests.fuzz --mutants --count $(N) --seed $(SEED) --jobs $(JOBS)
 
 fuzz-text: $(STAMPS)/test ## mutants of programs as texts: parsed, formatted twice (N=1000 SEED=0)
 	$(BIN)/python -m tests.fuzz.texts --count $(N) --seed $(SEED)

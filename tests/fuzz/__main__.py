@@ -7,9 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzz.campaign import Tally, campaign, case_of, plan_of, written
+from tests.fuzz.campaign import MAKERS, Tally, campaign, case_of, plan_of, written
 from tests.fuzz.check import TIERS
-from tests.fuzz.generate import program
 
 
 def arguments() -> argparse.Namespace:
@@ -22,6 +21,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=1.0, help="to reduce a failure")
     parser.add_argument("--only", metavar="SEED:NUMBER", help="show and try a single program")
     parser.add_argument("--directory", type=Path, default=Path("build/fuzz"))
+    parser.add_argument(
+        "--mutants",
+        dest="maker",
+        action="store_const",
+        const="mutants",
+        default="generated",
+        help="programs of the repository with one or two things changed",
+    )
     parser.add_argument("--features", action="store_true", help="count what programs have")
     return parser.parse_args()
 
@@ -29,14 +36,14 @@ def arguments() -> argparse.Namespace:
 def show(place: str, args: argparse.Namespace) -> int:
     """A single program: its text, how it is tried, what becomes of it."""
     seed, number = (int(part) for part in place.split(":"))
-    made = program(seed, number)
+    made = MAKERS[args.maker](seed, number)
     print(made.text)
     print(f"# {plan_of(seed, number, made)}")
     tier = None if args.tier is None else TIERS.index(args.tier)
-    case = case_of(seed, number, tier=tier, minutes=args.minutes)
+    case = case_of(seed, number, maker=args.maker, tier=tier, minutes=args.minutes)
     print(f"# {case.verdict.kind} {case.verdict.detail}, {case.seconds:.1f} s")
     if case.verdict.failed:
-        print(written(case, seed, args.directory).read_text())
+        print(written(case, seed, args.directory, args.maker).read_text())
     return int(case.verdict.failed)
 
 
@@ -47,11 +54,11 @@ def main() -> int:
     tally, start = Tally(), time.perf_counter()
     numbers = range(args.start, args.start + args.count)
     tier = None if args.tier is None else TIERS.index(args.tier)
-    how = {"jobs": args.jobs, "tier": tier, "minutes": args.minutes}
+    how = {"maker": args.maker, "jobs": args.jobs, "tier": tier, "minutes": args.minutes}
     for done, case in enumerate(campaign(args.seed, numbers, **how), 1):
         tally.add(case)
         if case.verdict.failed:
-            path = written(case, args.seed, args.directory)
+            path = written(case, args.seed, args.directory, args.maker)
             print(f"{path}: {case.verdict.kind}: {case.verdict.detail[:120]}", flush=True)
         if done % 100 == 0:
             rate = done / (time.perf_counter() - start)

@@ -12,8 +12,9 @@ from pathlib import Path
 from random import Random
 
 from tempoc.driver.options import Options
+from tests.fuzz import generate, mutants
 from tests.fuzz.check import TIERS, Plan, Verdict, examine
-from tests.fuzz.generate import Program, program
+from tests.fuzz.generate import Program
 from tests.fuzz.reduce import reduced
 
 COMPILED = 0.12
@@ -70,6 +71,10 @@ class Tally:
         return "\n".join(lines)
 
 
+MAKERS = {"generated": generate.program, "mutants": mutants.program}
+"""Where programs come from."""
+
+
 def plan_of(seed: int, number: int, made: Program) -> Plan:
     """How the program of a number is tried."""
     random = Random(f"plan {seed}:{number}")
@@ -104,10 +109,17 @@ def plan_of(seed: int, number: int, made: Program) -> Plan:
     return Plan(options=options, bounds=bounds, special=made.special, tier=tier, held=held)
 
 
-def case_of(seed: int, number: int, *, tier: int | None = None, minutes: float = 1.0) -> Case:
+def case_of(
+    seed: int,
+    number: int,
+    *,
+    maker: str = "generated",
+    tier: int | None = None,
+    minutes: float = 1.0,
+) -> Case:
     """Try the program of a number; if it fails, reduce it for so long at most."""
     start = time.perf_counter()
-    made = program(seed, number)
+    made = MAKERS[maker](seed, number)
     plan = plan_of(seed, number, made)
     if tier is not None:
         plan = replace(plan, tier=tier)
@@ -119,9 +131,10 @@ def case_of(seed: int, number: int, *, tier: int | None = None, minutes: float =
     return Case(number=number, program=made, verdict=verdict, seconds=seconds, text=text)
 
 
-def cases(seed: int, numbers: range, *, tier: int | None, minutes: float) -> list[Case]:
+def cases(seed: int, numbers: range, *, maker: str, tier: int | None, minutes: float) -> list[Case]:
     """What a process reports of some numbers."""
-    return [sent(case_of(seed, number, tier=tier, minutes=minutes)) for number in numbers]
+    how = {"maker": maker, "tier": tier, "minutes": minutes}
+    return [sent(case_of(seed, number, **how)) for number in numbers]
 
 
 def sent(case: Case) -> Case:
@@ -134,25 +147,31 @@ def sent(case: Case) -> Case:
 
 
 def campaign(
-    seed: int, numbers: range, *, jobs: int = 1, tier: int | None = None, minutes: float = 1.0
+    seed: int,
+    numbers: range,
+    *,
+    maker: str = "generated",
+    jobs: int = 1,
+    tier: int | None = None,
+    minutes: float = 1.0,
 ) -> Iterator[Case]:
     """All programs of some numbers, in processes that last for some hundreds each."""
     chunks = [numbers[k : k + PART] for k in range(0, len(numbers), PART)]
-    some = partial(cases, seed, tier=tier, minutes=minutes)
+    some = partial(cases, seed, maker=maker, tier=tier, minutes=minutes)
     # Not a ProcessPoolExecutor: with tasks that are limited it waits for ever in Python 3.11.
     with get_context("spawn").Pool(jobs, maxtasksperchild=15) as pool:
         for done in pool.imap_unordered(some, chunks):
             yield from done
 
 
-def written(case: Case, seed: int, directory: Path) -> Path:
+def written(case: Case, seed: int, directory: Path, maker: str = "generated") -> Path:
     """The failure as a file: what differs, and how to see it again."""
     directory.mkdir(parents=True, exist_ok=True)
     verdict = case.verdict
     path = directory / f"{seed}-{case.number:05}.rt"
     options = verdict.plan.options.to_provenance()
     lines = [
-        f"python -m tests.fuzz --only {seed}:{case.number}",
+        f"python -m tests.fuzz{' --mutants' * (maker == 'mutants')} --only {seed}:{case.number}",
         f"{verdict.kind}: {verdict.detail}".replace("\n", " "),
         f"bounds {[dict(b) for b in verdict.plan.bounds]}, options {options}"
         + ", special data" * verdict.plan.special,

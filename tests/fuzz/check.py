@@ -159,6 +159,9 @@ class _Examination:
     def _at(self, bounds: Bounds, graph: Graph, after: Graph, loaded: LoadedProgram | None) -> str:
         """One choice of bounds."""
         self.bounds, self.stage, self.tier = bounds, "run", 0
+        sizes = all_bounds(graph, bounds)
+        if not all(value_of(a, sizes) for a in graph.universe.assumptions):
+            return "run refused RT516"
         known = Reference(graph, bounds, data(graph, bounds, self.plan.special))
         try:
             wanted = known.wide

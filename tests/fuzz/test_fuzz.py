@@ -20,6 +20,7 @@ from tempoc.sdg.graph.graph import Graph
 from tests.fuzz.campaign import Case, case_of, plan_of, sent
 from tests.fuzz.check import Plan, Verdict, examine
 from tests.fuzz.generate import program
+from tests.fuzz.mutants import free_bounds, originals, program as mutant
 from tests.fuzz.neutral import CHANGES, SAME_MEMORY, Original
 from tests.fuzz.reduce import reduced
 from tests.support.elaborated import graph_of
@@ -27,6 +28,7 @@ from tests.support.examples import ROOT
 from tests.support.session.long import examples, sampled
 
 SEED = 1
+MUTANTS = range(16)
 FEATURES = [
     feature
     for line in (
@@ -185,3 +187,15 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch)
             assert "cos" in text and len(lines) <= 6, text
             return
     raise AssertionError("not found")
+
+
+def test_mutants_agree_or_are_refused() -> None:
+    kinds = Counter(case_of(0, k, maker="mutants", tier=0, minutes=0).verdict.kind for k in MUTANTS)
+    assert {kind.split()[0] for kind in kinds} == {"agreed", "refused"}, kinds
+
+
+def test_mutants_are_other_programs_again_and_again() -> None:
+    texts = [mutant(1, number).text for number in range(60)]
+    assert texts == [mutant(1, number).text for number in range(60)]
+    assert len({*texts} - {*originals()}) > 45
+    assert free_bounds("dim t < T\ndim l < L = 3\ndim s < T\n") == ["T"]
