@@ -38,7 +38,8 @@ class Ledger:
     """Bytes of stores on the ``device``, and of offloaded cells on the host (``away``).
 
     ``rows`` are the current capacities of growing stores, by group. ``loaded`` and ``evicted`` are
-    bytes that were copied, ``moved`` those by store. ``on_change`` is called for every change on the device.
+    bytes that were copied, ``moved`` those by store. ``on_change`` is called for every change on
+    the device.
     """
 
     layouts: tuple[Layout, ...]
