@@ -3,7 +3,9 @@
 A greedy search over dry runs. It tries the stores with the most bytes at the peak first, each with
 the longest reach that lowers the peak: the longer the reach, the fewer copies. A store that the
 statement at the peak uses does not lower it and stays on the device. Then stores whose offloading
-turned out to be unnecessary are restored, and loads are prefetched a step ahead if memory allows.
+turned out to be unnecessary are restored. The same search starts with the stores of which least is
+copied for each byte at the peak, as of weights, which loops read and do not write; the choice whose
+copies take less time is kept. At last loads are prefetched a step ahead if memory allows.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.base.cost_model import MODEL
+from tempoc.base.cost_model import MODEL, CostModel
 from tempoc.base.effort import EFFORT
 from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.analysis.count_calls import count_calls
@@ -38,7 +40,11 @@ class OffloadChoice:
 
 
 def choose(
-    program: prog.Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
+    program: prog.Program,
+    bounds: Mapping[str, int],
+    given: frozenset[str],
+    budget: int,
+    model: CostModel = MODEL,
 ) -> OffloadChoice:
     """The candidate that keeps to the budget with few copies; if none does, the smallest peak.
 
@@ -47,7 +53,13 @@ def choose(
     calls = max(1, count_calls(program.tree, dict(bounds)))
     most = max(EFFORT.offload_candidates, EFFORT.dry_run_calls // calls)
     chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, limit=most)
-    return chooser.prefetch(chooser.run())
+    choice = chooser.run()
+    if choice.peak <= budget and len(choice.reach) < len(offloadable(program)):
+        cheap = chooser.few_copies()
+        if cheap.peak <= budget and cheap.reach != choice.reach:
+            both = (choice, cheap)
+            choice = min(both, key=lambda c: copied(c, bounds, given).nanoseconds(model))
+    return chooser.prefetch(choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,10 @@ class Copied:
 
     nbytes: int = 0
     arrays: int = 0
+
+    def nanoseconds(self, model: CostModel) -> float:
+        """The estimated time of the copies."""
+        return model.copy_ns_per_byte * self.nbytes + model.transfer_ns * self.arrays
 
 
 NOTHING_COPIED = Copied()
@@ -74,7 +90,11 @@ def copied_by(program: prog.Program, bounds: Mapping[str, int], given: frozenset
 
 @dataclass(slots=True, kw_only=True)
 class _Chooser:
-    """Tries choices, ``most`` of them or few more."""
+    """Tries choices, ``limit`` of them or few more.
+
+    ``moved``: the bytes that are copied of each store for each of its bytes at the peak, if these
+    decide which stores are tried first; else their sizes do.
+    """
 
     program: prog.Program
     bounds: Mapping[str, int]
@@ -82,6 +102,16 @@ class _Chooser:
     budget: int
     limit: int
     tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
+    moved: Mapping[str, float] = field(default_factory=dict)
+
+    def few_copies(self) -> OffloadChoice:
+        """Run a short search again, by the bytes that are copied."""
+        everything = self.evaluate(dict.fromkeys(offloadable(self.program), NEAR))
+        sizes = self.evaluate({}).forecast.stores
+        dry_run = forecast(everything.program, self.bounds, self.given, every_step=True)
+        self.moved = {n: dry_run.moved.get(n, 0) / size for n, size in sizes.items()}
+        self.limit = len(self.tried) + EFFORT.offload_candidates
+        return self.run()
 
     def run(self) -> OffloadChoice:
         """Run the greedy search, without prefetching."""
@@ -136,8 +166,7 @@ class _Chooser:
         """Offload one more store, or shorten its reach; the first move that lowers the peak."""
         sizes = best.forecast.stores
         large = (n for n in names if sizes.get(n, 0) >= MODEL.small_bytes)
-        largest = sorted(large, key=lambda n: -sizes[n])
-        for name in largest:
+        for name in sorted(large, key=lambda n: (self.moved.get(n, 0), -sizes[n])):
             if self.is_enough():
                 break
             if best.reach.get(name, farthest + 1) == NEAR:
@@ -151,7 +180,9 @@ class _Chooser:
 
     def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
         """Drop offloaded stores and lengthen reaches as far as the budget allows."""
-        for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
+        for name in sorted(
+            choice.reach, key=lambda n: (-self.moved.get(n, 0), self.size(choice, n))
+        ):
             if self.is_enough():
                 break
             others = {n: r for n, r in choice.reach.items() if n != name}

@@ -22,10 +22,6 @@ from tempoc.symbolic.expr import ONE, TRUE, Const, Sym, compare, maximum
 from tests.memory.programs import FIBONACCI, RETURNS, RNN, STACK, Planned, planned
 from tests.memory.test_plan import AHEAD, CAUSAL, LAST, WHOLE, WINDOWED
 
-TEXTS = {
-    "fibonacci": FIBONACCI, "last": LAST, "whole": WHOLE, "causal": CAUSAL, "windowed": WINDOWED,
-    "ahead": AHEAD, "stack": STACK, "returns": RETURNS,
-}  # fmt: skip
 SPARSE = """
 sdg sparse
 bound T
@@ -38,6 +34,21 @@ assume T >= 5
 %c = exp %b : [t | t % 4 == 0 and t >= 4] f32[3]
 
 output c = %c[4*((T-1)//4)]
+"""
+PLACES_IN_TILES = """
+sdg places
+bound T
+bound tiles = (T+2)//3
+bound rows = 3
+dim t < T
+dim tile < tiles
+dim row < rows
+
+%x = input{dtype=f32} : [t] f32
+%a = exp %x[min(T-1, row+3*tile)] : [tile, row* | row < T] f32
+%b = neg %a[min(T-1, row+3*tile)//3, min(T-1, row+3*tile)%3] : [tile, row* | row < T] f32
+
+output b = %b[tiles-1, 0]
 """
 EPISODES = """dim i < I
 dim t < T until stop
@@ -55,6 +66,10 @@ before[0] = 0
 before[i] = last[i-1] + c[i-1, 0] + w[i] when i >= 1
 output before, blocks, last
 """
+TEXTS = {
+    "fibonacci": FIBONACCI, "last": LAST, "whole": WHOLE, "causal": CAUSAL, "windowed": WINDOWED,
+    "ahead": AHEAD, "stack": STACK, "returns": RETURNS, "places in tiles": PLACES_IN_TILES,
+}  # fmt: skip
 
 
 def prover(found: Planned) -> Prover:

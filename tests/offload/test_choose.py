@@ -43,6 +43,18 @@ g[l, m] = tanh(g[l+1, m] * h[l]) when l < L-1
 output g[0, 0:M] as found
 """
 
+LAYERS = """
+dim l < L
+dim t < T
+input w[l]: f32[32, 32]
+x[0, 0] = ones([32])
+x[0, t] = y[L-1, t-1] when t >= 1
+x[l, t] = y[l-1, t] when l >= 1
+k[l, t] = w @ x
+y[l, t] = tanh(exp(k[l, 0:t+1] @ x) @ k[l, 0:t+1])
+output y[L-1, T-1] as last
+"""
+
 
 def of(text: str, **bounds: int) -> tuple[Program, dict[str, int], frozenset[str]]:
     program = loaded(text, **BY_HOST)[1].program
@@ -65,6 +77,14 @@ def test_what_is_large_and_idle_goes() -> None:
     assert found.peak <= natural // 8
     # Each batch is read once, and the host has it already.
     assert copied(found, bounds, given) == Copied(50 * 8 * 64 * 4, 50)
+
+
+def test_what_loops_only_read_goes_before_what_they_write() -> None:
+    """Weights need no copy to the host; caches do, which are larger."""
+    program, bounds, given = of(LAYERS, L=6, T=36)
+    natural = forecast(program, bounds, given).peak
+    found = choose(program, bounds, given, natural - 3 * 32 * 32 * 4)
+    assert list(found.reach) == ["w"]
 
 
 def test_no_further_than_it_has_to_be() -> None:

@@ -72,8 +72,7 @@ class BudgetVariant:
     @property
     def cost(self) -> float:
         """The estimated time of a run, in nanoseconds."""
-        model, copied = self.model, self.copied
-        copies = model.copy_ns_per_byte * copied.nbytes + model.transfer_ns * copied.arrays
+        model, copies = self.model, self.copied.nanoseconds(self.model)
         return model.call_ns * self.calls + copies + self.operations / model.flops_per_ns
 
     def more(self, other: BudgetVariant) -> str:
@@ -345,7 +344,7 @@ class _BudgetSearch:
         values, filled = bound_values(program, self.bounds), self.given(program)
         if count_host_calls(program.tree, values) > EFFORT.offloaded_calls:
             return self.unchanged(compilation)
-        choice = choose(program, values, filled, self.budget)
+        choice = choose(program, values, filled, self.budget, self.model)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
             return self.unchanged(compilation)
         fits = choice.peak <= self.budget

@@ -237,13 +237,12 @@ def _is_inside(
 ) -> bool:
     source, vector = graph.nodes[edge.source], tuple(intervals.values())
     key = ("inside", loop_domain, edge.entries, vector, source.domain)
-    return space.known.once(
-        key,
-        lambda: (
-            space.outside(loop_domain, accessed_entries(edge.entries, intervals), source.domain)
-            is None
-        ),
-    )
+
+    def prove() -> bool:
+        entries = accessed_entries(edge.entries, intervals, space.universe)
+        return space.outside(loop_domain, entries, source.domain) is None
+
+    return space.known.once(key, prove)
 
 
 def _writes_partially(

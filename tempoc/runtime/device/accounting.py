@@ -38,7 +38,8 @@ class Ledger:
     """Bytes of stores on the ``device``, and of offloaded cells on the host (``away``).
 
     ``rows`` are the current capacities of growing stores, by group. ``loaded`` and ``evicted`` are
-    bytes that were copied. ``on_change`` is called for every change on the device.
+    bytes that were copied, ``moved`` those by store. ``on_change`` is called for every change on
+    the device.
     """
 
     layouts: tuple[Layout, ...]
@@ -47,10 +48,12 @@ class Ledger:
     away: Account = field(default_factory=Account)
     loaded: int = 0
     evicted: int = 0
+    moved: list[int] = field(default_factory=list)
     on_change: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
         """Start with empty accounts."""
+        self.moved = [0] * len(self.layouts)
         for account in (self.device, self.away):
             account.by_store = [0] * len(self.layouts)
             account.at_peak = [*account.by_store]
@@ -96,12 +99,14 @@ class Ledger:
         """A cell was copied from the host to the device."""
         self._add_cell(store, key)
         self.loaded += self.device.cells[store, key]
+        self.moved[store] += self.device.cells[store, key]
 
     def evict(self, store: int, key: object) -> None:
         """A cell left the device; it was copied unless the host had a valid copy."""
         if (store, key) not in self.away.cells:
             self.put_away(store, key)
             self.evicted += self.away.cells[store, key]
+            self.moved[store] += self.away.cells[store, key]
         self._add(store, -self.device.cells.pop((store, key), 0))
 
     def peaks(self) -> list[tuple[int, list[int]]]:

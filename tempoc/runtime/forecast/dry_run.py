@@ -95,7 +95,7 @@ class Forecast:
 
     ``away`` is the peak of offloaded stores on the host, then by store. ``loaded`` and ``evicted``
     are the bytes copied to the device and back, in the steps that were sampled, as ``transfers``
-    arrays.
+    arrays; ``moved`` are the bytes by store.
     """
 
     peak: int
@@ -106,6 +106,7 @@ class Forecast:
     loaded: int = 0
     evicted: int = 0
     transfers: int = 0
+    moved: Mapping[str, int] = field(default_factory=dict)
 
 
 def forecast(
@@ -223,6 +224,7 @@ class _DryRun(RunFrame):
             away_stores=ledger.away_at_peak(),
             loaded=ledger.loaded,
             evicted=ledger.evicted,
+            moved=dict(zip((s.name for s in self.layouts), ledger.moved, strict=True)),
         )
 
     def _given(self, store: Layout) -> dict[PointIndex, object]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.statements import Read, Statement, Vector, Write
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.domain import Domain, Universe, conjuncts
 from tempoc.symbolic.walk import symbols
 
 Ranges = Mapping[str, Vector]
@@ -31,8 +32,8 @@ def vectorize_statement(single: Statement, dims: tuple[str, ...], space: Space) 
     return replace(
         single,
         domain=space.project(single.domain, remaining),
-        reads=tuple(_read(r, vectors) for r in single.reads),
-        writes=tuple(_write(w, vectors) for w in single.writes),
+        reads=tuple(_read(r, vectors, space.universe) for r in single.reads),
+        writes=tuple(_write(w, vectors, space.universe) for w in single.writes),
         vector=tuple(vectors.values()),
         single=single,
     )
@@ -95,31 +96,33 @@ def _common_interval(
     return ix.maximum(*(low for low, _ in ends)), ix.minimum(*(high for _, high in ends))
 
 
-def accessed_entries(entries: tuple[ix.Entry, ...], vector: Ranges) -> tuple[ix.Entry, ...]:
+def accessed_entries(
+    entries: tuple[ix.Entry, ...], vector: Ranges, universe: Universe
+) -> tuple[ix.Entry, ...]:
     """The entries that all points of the ranges access; exact for ``t+c``, otherwise a superset."""
-    return tuple(_around(e, vector) for e in entries)
+    return tuple(_around(e, vector, universe) for e in entries)
 
 
-def _read(read: Read, vector: Ranges) -> Read:
-    return replace(read, entries=accessed_entries(read.entries, vector))
+def _read(read: Read, vector: Ranges, universe: Universe) -> Read:
+    return replace(read, entries=accessed_entries(read.entries, vector, universe))
 
 
-def _write(write: Write, vector: Ranges) -> Write:
+def _write(write: Write, vector: Ranges, universe: Universe) -> Write:
     if any(d in symbols(write.where) for d in vector):
         raise ValueError(f"{write.member} writes {write.tensor} in parts of a range only")
-    return replace(write, entries=accessed_entries(write.entries, vector))
+    return replace(write, entries=accessed_entries(write.entries, vector, universe))
 
 
-def _around(entry: ix.Entry, vector: Ranges) -> ix.Entry:
+def _around(entry: ix.Entry, vector: Ranges, universe: Universe) -> ix.Entry:
     """The smallest slice that contains an entry at all points of the ranges."""
     moving = [d for d in symbols(entry) if d in vector]
     if not moving:
         return entry
     if isinstance(entry, ix.Slice):
-        lo = _extreme(entry.lo, vector, greatest=False)
+        lo = _extreme(entry.lo, vector, universe, greatest=False)
         step = entry.step if lo == entry.lo else 1
-        return ix.Slice(lo, _extreme(entry.hi, vector, greatest=True), step)
-    low, high = (_extreme(entry, vector, greatest=g) for g in (False, True))
+        return ix.Slice(lo, _extreme(entry.hi, vector, universe, greatest=True), step)
+    low, high = (_extreme(entry, vector, universe, greatest=g) for g in (False, True))
     return ix.Slice(low, ix.add(high, ix.ONE), stride(entry, moving))
 
 
@@ -134,28 +137,29 @@ def stride(entry: ix.Expr, moving: Sequence[str]) -> int:
     return scales[0] if len(scales) == 1 and plain else 1
 
 
-def _extreme(e: ix.Expr, vector: Ranges, *, greatest: bool) -> ix.Expr:
+def _extreme(e: ix.Expr, vector: Ranges, universe: Universe, *, greatest: bool) -> ix.Expr:
     """The least or greatest value, by the rules of interval arithmetic."""
     match e:
         case ix.Sym(name=n) if n in vector:
             return ix.add(vector[n].upper, ix.Const(-1)) if greatest else vector[n].lower
         case ix.IndexSum(terms=terms, const=k):
             parts = (
-                ix.mul(ix.Const(c), _extreme(x, vector, greatest=greatest == (c > 0)))
+                ix.mul(ix.Const(c), _extreme(x, vector, universe, greatest=greatest == (c > 0)))
                 for c, x in terms
             )
             return ix.add(ix.Const(k), *parts)
         case ix.IndexMin(args=args):
-            return ix.minimum(*(_extreme(a, vector, greatest=greatest) for a in args))
+            return ix.minimum(*(_extreme(a, vector, universe, greatest=greatest) for a in args))
         case ix.IndexMax(args=args):
-            return ix.maximum(*(_extreme(a, vector, greatest=greatest) for a in args))
+            return ix.maximum(*(_extreme(a, vector, universe, greatest=greatest) for a in args))
         case ix.FloorDiv(arg=a, divisor=k):
-            return ix.floordiv(_extreme(a, vector, greatest=greatest), k)
+            return ix.floordiv(_extreme(a, vector, universe, greatest=greatest), k)
         case ix.Mod(arg=a, divisor=k) if any(d in symbols(e) for d in vector):
             if not greatest:
                 return ix.ZERO
-            is_small = _extreme(a, vector, greatest=False) == ix.ZERO
-            most = (_extreme(a, vector, greatest=True),) if is_small else ()
+            least = _extreme(a, vector, universe, greatest=False)
+            is_natural = fast.at_least(least, 0, universe)  # then no remainder exceeds it
+            most = (_extreme(a, vector, universe, greatest=True),) if is_natural else ()
             return ix.minimum(ix.Const(k - 1), *most)
         case _:
             return e
