@@ -144,7 +144,9 @@ class _MicrobatchSearch(TensorSearch):
             return None
         if sum(map(self.bytes, stored)) <= self.least_bytes:
             return None
-        self.use(vectorized_again(self.graph, self.flow.dim, self.wide, self.is_affordable))
+        self.use(
+            vectorized_again(self.graph, self.flow.dim, self.within, self.wide, self.is_affordable)
+        )
         starts = [AxisAt(n, self.flow) for n in self.graph.nodes if self.is_start(n)]
         if not starts:
             return None

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
@@ -30,17 +31,24 @@ from tempoc.symbolic.walk import symbols
 def vectorized_again(
     graph: Graph,
     dim: str,
+    around: Container[str],
     wide: Container[str],
     is_affordable: Callable[[Sequence[str], Sequence[str]], bool],
 ) -> Graph:
     """The graph in which readers along a dimension read clones of ``wide`` nodes of its loop.
 
-    The readers are the nodes that are vectorized along it, and those that read a slice of it. It is
-    the same graph unless computing the cloned nodes again ``is_affordable``, in place of storing
-    those that are read.
+    The readers are the nodes that are vectorized along it, and those that read a slice of it, but
+    none that the loop itself waits for: a clone needs all steps of it. ``around`` are the loops
+    around it. It is the same graph unless computing the cloned nodes again ``is_affordable``, in
+    place of storing those that are read.
     """
     cloner = _LoopCloner(
-        graph=graph, dim=dim, wide=wide, uses=users(graph), lazy=enclosing_conds(graph)
+        graph=graph,
+        dim=dim,
+        wide=wide,
+        uses=users(graph),
+        lazy=enclosing_conds(graph),
+        component=_components(graph, around),
     )
     nodes: dict[str, Node] = {}
     for node in graph.nodes.values():
@@ -49,6 +57,20 @@ def vectorized_again(
     if not is_affordable([*cloner.clones], [*cloner.replaced]):
         return graph
     return replace(graph, nodes={**nodes, **{n.name: n for n in cloner.clones.values()}})
+
+
+def _components(graph: Graph, around: Container[str]) -> dict[str, int]:
+    """The strongly connected component of each node within an iteration of the loops around."""
+
+    def sources(name: str) -> tuple[str, ...]:
+        return tuple(e.source for e in graph.nodes[name].inputs if is_within(e))
+
+    def is_within(edge: Edge) -> bool:
+        entries = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+        return all(e == ix.Sym(d) for d, e in entries if d in around)
+
+    parts = strongly_connected_components(graph.nodes, sources)
+    return {name: k for k, part in enumerate(parts) for name in part}
 
 
 def reads_at_once(graph: Graph, uses: Iterable[OperandUse], dim: str) -> bool:
@@ -67,20 +89,28 @@ def is_at_once(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _LoopCloner:
-    """Makes clones on demand; ``failed`` have none, instead of ``replaced`` they are read."""
+    """Makes clones on demand; ``failed`` have none, instead of ``replaced`` they are read.
+
+    ``component`` numbers what waits for each other in one iteration of the loops around.
+    """
 
     graph: Graph
     dim: str
     wide: Container[str]
     uses: Mapping[str, Sequence[OperandUse]]
     lazy: Container[str]
+    component: Mapping[str, int]
     clones: dict[str, Node] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     replaced: dict[str, None] = field(default_factory=dict)
 
     def redirected(self, reader: Node, edge: Edge) -> Edge:
         """The read of the clone of a wide node; the same read where there is none."""
-        is_read = self.is_candidate(edge.source) and is_at_once(self.graph, reader, edge, self.dim)
+        is_read = (
+            self.is_candidate(edge.source)
+            and is_at_once(self.graph, reader, edge, self.dim)
+            and self.component[reader.name] != self.component[edge.source]
+        )
         clone = self.clone(edge.source) if is_read else None
         if clone is None:
             return edge

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.poly.relations.space import Space
@@ -33,6 +34,24 @@ LEARNER = """
 %d = einsum{spec="tbi,tbj->ij"} %g[0:T, 0:B], %h[0:T, 0:B] : [] f32[64, 64]
 output d = %d
 """
+SLOW_STATE = """
+bound T
+bound B
+bound C = (T+3)//4
+dim t < T
+dim c < C
+dim b < B
+%x = input{dtype=f32, shape=(64,)} : [b] f32[64]
+%h = tanh %s : [t, b*] f32[64]
+%g = sum{axes=(0,)} %h[4*c-4:4*c, b] : [c, b* | c-1 >= 0] f32[64]
+%k = copy %x : [b*] f32[64]
+%m = merge{targets=((0, b), (c, b))} %k when c == 0, %g when c-1 >= 0 : [c, b] f32[64]
+%s = sin %m[t//4, b] : [t, b*] f32[64]
+%y = sin %h : [t*, b*] f32[64]
+%d = einsum{spec="tbi,tbj->ij"} %y[0:T, 0:B], %h[0:T, 0:B] : [] f32[64, 64]
+output d = %d
+"""
+"""A state that sums up four steps of another loop, which reads it."""
 BYTES = 256 * 256 * 64 * 4
 """Of all points of a tensor, as estimated."""
 LEFT = {
@@ -69,6 +88,13 @@ def test_what_a_loop_has_computed_is_computed_again(golden: Golden) -> None:
         "computed 3 rows of `t` at a time"
     ]
     golden("passes/microbatch.txt", show(after, sources=False))
+
+
+def test_what_the_loop_waits_for_is_not_read_of_the_tiles() -> None:
+    after, said = cut(graph(SLOW_STATE), Microbatch(size=3))
+    assert said[0].endswith("computed 3 rows of `t` at a time")
+    assert after.nodes["g"].sources == ("h",)
+    assert not unschedulable_nodes(after, Space(after.universe))
 
 
 def test_only_what_is_large_together_is_cut() -> None:
