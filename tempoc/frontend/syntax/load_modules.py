@@ -61,6 +61,11 @@ class LoadedSources:
     beside: tuple[str, ...] = ()
 
 
+def is_standard(key: str) -> bool:
+    """Whether a key is that of a module that comes with tempoc."""
+    return key.startswith("std:") and key.removeprefix("std:") in stdlib_names()
+
+
 def load_file(path: str, *, tolerant: bool = False) -> LoadedSources:
     """The program in a file, or on standard input if `path` is `-`.
 
@@ -102,8 +107,9 @@ def _extern_folders(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[
     """The folder of the main file, then those of other files that declare Python functions."""
     folders = {str(folder): None}
     for module in modules.values():
-        own = not module.key.startswith("std:")
-        if own and any(isinstance(item, ast.ExternDecl) for item in module.tree.items):
+        if not is_standard(module.key) and any(
+            isinstance(item, ast.ExternDecl) for item in module.tree.items
+        ):
             folders[os.path.normpath(folder / Path(module.key).parent)] = None
     return tuple(folders)
 
@@ -182,7 +188,7 @@ class _Loader:
     ) -> LoadedModule | None:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
-            parsed = standard_tree if key.startswith("std:") else parse_with_recovery
+            parsed = standard_tree if is_standard(key) else parse_with_recovery
             tree, errors = parsed(source)
             self.errors.extend(errors.diagnostics)
             if not tolerant:
