@@ -6,13 +6,10 @@ recover from a syntax error. Building the parse tables takes a tenth of a second
 in the user's cache folder, keyed by a hash of everything they depend on.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import cast
 
 import lark
@@ -20,7 +17,7 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tempoc.base.resources import grammar_text
+from tempoc.base.resources import cache_folder, grammar_text
 
 __all__ = ["Grammar", "Mismatch", "ParseMachine", "Token", "Tree", "load"]
 
@@ -197,22 +194,10 @@ def load(
 
 
 def _build(text: str, options: dict[str, object], name: str) -> lark.Lark:
-    folder = _cache_folder()
+    folder = cache_folder("grammar")
     # Lark validates the cached tables, and rebuilds and overwrites damaged or outdated ones.
     options["cache"] = str(folder / name) if folder is not None else False
     return lark.Lark(text, **options)
-
-
-@cache
-def _cache_folder() -> Path | None:
-    """The user's cache folder for parse tables, or None if it cannot be created."""
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(root) / "tempoc" / "grammar"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return folder if os.access(folder, os.W_OK) else None
 
 
 def _mismatch(error: UnexpectedToken, state: int, end: int) -> Mismatch:

@@ -1,10 +1,12 @@
 """Where the files live that come with tempoc: grammar, standard library, manual.
 
 In a checkout they stand beside the package, where people look for them; a wheel carries them inside
-the package (`_grammar`, `_stdlib`). The manual is part of the package in both. This module and
-`frontend/syntax/load_modules.py` read files; the rest of the front end works on strings.
+the package (`_grammar`, `_stdlib`). The manual is part of the package in both. What is made of them
+is kept in the user's cache folder. This module, `frontend/syntax/load_modules.py` and
+`kept_trees.py` read files; the rest of the front end works on strings.
 """
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -40,6 +42,18 @@ def stdlib_names() -> tuple[str, ...]:
 def manual_page(name: str) -> str:
     """The text of `tempoc/manual/NAME.md`; `FileNotFoundError` if there is none."""
     return (_PACKAGE / "manual" / f"{name}.md").read_text(encoding="utf-8")
+
+
+@cache
+def cache_folder(name: str) -> Path | None:
+    """The folder `tempoc/NAME` of the user's cache folder, or None if it cannot be written to."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(root) / "tempoc" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
 
 
 def _folder(name: str) -> Path:

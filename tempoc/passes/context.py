@@ -51,10 +51,13 @@ class PassContext:
             self.space = Space(universe, limits=self.space.frame.limits)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPass:
-    """The base of passes: by default one needs and gives nothing, and runs before `fuse`."""
+    """The base of passes: by default one needs and gives nothing, and runs before `fuse`.
 
-    __slots__ = ()
+    Passes without options inherit how they are compared: a dataclass of its own takes 0.4 ms to
+    make, at every start.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ()
     gives: ClassVar[tuple[str, ...]] = ()

@@ -90,6 +90,8 @@ class Universe(metaclass=Interned):
 
         Includes the dimensions over which their lengths, and lengths among the names, vary.
         """
+        if not any(b.outer for b in self.bounds):
+            return self.sorted(names)
         more = [n for name in names for n in self.outer(name)]
         return tuple(d.name for d in self.dims if d.name in names or d.name in more)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tempoc.base import grammar
+from tempoc.base import grammar, resources
 from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.base.resources import grammar_folder, grammar_text
 
@@ -67,10 +67,10 @@ def test_spellings(expressions: Grammar) -> None:
 
 def test_a_damaged_cache_is_built_anew(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    grammar._cache_folder.cache_clear()
+    resources.cache_folder.cache_clear()
     try:
         grammar.load(FILES, start=("expr",))
-        folder = grammar._cache_folder()
+        folder = resources.cache_folder("grammar")
         assert folder is not None
         (table,) = folder.iterdir()
         whole = table.read_bytes()
@@ -79,4 +79,4 @@ def test_a_damaged_cache_is_built_anew(tmp_path: object, monkeypatch: pytest.Mon
         table.write_bytes(b"nothing of the kind")
         assert grammar.load(FILES, start=("expr",)).tree("a", "expr").data == "name"
     finally:
-        grammar._cache_folder.cache_clear()
+        resources.cache_folder.cache_clear()

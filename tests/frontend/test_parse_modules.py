@@ -4,8 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tempoc.base import resources
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
+from tempoc.frontend.syntax import ast, kept_trees
+from tempoc.frontend.syntax.kept_trees import standard_tree
 from tempoc.frontend.syntax.load_modules import load_file, load_source, read_source, write_source
 
 
@@ -58,6 +61,41 @@ def test_standard_modules() -> None:
         load_source(Source("<text>", "import los"))
     (error,) = caught.value.diagnostics
     assert error.code == "RT015" and error.help == "did you mean `loss`?"
+
+
+def test_trees_of_standard_modules_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tree(text: str) -> ast.Module:
+        standard_tree.cache_clear()
+        tree, errors = standard_tree(Source("stdlib/one.rt", text))
+        assert not errors.diagnostics
+        return tree
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    resources.cache_folder.cache_clear()
+    text = 'def one(x) = x + 1.5  # "two"\n'
+    try:
+        parsed = tree(text)
+        (kept,) = (tmp_path / "tempoc" / "trees").iterdir()
+        whole = kept.read_bytes()
+        monkeypatch.setattr(kept_trees, "parse_with_recovery", lambda source: pytest.fail())
+        again = tree(text)
+        assert again == parsed and again is not parsed
+        assert again.items[0].span.text == parsed.items[0].span.text
+        monkeypatch.undo()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        for damaged in (whole[:-1], whole[:1] + whole[2:], b"", b"nothing of the kind\n"):
+            kept.write_bytes(damaged)
+            assert tree(text) == parsed and kept.read_bytes() == whole
+        assert tree(text.replace("1.5", "2.5")) != parsed
+        # Where nothing can be kept, every process parses.
+        monkeypatch.setenv("XDG_CACHE_HOME", str(kept))
+        resources.cache_folder.cache_clear()
+        assert tree(text) == parsed
+    finally:
+        resources.cache_folder.cache_clear()
+        standard_tree.cache_clear()
 
 
 def test_cycles_are_shown(tmp_path: Path) -> None:

@@ -29,12 +29,18 @@ def doubt_of(*values: val.Value) -> Doubt:
     """The greatest doubt of the types of these values."""
     most = Doubt.NONE
     for value in values:
-        parts = value.items if isinstance(value, val.Several) else (value,)
-        for _, leaf in (pair for part in parts for pair in val.leaves(part)):
-            if isinstance(leaf, val.Ref):
-                most = max(most, leaf.draft.doubt)
-            elif isinstance(leaf, val.Typed):
-                most = max(most, leaf.doubt)
+        if isinstance(value, val.Ref):
+            doubt = value.draft.doubt
+        elif isinstance(value, val.Typed):
+            doubt = value.doubt
+        elif isinstance(value, (val.Several, val.Listing)):
+            doubt = doubt_of(*value.items)
+        elif isinstance(value, val.RecordValue):
+            doubt = doubt_of(*(part for _, part in value.fields))
+        else:
+            continue
+        if doubt is not Doubt.NONE:
+            most = max(most, doubt)
     return most
 
 

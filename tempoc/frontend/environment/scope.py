@@ -42,9 +42,10 @@ class Pending:
     resume: Callable[[], object]
 
 
-@dataclass(frozen=True, slots=True)
 class PendingExtent(Pending):
     """An extent that a cast of the equation introduces, read to the left of the cast."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

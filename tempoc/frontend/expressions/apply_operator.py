@@ -303,15 +303,20 @@ def _leaf(
     round: Round, f: Callable[[tuple[val.Value, ...]], val.Value], values: tuple[val.Value, ...]
 ) -> val.Value:
     unknown = val.unknown_in(*values)
-    dims = frozenset(d for v in values for d in val.dims_of(v, round.universe))
     if unknown is not None:
         some = not all(isinstance(v, val.Unknown) for v in values)
         if not (round.partial and some and lower_bounds.is_open(unknown)):
-            return replace(unknown, dims=dims)
+            return _with_dims(round, unknown, values)
     try:
         return f(values)
     except StillUnknown as later:
-        return replace(later.value, dims=dims)
+        return _with_dims(round, later.value, values)
+
+
+def _with_dims(round: Round, unknown: val.Unknown, values: tuple[val.Value, ...]) -> val.Unknown:
+    """An unknown value with the dimensions of the values that it depends on."""
+    dims = frozenset(d for v in values for d in val.dims_of(v, round.universe))
+    return replace(unknown, dims=dims)
 
 
 def _alike(a: val.Value, b: val.Value) -> bool:

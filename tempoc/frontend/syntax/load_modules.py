@@ -6,7 +6,6 @@ from standard input is resolved in the working directory.
 """
 
 import errno
-import functools
 import os
 import sys
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from tempoc.diagnostics.source import Source, Span
 from tempoc.files.durable import replace_file
 from tempoc.files.reading import read_file, read_stream
 from tempoc.frontend.syntax import ast, errors as syntax_errors
+from tempoc.frontend.syntax.kept_trees import standard_tree
 from tempoc.frontend.syntax.parse import parse_with_recovery
 
 STANDARD_INPUT = "-"
@@ -59,6 +59,11 @@ class LoadedSources:
     prelude: str | None = None
     errors: tuple[Diagnostic, ...] = ()
     beside: tuple[str, ...] = ()
+
+
+def is_standard(key: str) -> bool:
+    """Whether a key is that of a module that comes with tempoc."""
+    return key.startswith("std:") and key.removeprefix("std:") in stdlib_names()
 
 
 def load_file(path: str, *, tolerant: bool = False) -> LoadedSources:
@@ -102,8 +107,9 @@ def _extern_folders(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[
     """The folder of the main file, then those of other files that declare Python functions."""
     folders = {str(folder): None}
     for module in modules.values():
-        own = not module.key.startswith("std:")
-        if own and any(isinstance(item, ast.ExternDecl) for item in module.tree.items):
+        if not is_standard(module.key) and any(
+            isinstance(item, ast.ExternDecl) for item in module.tree.items
+        ):
             folders[os.path.normpath(folder / Path(module.key).parent)] = None
     return tuple(folders)
 
@@ -182,9 +188,8 @@ class _Loader:
     ) -> LoadedModule | None:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
-            tree, errors = (
-                _standard(source) if key.startswith("std:") else parse_with_recovery(source)
-            )
+            parsed = standard_tree if is_standard(key) else parse_with_recovery
+            tree, errors = parsed(source)
             self.errors.extend(errors.diagnostics)
             if not tolerant:
                 errors.raise_errors()
@@ -257,10 +262,6 @@ class _Loader:
             source = Source(shown, source.text)
         module = self.load(key, source, Path(path).parent)
         return None if module is None else key
-
-
-# The standard modules are the same for all programs of a process.
-_standard = functools.cache(parse_with_recovery)
 
 
 def _shown(path: str) -> str:

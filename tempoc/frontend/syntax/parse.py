@@ -141,8 +141,8 @@ def children(node: ast.SyntaxNode) -> list[ast.SyntaxNode]:
     nodes: list[ast.SyntaxNode] = []
     for name in field_names(node):
         value = getattr(node, name)
-        if isinstance(value, ast.SyntaxNode):
-            nodes.append(value)
-        elif isinstance(value, tuple):
+        if isinstance(value, tuple):
             nodes += [part for part in value if isinstance(part, ast.SyntaxNode)]
+        elif isinstance(value, ast.SyntaxNode):
+            nodes.append(value)
     return nodes

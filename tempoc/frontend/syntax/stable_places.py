@@ -7,13 +7,13 @@ of calls and loops that begin before it in the item.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from tempoc.base.members import field_names
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedSources
+from tempoc.frontend.syntax.parse import children
 
 _KINDS: Mapping[type[ast.SyntaxNode], str] = {
     ast.Equation: "Equation",
@@ -36,28 +36,35 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class SourcePlaces:
-    """The stable names of a program's calls and loops, by span."""
+    """The stable names of a program's calls and loops, independent of the main file's name.
 
-    names: dict[Where, str]
+    `names` has those of the items that were asked for so far: of a file of functions few are.
+    """
+
+    loaded: LoadedSources
+    names: dict[Where, str] = field(default_factory=dict)
 
     def name(self, span: Span) -> str:
         """The name of the call, or of the loop's range, with this span."""
-        return self.names[span.source.path, span.start, span.end]
+        where = (span.source.path, span.start, span.end)
+        if where not in self.names:
+            self._look(span)
+        return self.names[where]
 
-
-def places(loaded: LoadedSources) -> SourcePlaces:
-    """The stable names in all files; independent of the main file's name."""
-    names: dict[Where, str] = {}
-    for module in loaded.modules.values():
-        key = "" if module.key == loaded.main.key else module.key
-        seen: dict[str, int] = {}
-        for item in module.tree.items:
-            label = _label(item)
-            seen[label] = seen.get(label, 0) + 1
-            for k, span in enumerate(_marks(item)):
-                where = (span.source.path, span.start, span.end)
-                names.setdefault(where, f"{key}|{label} {seen[label]}|{k}")
-    return SourcePlaces(names)
+    def _look(self, place: Span) -> None:
+        """Name everything in the item around a place."""
+        for module in self.loaded.modules.values():
+            if module.source.path != place.source.path:
+                continue
+            key = "" if module.key == self.loaded.main.key else module.key
+            seen: dict[str, int] = {}
+            for item in module.tree.items:
+                label = _label(item)
+                seen[label] = seen.get(label, 0) + 1
+                if item.span.start <= place.start and place.end <= item.span.end:
+                    for k, span in enumerate(_marks(item)):
+                        where = (span.source.path, span.start, span.end)
+                        self.names.setdefault(where, f"{key}|{label} {seen[label]}|{k}")
 
 
 def place_hash(path: Path) -> int:
@@ -72,15 +79,15 @@ def _label(item: ast.Item) -> str:
     return f"{_KINDS[type(item)]} {name.name if isinstance(name, ast.Ident) else ''}"
 
 
-def _marks(node: object) -> Iterator[Span]:
+def _marks(item: ast.Item) -> list[Span]:
     """The spans of calls and of loop ranges, in the order of the tree."""
-    if isinstance(node, tuple):
-        for member in node:
-            yield from _marks(member)
-    elif isinstance(node, ast.SyntaxNode):
+    spans: list[Span] = []
+    worklist: list[ast.SyntaxNode] = [item]
+    while worklist:
+        node = worklist.pop()
         if isinstance(node, ast.CallExpr):
-            yield node.span
+            spans.append(node.span)
         elif isinstance(node, (ast.ForLoop, ast.ListComp)):
-            yield node.over.span
-        for name in field_names(node):
-            yield from _marks(getattr(node, name))
+            spans.append(node.over.span)
+        worklist += reversed(children(node))
+    return spans

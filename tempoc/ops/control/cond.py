@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import (
@@ -18,7 +17,6 @@ from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cond(Op):
     """``a`` if the ``bool`` scalar ``p`` holds, else ``b``; both have one dtype and shape.
 
@@ -26,6 +24,7 @@ class Cond(Op):
     only one branch uses are in a function that runs only if the branch is taken.
     """
 
+    __slots__ = ()
     name = "cond"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

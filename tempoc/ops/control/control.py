@@ -57,10 +57,10 @@ class Merge(Op):
         raise TypeError("merge is not computed by a kernel")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Copy(Op):
     """The operand."""
 
+    __slots__ = ()
     name = "copy"
     moves = True
     elementwise = keeps_nan = True
@@ -80,15 +80,14 @@ class Copy(Op):
         return (cast(aligned.text, args[0].type.dtype, results[0].dtype),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StopGradient(Copy):
     """The operand, as a constant for `grad`; becomes a copy when all gradients are there."""
 
+    __slots__ = ()
     name = "stop_gradient"
     differentiable = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class After(Op):
     """The first operand, but not before all others are there; passes make it to delay work.
 
@@ -96,6 +95,7 @@ class After(Op):
     keeps the order, so no function on the device may hold both.
     """
 
+    __slots__ = ()
     name = "after"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -113,10 +113,10 @@ class After(Op):
         return Copy().emit(args[:1], results, out)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Op):
     """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 
+    __slots__ = ()
     name = "where"
     elementwise = True
 

@@ -91,10 +91,10 @@ class ExternCall(Op):
         raise TypeError(f"{self.extern} is not known to the compiler")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExternJax(ExternCall):
     """A pure function of JAX arrays; kernels call it."""
 
+    __slots__ = ()
     name = "extern_jax"
     heavy = True
 

@@ -120,10 +120,10 @@ class Scatter(Op):
         return f"jnp.full({shape}, {self.own().neutral(dtype)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScatterAdd(Scatter):
     """``scatter_add(x, idx)``: sums, 0 of nothing; the opposite of ``take(y, idx, axis)``."""
 
+    __slots__ = ()
     name, jax = "scatter_add", "add"
     monoid = SUM
     overflows = True
@@ -134,18 +134,18 @@ class ScatterAdd(Scatter):
         return f"jnp.zeros({shape}, {jax_dtype(dtype)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScatterMax(Scatter):
     """``scatter_max(x, idx)``: the greatest, the least number of the dtype of nothing."""
 
+    __slots__ = ()
     name, jax = "scatter_max", "max"
     monoid = MAX
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScatterMin(Scatter):
     """``scatter_min(x, idx)``: the least, the greatest number of the dtype of nothing."""
 
+    __slots__ = ()
     name, jax = "scatter_min", "min"
     monoid = MIN
 

@@ -99,10 +99,10 @@ class ArgMax(Op):
         return (f"({flat}).astype(jnp.int32)",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ArgMin(ArgMax):
     """The index (``i32``) of the first least element, NaN first of all; see ``argmax``."""
 
+    __slots__ = ()
     name = "argmin"
     jax = "jnp.argmin"
 
@@ -149,10 +149,10 @@ class Ordering(Op):
         return out.masked(v, (axis,), _last(v.type.dtype)), axis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sort(Ordering):
     """Ascending along an axis; NaN comes last."""
 
+    __slots__ = ()
     name = "sort"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

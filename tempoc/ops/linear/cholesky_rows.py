@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.linear.factor import FactorByEquations
@@ -31,7 +29,6 @@ def cholesky_rows(a):
 '''
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CholeskyRows(FactorByEquations):
     """The lower triangular ``l`` that these equations make, column by column::
 
@@ -42,6 +39,7 @@ class CholeskyRows(FactorByEquations):
     rows before the first pivot without a root are those of a factor.
     """
 
+    __slots__ = ()
     name = "cholesky_rows"
 
     def of_one(self, a: Array) -> Array:

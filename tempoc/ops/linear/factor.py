@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tempoc.base.arrays import np
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
@@ -17,10 +16,10 @@ from tempoc.ops.linear.square import each_matrix, require_square, whole_matrix, 
 from tempoc.symbolic import expr as ix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OfMatrix(Op):
     """A function of each matrix of a stack ``[..., n, n]``."""
 
+    __slots__ = ()
     heavy = True
     library = "cuSOLVER"
 
@@ -68,9 +67,10 @@ class OfMatrix(Op):
         return (cast(call, dtype.wide, dtype),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorByEquations(OfMatrix):
     """A factor that equations make, element by element; the prelude has a function of its name."""
+
+    __slots__ = ()
 
     def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
         """That of the operand."""
@@ -85,7 +85,6 @@ class FactorByEquations(OfMatrix):
         return f"{self.name}({a})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cholesky(OfMatrix):
     """The lower triangular ``l`` with a positive diagonal for which ``l @ l.T`` is ``a``.
 
@@ -93,6 +92,7 @@ class Cholesky(OfMatrix):
     one that is not positive definite has a factor of NaN, with zeros above the diagonal.
     """
 
+    __slots__ = ()
     name = "cholesky"
 
     def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
@@ -112,10 +112,10 @@ class Cholesky(OfMatrix):
         return f"jnp.linalg.cholesky({a})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Det(OfMatrix):
     """The determinant."""
 
+    __slots__ = ()
     name = "det"
 
     def shape(self, a: TensorType) -> tuple[ix.Expr, ...]:
@@ -135,10 +135,10 @@ class Det(OfMatrix):
         return f"jnp.linalg.det({a})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LogDet(Det):
     """The logarithm of the absolute value of the determinant; ``-inf`` if that is 0."""
 
+    __slots__ = ()
     name = "logdet"
 
     def of_one(self, a: Array) -> Array:

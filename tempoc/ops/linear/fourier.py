@@ -37,10 +37,10 @@ from tempoc.symbolic.walk import evaluate
 PAIR = ix.Const(2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fourier(Op):
     """A transform along ``axis`` of the operand, which is the axis ``to`` of the result."""
 
+    __slots__ = ()
     heavy = True
     library = "cuFFT"
     axis: ClassVar[int] = -2
@@ -97,10 +97,10 @@ class Fourier(Op):
         return (cast(text, result.dtype.wide, result.dtype),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fft(Fourier):
     """``fft(z)``: the transform of complex numbers ``[..., n, 2]``, as in NumPy."""
 
+    __slots__ = ()
     name = "fft"
 
     def shape(self, x: TensorType, facts: ShapeFacts) -> Shape:
@@ -121,10 +121,10 @@ class Fft(Fourier):
         return f"fourier_sums({x.text}, {n}, {out.static(x.padded[-2])}, -1)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ifft(Fft):
     """``ifft(z)``: the inverse of ``fft``."""
 
+    __slots__ = ()
     name = "ifft"
 
     def transform(self, x: Array, at: Mapping[str, int]) -> Array:
@@ -137,10 +137,10 @@ class Ifft(Fft):
         return f"fourier_sums({x.text}, {n}, {out.static(x.padded[-2])}, 1) / {pads.atom(n)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rfft(Fourier):
     """``rfft(x)``: of real numbers ``[..., n]`` the first ``n//2 + 1`` complex numbers."""
 
+    __slots__ = ()
     name = "rfft"
     axis = -1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.linear.factor import FactorByEquations
@@ -26,7 +24,6 @@ def ldl_rows(a):
 '''
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LdlRows(FactorByEquations):
     """The matrix ``f`` that these equations make, whatever the pivots ``f[j, j]`` are::
 
@@ -36,6 +33,7 @@ class LdlRows(FactorByEquations):
     It is 0 above the diagonal, and that triangle of ``a`` is not looked at.
     """
 
+    __slots__ = ()
     name = "ldl_rows"
     library = ""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.linear.factor import FactorByEquations
@@ -34,7 +32,6 @@ def lu_rows(a):
 '''
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LuRows(FactorByEquations):
     """The matrix ``f`` that these equations make, whatever the pivots ``f[j, j]`` are::
 
@@ -42,6 +39,7 @@ class LuRows(FactorByEquations):
     f[i, j] = (a[i, j] - f[i, :j] @ f[:j, j]) / f[j, j]     for j < i
     """
 
+    __slots__ = ()
     name = "lu_rows"
     library = ""
 

@@ -27,7 +27,6 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LinearSystem(Op):
     """The ``x`` for which ``a @ x`` is ``b``: ``a`` is ``[..., n, n]``, ``b`` ``[..., n, k]``.
 
@@ -35,6 +34,7 @@ class LinearSystem(Op):
     singular matrix gives infinities and NaN.
     """
 
+    __slots__ = ()
     heavy = True
     library = "cuSOLVER"
 
@@ -127,10 +127,10 @@ def _spread(
     return f"jnp.broadcast_to({text}, {pads.static_shape((*batch, *matrix), out)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Solve(LinearSystem):
     """``solve(a, b)``: by a factorization with pivots."""
 
+    __slots__ = ()
     name = "solve"
 
     def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:

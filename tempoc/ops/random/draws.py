@@ -35,10 +35,10 @@ from tempoc.symbolic.walk import evaluate, symbols
 KEY = TensorType(DType.KEY, (ix.Const(2),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Seed(GivenTensor):
     """The key that the run's seed gives; all others are folded from it."""
 
+    __slots__ = ()
     name = "seed"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -214,13 +214,13 @@ class Bernoulli(Draw):
         return (f"{u} < {cast(p.text, p.type.dtype, self.dtype)}",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Categorical(Draw):
     """An index (``i32``) along the last axis of the logits, with probability ``softmax(logits)``.
 
     The first greatest sum of a logit and Gumbel noise; the noise does not depend on the logits.
     """
 
+    __slots__ = ()
     name = "categorical"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

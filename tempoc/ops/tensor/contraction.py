@@ -164,10 +164,10 @@ def term_by_term(product, axes, *arrays):
 '''
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
+    __slots__ = ()
     name, symbol = "matmul", "@"
     layout_agnostic = sums_padding = True
     heavy = contraction = multilinear = overflows = True

@@ -258,7 +258,6 @@ class Conv(Op):
         return text if len(batch) == 1 else f"jnp.reshape({text}, {static_shape(wide, out)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvTranspose(Conv):
     """A convolution with ``stride`` times as many windows as elements, as ``lax.conv_transpose``.
 
@@ -266,6 +265,7 @@ class ConvTranspose(Conv):
     ``"valid"``: all that meet an element, ``n * stride + max(k - stride, 0)``.
     """
 
+    __slots__ = ()
     name = "conv_transpose"
 
     @property

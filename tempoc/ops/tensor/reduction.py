@@ -191,10 +191,10 @@ class Reduction(Op):
         return f"{function}({x}, axis={axes_text(axes)}{extra}{keepdims})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sum(Reduction):
     """The sum; 0 of nothing."""
 
+    __slots__ = ()
     name, jax = "sum", "jnp.sum"
     layout_agnostic = True
     multilinear = overflows = True
@@ -214,10 +214,10 @@ class Sum(Reduction):
         return f", dtype={jax_dtype(dtype)}" if dtype.is_int else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Prod(Sum):
     """The product; 1 of nothing."""
 
+    __slots__ = ()
     name, jax = "prod", "jnp.prod"
     multilinear = False
     monoid, scan = PROD, CumProd
@@ -315,19 +315,19 @@ class Max(Reduction):
         return (f"extreme({self.jax}, {x}, {axes}{keepdims})",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Min(Max):
     """The least element; NaN if there is one. The axes must not be empty."""
 
+    __slots__ = ()
     name, jax = "min", "jnp.min"
     monoid, scan = MIN, CumMin
     lossy = (*Max.lossy, DType.BF16, DType.F16)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Any(Reduction):
     """Whether any element of a ``bool`` tensor holds; false of nothing."""
 
+    __slots__ = ()
     name, jax = "any", "jnp.any"
     layout_agnostic = True
     monoid = ANY
@@ -344,17 +344,18 @@ class Any(Reduction):
         return operand
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class All(Any):
     """Whether all elements of a ``bool`` tensor hold; true of nothing."""
 
+    __slots__ = ()
     name, jax = "all", "jnp.all"
     monoid, scan = ALL, CumMin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RealReduction(Reduction):
     """A reduction of real numbers: integers become ``f32``."""
+
+    __slots__ = ()
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """Floating point."""
@@ -365,10 +366,10 @@ class RealReduction(Reduction):
         return real(x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mean(RealReduction):
     """The sum divided by the number of elements; NaN of nothing."""
 
+    __slots__ = ()
     name, jax = "mean", "jnp.sum"
     layout_agnostic = True
     monoid, scan = SUM, CumSum
@@ -395,10 +396,10 @@ def element_count(v: EmittedValue, axes: tuple[int, ...], dtype: DType, out: Emi
     return f"{jax_dtype(dtype)}({out.index(ix.product(v.type.shape[a] for a in axes))})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Var(RealReduction):
     """The mean of the squared distances from the mean, as in NumPy; NaN of nothing."""
 
+    __slots__ = ()
     name, jax = "var", "jnp.sum"
     passes = 4
 
@@ -425,10 +426,10 @@ class Var(RealReduction):
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSumExp(RealReduction):
     """``log(sum(exp(x)))`` without overflow; ``-inf`` of nothing."""
 
+    __slots__ = ()
     name, jax = "logsumexp", "jax.nn.logsumexp"
     monoid, scan = LOGSUMEXP, CumLogSumExp
     passes = 4

@@ -83,44 +83,44 @@ class Scan(Op):
         return (cast(text, wide, results[0].dtype),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CumSum(Scan):
     """The sums of all elements so far; integers wrap around."""
 
+    __slots__ = ()
     name, jax = "cumsum", "lax.cumsum"
     monoid = SUM
     overflows = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CumProd(Scan):
     """The products of all elements so far; integers wrap around."""
 
+    __slots__ = ()
     name, jax = "cumprod", "lax.cumprod"
     monoid = PROD
     overflows = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CumMax(Scan):
     """The greatest of all elements so far; NaN from the first one on."""
 
+    __slots__ = ()
     name, jax = "cummax", "lax.cummax"
     monoid = MAX
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CumMin(Scan):
     """The least of all elements so far; NaN from the first one on."""
 
+    __slots__ = ()
     name, jax = "cummin", "lax.cummin"
     monoid = MIN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CumLogSumExp(Scan):
     """``log(sum(exp(x)))`` of all elements so far, without overflow. Floating point alone."""
 
+    __slots__ = ()
     name, jax = "cumlogsumexp", "lax.cumlogsumexp"
     monoid = LOGSUMEXP
 

@@ -49,10 +49,10 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Distribute(GraphPass):
     """Computes on the parts of concatenations of ranges that move with the point."""
 
+    __slots__ = ()
     name: ClassVar[str] = "distribute"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -41,10 +41,10 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reassociate(GraphPass):
     """Chooses an order for each chain of three or more factors."""
 
+    __slots__ = ()
     name: ClassVar[str] = "reassociate"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -43,10 +43,10 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixFactors(GraphPass):
     """Calls operators for Cholesky's factors and triangular systems that are written out."""
 
+    __slots__ = ()
     name: ClassVar[str] = "factors"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

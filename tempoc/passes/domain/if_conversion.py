@@ -42,10 +42,10 @@ from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import divisions, symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IfConversion(GraphPass):
     """Selects among branches that take turns."""
 
+    __slots__ = ()
     name: ClassVar[str] = "if_conversion"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -50,10 +50,10 @@ from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Predication(GraphPass):
     """Extends domains to boxes, and turns merges into selections."""
 
+    __slots__ = ()
     name: ClassVar[str] = "predicate"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -24,7 +24,6 @@ read only at the last step is computed behind the loop (``last_point.py``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tempoc.passes.context import GraphPass, PassContext
@@ -39,10 +38,10 @@ from tempoc.sdg.statements.checked_points import with_checked_points
 from tempoc.sdg.text.text import show_domain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReduceDomain(GraphPass):
     """Reduces domains."""
 
+    __slots__ = ()
     name: ClassVar[str] = "reduce_domain"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

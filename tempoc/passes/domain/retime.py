@@ -22,7 +22,7 @@ read ahead in a loop that runs backwards, as derivatives do, is shifted the othe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.effort import EFFORT
@@ -40,10 +40,10 @@ from tempoc.symbolic.domain import Domain, substitute_entry
 from tempoc.symbolic.walk import substitute
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Retime(GraphPass):
     """Shifts what recurrences read ahead."""
 
+    __slots__ = ()
     name: ClassVar[str] = "retime"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -18,7 +18,7 @@ read. Parts may be empty. Code size doubles, so nothing is cut without that bene
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.effort import EFFORT
@@ -45,10 +45,10 @@ from tempoc.symbolic.text import show as show_expr
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SplitLoops(GraphPass):
     """Cuts loops where one side needs none."""
 
+    __slots__ = ()
     name: ClassVar[str] = "split"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

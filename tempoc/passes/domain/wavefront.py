@@ -26,7 +26,6 @@ be gathered.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
@@ -43,10 +42,10 @@ from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Wavefront(GraphPass):
     """Computes tables by anti-diagonals."""
 
+    __slots__ = ()
     name: ClassVar[str] = "wavefront"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -25,7 +25,7 @@ exact: the window operator is as fast (``ops/tensor/window.py``).
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -52,10 +52,10 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Lift(GraphPass):
     """Replaces reductions over moving ranges by scans, windows and running values."""
 
+    __slots__ = ()
     name: ClassVar[str] = "lift"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

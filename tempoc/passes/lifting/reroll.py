@@ -14,7 +14,7 @@ without that are better written out: they are computed in one pass.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
@@ -34,10 +34,10 @@ Repeated = tuple[tuple[str, ...], dict[str, str]]
 """The values of all steps, and the nodes of the second step by those of the first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reroll(GraphPass):
     """Makes loops of repeated steps that read their neighbours."""
 
+    __slots__ = ()
     name: ClassVar[str] = "reroll"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -19,7 +19,7 @@ divided with them, so that the kernels of branches stay whole; no point is compu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.names import Names
@@ -49,10 +49,10 @@ class Division(NamedTuple):
         return ix.negation(self.condition) if side else self.condition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DivideByReaders(GraphPass):
     """Divides tensors by the conditions under which they are read."""
 
+    __slots__ = ()
     name: ClassVar[str] = "divide"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

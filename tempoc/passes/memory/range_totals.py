@@ -44,10 +44,10 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute, symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RangeTotals(GraphPass):
     """Adds up, step by step, what the points of a recurrence contribute to places of an array."""
 
+    __slots__ = ()
     name: ClassVar[str] = "totals"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -14,7 +14,6 @@ reassociated; numbers are folded in their own precision.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tempoc.base.effort import EFFORT
@@ -37,10 +36,10 @@ _STEPS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Canonicalize(GraphPass):
     """Repeats its steps up to a fixpoint."""
 
+    __slots__ = ()
     name: ClassVar[str] = "canonicalize"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -58,10 +58,10 @@ READER = "@reader"
 are dimensions of the array."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ElementReads(GraphPass):
     """Computes elements of arrays where they are read."""
 
+    __slots__ = ()
     name: ClassVar[str] = "elements"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -46,10 +46,10 @@ from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HeadDimension(GraphPass):
     """Makes axes that all of attention treats alike dimensions."""
 
+    __slots__ = ()
     name: ClassVar[str] = "heads"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

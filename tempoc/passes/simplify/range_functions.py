@@ -48,10 +48,10 @@ POINT = "@point"
 """Ends what stands for the point of a range, where its dimension is that of the reader's point."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RangeFunctions(GraphPass):
     """Computes functions of the points of ranges once for each point."""
 
+    __slots__ = ()
     name: ClassVar[str] = "ranges"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -30,10 +30,10 @@ from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SoftmaxMaxima(GraphPass):
     """Marks maxima of which nothing shows whether they are NaN."""
 
+    __slots__ = ()
     name: ClassVar[str] = "maxima"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -25,7 +25,7 @@ may lose NaN.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Select
@@ -48,10 +48,10 @@ from tempoc.symbolic.walk import symbols
 UsesByNode = Mapping[str, tuple[OperandUse, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SoftmaxTerms(GraphPass):
     """Measures exponentials that only a derivative reads from the greatest element."""
 
+    __slots__ = ()
     name: ClassVar[str] = "softmax"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

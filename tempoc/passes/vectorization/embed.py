@@ -18,7 +18,7 @@ derivatives do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tempoc.base.graphs import connected_components
@@ -37,10 +37,10 @@ Points = Mapping[str, ix.Expr]
 """For each node its one point along a dimension."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Embed(GraphPass):
     """Gives nodes at one point of a dimension this dimension, where a cycle needs it."""
 
+    __slots__ = ()
     name: ClassVar[str] = "embed"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -54,10 +54,10 @@ from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
 from tempoc.symbolic.walk import substitute, symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Lockstep(GraphPass):
     """Lets points whose loops end at different steps take their steps together."""
 
+    __slots__ = ()
     name: ClassVar[str] = "lockstep"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:

@@ -47,10 +47,10 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRows(GraphPass):
     """Extends the rows of triangular tables in recurrences to vectors of one length."""
 
+    __slots__ = ()
     name: ClassVar[str] = "rows"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
