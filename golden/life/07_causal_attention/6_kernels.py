@@ -82,26 +82,25 @@ def surprise(at, Wq, x, k, v, *, T):
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     """
-    v_finite = all_finite(v)
-    def point(t, x):
-        q = matvec(Wq, x, T)
-        score = matvec(k, q, T) / 2.8284271247461903
-        valid = jnp.arange(T, dtype=jnp.int32) < t+1
-        e_exp = jnp.exp(score - jnp.max(jnp.where(valid, score, -jnp.inf), axis=0, keepdims=True))
-        weight = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=0, keepdims=True)
-        weight_masked = jnp.where(valid, weight, 0.0)
-        valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
-        a = lax.cond(
-            v_finite, lambda: jnp.matmul(weight_masked, v),
-            lambda: term_by_term(
+    def rows(finite):
+        def point(t, x):
+            q = matvec(Wq, x, T)
+            score = matvec(k, q, T) / 2.8284271247461903
+            valid = jnp.arange(T, dtype=jnp.int32) < t+1
+            e_sub = score - jnp.max(jnp.where(valid, score, -jnp.inf), axis=0, keepdims=True)
+            e_exp = jnp.exp(e_sub)
+            weight = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=0, keepdims=True)
+            weight_masked = jnp.where(valid, weight, 0.0)
+            valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
+            a = jnp.matmul(weight_masked, v) if finite else term_by_term(
                 lambda v, weight_masked, valid2: jnp.matmul(
                     weight_masked, jnp.where(valid2, v, 0.0),
                 ), (0, 0, 0), v, weight_masked, valid2,
-            ),
-        )
-        surprise = -jnp.log(extreme(jnp.max, jnp.where(valid, weight, -jnp.inf), (0,)))
-        return (a, surprise)
-    a_rows, surprise_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
+            )
+            surprise = -jnp.log(extreme(jnp.max, jnp.where(valid, weight, -jnp.inf), (0,)))
+            return (a, surprise)
+        return jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
+    a_rows, surprise_rows = lax.cond(all_finite(v), lambda: rows(True), lambda: rows(False))
     return a_rows, surprise_rows
 
 

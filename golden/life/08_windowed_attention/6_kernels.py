@@ -88,51 +88,63 @@ def sparse(at, k, q, v, *, B, T):
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:93: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
-    v_finite = all_finite(v)
-    def point(t, k, q, v):
-        k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-3), min(4, T), axis=0)
-        near_attention_div = matvec(k_slice, q, B*T) / 2.8284270763397217
-        valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
-        near_attention_div_masked = jnp.where(valid, near_attention_div, -jnp.inf)
-        near_attention_softmax_e_max = jnp.max(near_attention_div_masked, axis=0, keepdims=True)
-        near_attention_softmax_e_exp = jnp.exp(near_attention_div - near_attention_softmax_e_max)
-        near_attention_softmax_e_exp_masked = jnp.where(valid, near_attention_softmax_e_exp, 0.0)
-        near_attention_softmax_sum = jnp.sum(
-            near_attention_softmax_e_exp_masked, axis=0, keepdims=True,
-        )
-        near_attention_softmax_div = near_attention_softmax_e_exp / near_attention_softmax_sum
-        v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
-        near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, 0.0)
-        valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
-        near = lax.cond(
-            v_finite, lambda: jnp.matmul(near_attention_softmax_div_masked, v_slice),
-            lambda: term_by_term(
+    def rows(finite):
+        def point(t, k, q, v):
+            k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-3), min(4, T), axis=0)
+            near_attention_div = matvec(k_slice, q, B*T) / 2.8284270763397217
+            valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
+            near_attention_div_masked = jnp.where(valid, near_attention_div, -jnp.inf)
+            near_attention_softmax_e_max = jnp.max(near_attention_div_masked, axis=0, keepdims=True)
+            near_attention_softmax_e_sub = near_attention_div - near_attention_softmax_e_max
+            near_attention_softmax_e_exp = jnp.exp(near_attention_softmax_e_sub)
+            near_attention_softmax_e_exp_masked = jnp.where(
+                valid, near_attention_softmax_e_exp, 0.0,
+            )
+            near_attention_softmax_sum = jnp.sum(
+                near_attention_softmax_e_exp_masked, axis=0, keepdims=True,
+            )
+            near_attention_softmax_div = near_attention_softmax_e_exp / near_attention_softmax_sum
+            v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
+            near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, 0.0)
+            valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
+            near = jnp.matmul(
+                near_attention_softmax_div_masked, v_slice,
+            ) if finite else term_by_term(
                 lambda v_slice, near_attention_softmax_div_masked, valid2: jnp.matmul(
                     near_attention_softmax_div_masked, jnp.where(valid2, v_slice, 0.0),
                 ), (0, 0, 0), v_slice, near_attention_softmax_div_masked, valid2,
-            ),
+            )
+            k_slice2 = jnp.take(
+                k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip",
+            )
+            sparse_attention_div = matvec(k_slice2, q, B*T) / 2.8284270763397217
+            valid3 = jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1
+            sparse_attention_div_masked = jnp.where(valid3, sparse_attention_div, -jnp.inf)
+            sparse_attention_softmax_e_max = jnp.max(
+                sparse_attention_div_masked, axis=0, keepdims=True,
+            )
+            sparse_attention_softmax_e_sub = sparse_attention_div - sparse_attention_softmax_e_max
+            sparse_attention_softmax_e_exp = jnp.exp(sparse_attention_softmax_e_sub)
+            sparse_attention_softmax_e_exp_masked = jnp.where(
+                valid3, sparse_attention_softmax_e_exp, 0.0,
+            )
+            sparse_attention_softmax_sum = jnp.sum(
+                sparse_attention_softmax_e_exp_masked, axis=0, keepdims=True,
+            )
+            sparse_attention_softmax_div = sparse_attention_softmax_e_exp / sparse_attention_softmax_sum
+            v_slice2 = jnp.take(
+                v, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip",
+            )
+            sparse_attention_softmax_div_masked = jnp.where(
+                valid3, sparse_attention_softmax_div, 0.0,
+            )
+            valid4 = (jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1)[:, None]
+            v_slice2_masked = jnp.where(valid4, v_slice2, 0.0)
+            sparse = jnp.matmul(sparse_attention_softmax_div_masked, v_slice2_masked)
+            return (near, sparse)
+        point = in_batches(point, 32*((T+1)//2), in_axes=(0, None, 0, None))
+        return in_batches(point, 32*T*((T+1)//2), in_axes=(None, 0, 0, 0))(
+            jnp.arange(T, dtype=jnp.int32), k, q, v,
         )
-        k_slice2 = jnp.take(k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
-        sparse_attention_div = matvec(k_slice2, q, B*T) / 2.8284270763397217
-        valid3 = jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1
-        sparse_attention_div_masked = jnp.where(valid3, sparse_attention_div, -jnp.inf)
-        sparse_attention_softmax_e_max = jnp.max(sparse_attention_div_masked, axis=0, keepdims=True)
-        sparse_attention_softmax_e_sub = sparse_attention_div - sparse_attention_softmax_e_max
-        sparse_attention_softmax_e_exp = jnp.exp(sparse_attention_softmax_e_sub)
-        sparse_attention_softmax_e_exp_masked = jnp.where(
-            valid3, sparse_attention_softmax_e_exp, 0.0,
-        )
-        sparse_attention_softmax_sum = jnp.sum(
-            sparse_attention_softmax_e_exp_masked, axis=0, keepdims=True,
-        )
-        sparse_attention_softmax_div = sparse_attention_softmax_e_exp / sparse_attention_softmax_sum
-        v_slice2 = jnp.take(v, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
-        valid4 = (jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1)[:, None]
-        v_slice2_masked = jnp.where(valid4, v_slice2, 0.0)
-        sparse = jnp.matmul(jnp.where(valid3, sparse_attention_softmax_div, 0.0), v_slice2_masked)
-        return (near, sparse)
-    point = in_batches(point, 32*((T+1)//2), in_axes=(0, None, 0, None))
-    near_rows, sparse_rows = in_batches(point, 32*T*((T+1)//2), in_axes=(None, 0, 0, 0))(
-        jnp.arange(T, dtype=jnp.int32), k, q, v,
-    )
+    near_rows, sparse_rows = lax.cond(all_finite(v), lambda: rows(True), lambda: rows(False))
     return near_rows, sparse_rows

@@ -240,36 +240,36 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
     nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
     l = at[0]
-    v_finite = all_finite(v)
-    def point(t, a_reshape, rope_concat, v, x):
-        rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
-        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, rope_concat_slice) * 0.125
-        valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
-        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
-        e_exp = jnp.exp(e_sub)
-        softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
-        v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
-        softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
-        valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
-        grouped_attention_einsum = lax.cond(
-            v_finite, lambda: jnp.einsum("kgs,skd->kgd", softmax_div_masked, v_slice),
-            lambda: term_by_term(
+    def rows(finite):
+        def point(t, a_reshape, rope_concat, v, x):
+            rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
+            scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, rope_concat_slice) * 0.125
+            valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
+            e_max = jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
+            e_exp = jnp.exp(scores_div - e_max)
+            softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
+            v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
+            softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+            valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
+            grouped_attention_einsum = jnp.einsum(
+                "kgs,skd->kgd", softmax_div_masked, v_slice,
+            ) if finite else term_by_term(
                 lambda v_slice, softmax_div_masked, valid2: jnp.einsum(
                     "kgs,skd->kgd", softmax_div_masked, jnp.where(valid2, v_slice, 0.0),
                 ), (0, 2, 0), v_slice, softmax_div_masked, valid2,
-            ),
+            )
+            z = x + matvec(wo, jnp.reshape(grouped_attention_einsum, (576,)), B*min(S, T))
+            rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
+            rms_norm_mul3 = rms_norm_mul2 * mlp_norm
+            swiglu_matmul2 = matvec(up, rms_norm_mul3, B*min(S, T))
+            swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B*min(S, T))) * swiglu_matmul2
+            y = z + matvec(down, swiglu_mul, B*min(S, T))
+            return (y, y)
+        point = jax.vmap(point, in_axes=(0, 0, None, None, 0))
+        return jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
+            jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
         )
-        z = x + matvec(wo, jnp.reshape(grouped_attention_einsum, (576,)), B*min(S, T))
-        rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
-        rms_norm_mul3 = rms_norm_mul2 * mlp_norm
-        swiglu_matmul2 = matvec(up, rms_norm_mul3, B*min(S, T))
-        swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B*min(S, T))) * swiglu_matmul2
-        y = z + matvec(down, swiglu_mul, B*min(S, T))
-        return (y, y)
-    point = jax.vmap(point, in_axes=(0, 0, None, None, 0))
-    y_rows, y_rows2 = jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
-        jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
-    )
+    y_rows, y_rows2 = lax.cond(all_finite(v), lambda: rows(True), lambda: rows(False))
     return y_rows, jnp.where(l+1 < L, y_rows2, x)
 
 

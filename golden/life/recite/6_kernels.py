@@ -710,61 +710,65 @@ def drawn_logits_early(
     transformer.rt:25: x = x + attention(seen, block.attention, t, heads, window)
     transformer.rt:26: x = x + nn.mlp(block.mlp, nn.layer_norm(x, block.second.scale, block.second.bias), gelu)
     """
-    attention_v_reshape_near_finite = all_finite(attention_v_reshape)
-    def point(
-        t, q_rope_concat, attention_k_rope_concat_near, attention_v_reshape_near, x_getitem,
-        rope_cos, rope_sin, t_from,
-    ):
-        scores_div = jnp.einsum("hd,shd->hs", q_rope_concat, attention_k_rope_concat_near) * 0.25
-        spots = t_from + jnp.arange(attention_k_rope_concat_near.shape[0], dtype=jnp.int32)
-        valid = (spots >= jnp.maximum(0, t-31)) & (spots < t+1)
-        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
-        e_exp = jnp.exp(e_sub)
-        softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
-        softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
-        valid2 = ((spots >= jnp.maximum(0, t-31)) & (spots < t+1))[:, None, None]
-        multi_head_attention_einsum = lax.cond(
-            attention_v_reshape_near_finite,
-            lambda: jnp.einsum("hs,she->he", softmax_div_masked, attention_v_reshape_near),
-            lambda: term_by_term(
+    def rows(finite):
+        def point(
+            t, q_rope_concat, attention_k_rope_concat_near, attention_v_reshape_near, x_getitem,
+            rope_cos, rope_sin, t_from,
+        ):
+            scores_einsum = jnp.einsum("hd,shd->hs", q_rope_concat, attention_k_rope_concat_near)
+            scores_div = scores_einsum * 0.25
+            spots = t_from + jnp.arange(attention_k_rope_concat_near.shape[0], dtype=jnp.int32)
+            valid = (spots >= jnp.maximum(0, t-31)) & (spots < t+1)
+            e_max = jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
+            e_exp = jnp.exp(scores_div - e_max)
+            softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
+            softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+            valid2 = ((spots >= jnp.maximum(0, t-31)) & (spots < t+1))[:, None, None]
+            multi_head_attention_einsum = jnp.einsum(
+                "hs,she->he", softmax_div_masked, attention_v_reshape_near,
+            ) if finite else term_by_term(
                 lambda attention_v_reshape_near, softmax_div_masked, valid2: jnp.einsum(
                     "hs,she->he", softmax_div_masked,
                     jnp.where(valid2, attention_v_reshape_near, 0.0),
                 ), (0, 1, 0), attention_v_reshape_near, softmax_div_masked, valid2,
-            ),
+            )
+            attention_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
+            x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, attention_out)
+            drawn_logits_x_layer_norm_d_sub = x_add - jnp.sum(x_add, axis=1, keepdims=True) / 64
+            layer_norm_mul = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_d_sub
+            layer_norm_add = jnp.sum(layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05
+            layer_norm_mul2 = drawn_logits_x_layer_norm_d_sub * lax.rsqrt(layer_norm_add)
+            layer_norm_add2 = layer_norm_mul2 * second_scale + second_bias
+            h_linear_add = jnp.einsum("ij,kj->ik", layer_norm_add2, mlp_0_w) + mlp_0_b
+            h_gelu = jax.nn.gelu(h_linear_add, approximate=False)
+            x_add2 = x_add + (jnp.einsum("ij,kj->ik", h_gelu, mlp_1_w) + mlp_1_b)
+            drawn_logits_seen_layer_norm2_d_mean = jnp.sum(x_add2, axis=1, keepdims=True) / 64
+            drawn_logits_seen_layer_norm2_d_sub = x_add2 - drawn_logits_seen_layer_norm2_d_mean
+            layer_norm2_mul = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_d_sub
+            layer_norm2_add = jnp.sum(layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05
+            layer_norm2_mul2 = drawn_logits_seen_layer_norm2_d_sub * lax.rsqrt(layer_norm2_add)
+            layer_norm2_add2 = layer_norm2_mul2 * first_scale + first_bias
+            k_matmul = jnp.einsum("ij,kj->ik", layer_norm2_add2, attention_k)
+            k_reshape = jnp.reshape(k_matmul, (12, 16))
+            low_split_0 = lax.slice_in_dim(k_reshape, 0, 8, axis=1)
+            low_split_1 = lax.slice_in_dim(k_reshape, 8, 16, axis=1)
+            rope_sub = low_split_0 * rope_cos - low_split_1 * rope_sin
+            rope_add = low_split_1 * rope_cos + low_split_0 * rope_sin
+            attention2_k_rope_concat = jnp.concatenate([rope_sub, rope_add], axis=1)
+            v_matmul = jnp.einsum("ij,kj->ik", layer_norm2_add2, attention_v)
+            attention2_v_reshape = jnp.reshape(v_matmul, (12, 16))
+            return (x_add2, layer_norm2_add2, attention2_k_rope_concat, attention2_v_reshape)
+        return in_windows(
+            point, lambda t: jnp.maximum(0, t-31), min(32, P), 0,
+            axes=(None, None, 0, 0, None, None, None), in_axes=(0, 0, None, None, 0, 0, 0),
+        )(
+            jnp.arange(min(P, T), dtype=jnp.int32), q_rope_concat, attention_k_rope_concat,
+            attention_v_reshape, x_getitem, rope_cos, rope_sin,
         )
-        attention_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
-        x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, attention_out)
-        drawn_logits_x_layer_norm_d_sub = x_add - jnp.sum(x_add, axis=1, keepdims=True) / 64
-        layer_norm_mul = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_d_sub
-        layer_norm_rsqrt = lax.rsqrt(jnp.sum(layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05)
-        layer_norm_mul3 = drawn_logits_x_layer_norm_d_sub * layer_norm_rsqrt * second_scale
-        h_linear_add = jnp.einsum("ij,kj->ik", layer_norm_mul3 + second_bias, mlp_0_w) + mlp_0_b
-        h_gelu = jax.nn.gelu(h_linear_add, approximate=False)
-        x_add2 = x_add + (jnp.einsum("ij,kj->ik", h_gelu, mlp_1_w) + mlp_1_b)
-        drawn_logits_seen_layer_norm2_d_sub = x_add2 - jnp.sum(x_add2, axis=1, keepdims=True) / 64
-        layer_norm2_mul = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_d_sub
-        layer_norm2_rsqrt = lax.rsqrt(jnp.sum(layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05)
-        layer_norm2_mul3 = drawn_logits_seen_layer_norm2_d_sub * layer_norm2_rsqrt * first_scale
-        layer_norm2_add2 = layer_norm2_mul3 + first_bias
-        k_reshape = jnp.reshape(jnp.einsum("ij,kj->ik", layer_norm2_add2, attention_k), (12, 16))
-        low_split_0 = lax.slice_in_dim(k_reshape, 0, 8, axis=1)
-        low_split_1 = lax.slice_in_dim(k_reshape, 8, 16, axis=1)
-        rope_sub = low_split_0 * rope_cos - low_split_1 * rope_sin
-        rope_add = low_split_1 * rope_cos + low_split_0 * rope_sin
-        attention2_k_rope_concat = jnp.concatenate([rope_sub, rope_add], axis=1)
-        v_matmul = jnp.einsum("ij,kj->ik", layer_norm2_add2, attention_v)
-        return (x_add2, layer_norm2_add2, attention2_k_rope_concat, jnp.reshape(v_matmul, (12, 16)))
     (
         x_add2_rows, layer_norm2_add2_rows, attention2_k_rope_concat_rows,
         attention2_v_reshape_rows,
-    ) = in_windows(
-        point, lambda t: jnp.maximum(0, t-31), min(32, P), 0,
-        axes=(None, None, 0, 0, None, None, None), in_axes=(0, 0, None, None, 0, 0, 0),
-    )(
-        jnp.arange(min(P, T), dtype=jnp.int32), q_rope_concat, attention_k_rope_concat,
-        attention_v_reshape, x_getitem, rope_cos, rope_sin,
-    )
+    ) = lax.cond(all_finite(attention_v_reshape), lambda: rows(True), lambda: rows(False))
     return (
         x_add2_rows, layer_norm2_add2_rows, attention2_k_rope_concat_rows,
         attention2_v_reshape_rows,

@@ -8,7 +8,7 @@ exactly the row just written uses the value itself (store-to-load forwarding).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -26,7 +26,7 @@ from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast
-from tempoc.ops.definition.operator import EmittedValue, OperandError
+from tempoc.ops.definition.operator import EmittedValue, Interval, OperandError
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.ragged_layout import resolve_layout
@@ -62,6 +62,8 @@ class Body:
         self.shared: Mapping[str, Sequence[str]] = {}
         self.whole = statement, stages
         self.origins: Mapping[str, str | None] = {}
+        # Aliases of columns, of which all that points leave out is zeros.
+        self.zero_columns: Set[str] = frozenset()
         # Operands that are results of members, beside those that statements read from a write.
         self.forwarded: Mapping[tuple[str, int], Write] = {}
         self._owners = computing_branches(stages.graph, statement.members)
@@ -146,6 +148,7 @@ class Body:
                 type=type_,
                 padded=self._padded(type_),
                 valid=valid[k],
+                finite=any(_is_same(v, text, type_, valid[k]) for v in args if v.finite is True),
                 constant=constant,
             )
             self._values[name, k] = self._converted(value, declared)
@@ -357,6 +360,7 @@ class Body:
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         own = array.gathered or array.valid
         finite = not own and self._has_zero_padding(read, turned)
+        finite = finite or (read.tensor in self.zero_columns and not array.gathered)
         differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = differs and name == self.arguments[self._cell(read)].name
         padding = finite or (shared and name)
@@ -442,6 +446,14 @@ class Body:
                 else result
             )
         return tuple(results.values())
+
+
+def _is_same(v: EmittedValue, text: str, type_: TensorType, valid: Mapping[int, Interval]) -> bool:
+    """Whether a result of this text and type, valid there, is an operand as it is."""
+    if v.text != text or v.valid != valid or v.type.ndim != type_.ndim:
+        return False
+    extents = enumerate(zip(v.type.shape, type_.shape, strict=True))
+    return all(k in valid or mine == other for k, (mine, other) in extents)
 
 
 def forwarded_write(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.distances import Clamped, shift
-from tempoc.codegen.kernels.mapped_axes import pointwise
+from tempoc.codegen.kernels.mapped_axes import Element, pointwise
 from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body, forwarded_write
 from tempoc.codegen.kernels.shared_windows import with_window
@@ -30,6 +30,7 @@ from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResu
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.stores.ring_rows import short_ring
 from tempoc.codegen.stores.slots import same_slots
+from tempoc.codegen.stores.zero_columns import has_zero_columns
 from tempoc.codegen.text.naming import names_in
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.emission.emitter import KernelBlock, KernelEmitter
@@ -98,6 +99,7 @@ class VectorBody:
         }
         body.forwarded = self.forwarded
         body.whole, body.origins = (self.statement, self.whole), self._whole_origins()
+        body.zero_columns = {t for t, e in self.elements.items() if self._has_zero_columns(e)}
         inner: list[KernelResult] = []
 
         def write() -> str:
@@ -123,6 +125,15 @@ class VectorBody:
         changed = {*self.elements, *self.moved, *self.parts}
         changed.update(t for t, origin in self.origins.items() if self.window is not None)
         return {t: None if t in changed else origin for t, origin in self.origins.items()}
+
+    def _has_zero_columns(self, element: Element) -> bool:
+        """Whether what reads of the elements of rows leave out is zeros."""
+        assert self.statement.single is not None
+        readers = {(r.member, r.slot) for r in self.single.reads if r.tensor == element.name}
+        reads = [r for r in self.statement.single.reads if (r.member, r.slot) in readers]
+        reads = [r for r in reads if r.tensor == element.tensor]
+        whole, at = self.whole, (element.dim, element.axis, element.at)
+        return bool(reads) and all(has_zero_columns(r, whole, *at) for r in reads)
 
     def failure(self) -> str:
         """The number of the check that failed at the first point where one did, and which point."""
@@ -207,15 +218,11 @@ class VectorBody:
         mapped = {d for a in moving for d in self.mapped_stores[a.cell[0]].shifts}
         indices = [d for d in self.vector if variable(d) in used or d not in mapped]
         point = self.names.fresh("point")
-        given = {a.name: self._kernel_argument(a).name for a in arguments}
-        for array, name in self.out.ahead.items():
-            self.out.lines.append(f"{name} = all_finite({given.get(array, array)})")
         starts = [self.window.start] if self.window else []
         parameters = [*map(variable, indices), *(a.name for a in moving), *starts]
-        self.out.lines.append(f"def {point}({', '.join(parameters)}):")
         sizes = self._window_size(moving) if self.window and self.window.size in used else []
         lines = (*sizes, *block.lines, f"return {joined(returned)}")
-        self.out.lines += [f"    {line}" for line in lines]
+        text = [f"def {point}({', '.join(parameters)}):", *(f"    {line}" for line in lines)]
         mapper = point
         inside = len(starts)
         for k, dim in reversed(list(enumerate(self.vector))):
@@ -235,14 +242,33 @@ class VectorBody:
             if size is not None:
                 size = ix.mul(size, count)
             if k > 0:
-                self.out.lines.append(f"{point} = {mapper}")
+                text.append(f"{point} = {mapper}")
                 mapper = point
         passed = [self._steps(d) for d in indices] + [self._mapped_slice(a) for a in moving]
+        call = self._if_finite(text, f"{mapper}({', '.join(passed)})", arguments)
         outputs = [self.names.fresh(self._hint(r)) for r in inner]
         outputs += [self.names.fresh("fault")] * bool(block.checks)
         comma = "," if len(outputs) == 1 and len(returned) != 1 else ""
-        self.out.lines.append(f"{', '.join(outputs)}{comma} = {mapper}({', '.join(passed)})")
+        self.out.lines.append(f"{', '.join(outputs)}{comma} = {call}")
         return outputs
+
+    def _if_finite(
+        self, lines: Sequence[str], call: str, arguments: Sequence[KernelArgument]
+    ) -> str:
+        """Write the lines that define what is called; the call, by whether arrays are finite.
+
+        One branch is around all points, not one within each: JAX would bring the mapped axes of
+        all that a branch reads to the front, and XLA fuses nothing into it.
+        """
+        if not self.out.ahead:
+            self.out.lines += lines
+            return call
+        given = {a.name: self._kernel_argument(a).name for a in arguments}
+        rows, finite = self.names.fresh("rows"), self.out.all_finite
+        body = [f"    {line}" for line in (*lines, f"return {call}")]
+        self.out.lines += [f"def {rows}({finite}):", *body]
+        tests = dict.fromkeys(f"all_finite({given.get(x, x)})" for x in self.out.ahead)
+        return f"lax.cond({' & '.join(tests)}, lambda: {rows}(True), lambda: {rows}(False))"
 
     def _window_size(self, moving: Sequence[KernelArgument]) -> list[str]:
         """The line that takes the size of the shared window from an array."""

@@ -130,9 +130,9 @@ class Emitter(Protocol):
         """The text that ``masked`` would bind, for a single use."""
 
     def finite(self, v: EmittedValue) -> str:
-        """Text of a boolean scalar: whether the array that ``v.finite`` names is finite.
+        """The name of a boolean of Python: whether the array that ``v.finite`` names is finite.
 
-        Computed once for all points; empty if there is none.
+        The function of a point is traced with either value; empty if there is no such array.
         """
 
     def align(self, v: EmittedValue, padded: tuple[ix.Expr, ...]) -> EmittedValue:

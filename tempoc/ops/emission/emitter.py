@@ -48,8 +48,8 @@ class KernelEmitter:
     ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far, ``points``
     says how many that are. ``spelled`` gives the variables of dimensions and bounds. ``fits`` tells
     whether a size is at most an extent, both over bounds only.
-    ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
-    what that is called; who writes the call of that function says so ahead of it.
+    ``ahead`` has the arrays that masks spare if all of them are finite. That is known ahead of the
+    function of a point, which is written once for both cases: ``finite`` is a Python boolean in it.
     """
 
     def __init__(
@@ -70,7 +70,8 @@ class KernelEmitter:
         self._variable = spelled
         self.lines: list[str] = []
         self.checks: list[str] = []
-        self.ahead: dict[str, str] = {}
+        self.ahead: dict[str, None] = {}
+        self.all_finite = ""
         self.needed: Expr = ix.TRUE
         self.names = names
         self._bound = bound
@@ -252,12 +253,12 @@ class KernelEmitter:
         return f"jnp.where({mask}, {v.text}, {bare(neutral) if alike else neutral})"
 
     def finite(self, v: EmittedValue) -> str:
-        """The name of a boolean scalar that is computed ``ahead`` of the function of a point."""
+        """The name of a boolean of Python; one for all arrays that are tested ``ahead``."""
         if not isinstance(v.finite, str):
             return ""
-        if v.finite not in self.ahead:
-            self.ahead[v.finite] = self.names.fresh(f"{v.finite}_finite")
-        return self.ahead[v.finite]
+        self.ahead[v.finite] = None
+        self.all_finite = self.all_finite or self.names.fresh("finite")
+        return self.all_finite
 
     def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
         """``v`` with these padded extents: padding is cut, or extended by zeros."""

@@ -2,8 +2,9 @@
 
 If a contracted axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
 operand whose padding is known to be finite need not be masked if the other one is. An array that
-many points share is tested once: only if it is not all finite, all points mask it, one position of
-the summed axis after the other, so that there is no copy for each of them (`term_by_term`).
+many points share is tested once, before their function is called, which is traced for both cases:
+only if it is not all finite, all points mask it, one position of the summed axis after the other,
+so that there is no copy for each of them (`term_by_term`).
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ def clean(
 ) -> EmittedValue:
     """The operand with 0 in the padding of summed axes.
 
-    It may keep finite padding (integers are finite) when ``other``, masked along the same axes,
-    brings the zeros.
+    It may have zeros there already. It may keep integers, which are finite, when ``other``, masked
+    along the same axes, brings the zeros.
     """
-    if other is not None and (v.finite is True or not v.type.dtype.is_float):
+    if v.finite is True or (other is not None and not v.type.dtype.is_float):
         return v
     return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
 
@@ -91,7 +92,7 @@ def contracted(
     if not finite:
         return f"unless_nan(lambda: {spell(v.text)}, lambda: {spell(masked)})"
     again = _term_by_term(v, axes, out, spell(masked), others)
-    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {again})"
+    return f"{spell(v.text)} if {finite} else {again}"
 
 
 def _term_by_term(

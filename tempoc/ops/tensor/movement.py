@@ -282,7 +282,7 @@ class Widen(Op):
     """The first elements of an array of this shape, the others of which are unspecified.
 
     The compiler makes it where nobody reads the others. The reference fills them with what would be
-    noticed.
+    noticed. Kernels write zeros there, so that products need not mask columns of such rows.
     """
 
     shape: tuple[ix.Expr, ...]
@@ -312,8 +312,11 @@ class Widen(Op):
         return (result,)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """What is there already, where the operand has that room."""
-        return (out.align(args[0], pads.padded(results[0].shape, out)).text,)
+        """What is there already, where the operand has that room, with zeros beyond its end."""
+        v = pads.with_own_padding(args[0], out)
+        axes = tuple(range(v.type.ndim)) if v.finite is not True else ()
+        v = replace(v, text=out.masked(v, axes, scalar(0, v.type.dtype)))
+        return (out.align(v, pads.padded(results[0].shape, out)).text,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
