@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tempoc.codegen.program.run_tuning import RUN_TUNING
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
@@ -109,6 +110,36 @@ def test_a_plain_decoder_takes_another_length_without_compiling() -> None:
         if steps == 66:
             told.clear()
     assert not told
+
+
+LAYERS = """
+dim t < T
+dim l < L = 2
+input e: f32[7, 4]
+param w[l]: f32[4, 4]
+x[t, 0] = e[tok[t]]
+x[t, l+1] = y[t, l]
+k = w @ x
+y = x * cos(f32(t)) + nn.softmax(k[t = 0:t+1] @ x) @ k[t = 0:t+1] * sin(f32(t))
+tok[0] = 1
+tok[t+1] = argmax(e @ y[t, L-1])
+output tok
+"""
+
+
+def test_a_decoder_with_layers_is_one_call() -> None:
+    """The last word goes through no layers: what they make of it is not read."""
+    graph, loaded = compile_text("import nn\n" + LAYERS, 2)
+    assert isinstance(loaded.program.tree, prog.Block)
+    r = np.random.default_rng(0)
+    inputs = {"e": r.standard_normal((7, 4)).astype(np.float32)}
+    params = {"w": r.standard_normal((2, 4, 4)).astype(np.float32)}
+    truth = evaluate(graph, {"T": 9}, inputs, params)["tok"]
+    assert len({*truth.tolist()}) > 2
+    for steps in (1, 9):
+        given = Given(bounds={"T": steps}, inputs=as_sources(inputs), params=as_sources(params))
+        result = run_given(loaded, given, Settings())
+        np.testing.assert_array_equal(result.outputs["tok"], truth[:steps])
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "bool", "u32"])

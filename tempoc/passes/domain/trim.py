@@ -65,7 +65,7 @@ def trim_domains(
             p
             for p in parts
             if not all(name in within for name in p)
-            and (among is not None or _loses_alignment(aligned, p, shorter, space))
+            and (among is not None or _loses_alignment(graph, aligned, p, shorter, space))
             and not _is_work_of_one_step(graph, p, shorter, space)
         ]
         if not separating:
@@ -130,18 +130,28 @@ def _coupled_domains(
 
 
 def _loses_alignment(
+    graph: Graph,
     aligned: Mapping[str, Sequence[OwnPointRead]],
     names: tuple[str, ...],
     shorter: Domains,
     space: Space,
 ) -> bool:
-    """Whether trimming these nodes leaves fewer aligned reads than now."""
+    """Whether trimming these nodes leaves fewer aligned reads than now.
+
+    What starts a recurrence within a step, as the word that goes through layers, does not count
+    where it is read from one that stays whole: no kernel makes steps of both.
+    """
 
     def alike(a: Domain, b: Domain) -> bool:
         return a == b or space.equal(a.where, b.where, Domain(a.dims))
 
+    merges = (node for n in names if isinstance((node := graph.nodes[n]).op, Merge))
+    deeper = [{*node.domain.dims} for node in merges]
     gain = 0
     for _, reader, source in {read[0]: read for name in names for read in aligned[name]}.values():
+        apart = isinstance(source.op, Merge) and source.name not in shorter
+        if apart and any({*source.domain.dims} < dims for dims in deeper):
+            continue
         source_domain, reader_domain = (shorter.get(n.name, n.domain) for n in (source, reader))
         gain += alike(source_domain, reader_domain) - alike(source.domain, reader.domain)
     return gain < 0
