@@ -142,10 +142,15 @@ def test_d_test_getitem_mul(at, x, new_x, rates, rates_1, *, M):
     loss.rt:6: return mean((x - target) ** 2)
     nn.rt:228: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
+    train_expand_dims = jnp.expand_dims(x, 1)
+    test_expand_dims = jnp.expand_dims(new_x, 1)
     d_getitem_mul = 2.0 / jnp.int32(M).astype(jnp.float32)
     rates = lax.dynamic_update_index_in_dim(rates, jnp.float32(-3.0), 0, 0)
     rates_1 = lax.dynamic_update_index_in_dim(rates_1, jnp.float32(-3.0), 0, 0)
-    return jnp.expand_dims(x, 1), jnp.expand_dims(new_x, 1), rates, rates_1, d_getitem_mul
+    return (
+        train_expand_dims, test_expand_dims, rates, jnp.float32(-3.0), rates_1, jnp.float32(-3.0),
+        d_getitem_mul,
+    )
 
 
 def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
@@ -169,17 +174,16 @@ def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
 
 
 def net(
-    at, rates, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, d_getitem_mul, x, y, train_expand_dims,
-    *, K,
+    at, rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b, d_getitem_mul, x, y,
+    train_expand_dims, *, K,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
     14_learned_rates.rt:25: net[i, 0] = start
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     """
-    i = at[0]
-    descend_exp = jnp.exp(rates[i])
-    descend_exp2 = jnp.exp(rates_1[i])
+    descend_exp = jnp.exp(rates_0_last)
+    descend_exp2 = jnp.exp(rates_1_last)
     net_0_w_0 = net_0_w[0]
     net_0_b_0 = net_0_b[0]
     net_1_w_0 = net_1_w[0]
@@ -267,14 +271,14 @@ def test(
     return test, d_add2_sum, d_transpose2_transpose, d_add_sum, d_transpose_transpose
 
 
-def rates_1_1(at, d_rates, d_rates_1, rates, rates_1):
+def rates_1_1(at, d_rates, d_rates_1, rates_0_last, rates_1_last, rates, rates_1):
     """14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)"""
     i = at[0]
-    rates_0_1 = rates[i] - 0.3 * d_rates
-    rates_1_1 = rates_1[i] - 0.3 * d_rates_1
+    rates_0_1 = rates_0_last - 0.3 * d_rates
+    rates_1_1 = rates_1_last - 0.3 * d_rates_1
     rates = lax.dynamic_update_index_in_dim(rates, rates_0_1, i+1, 0)
     rates_1 = lax.dynamic_update_index_in_dim(rates_1, rates_1_1, i+1, 0)
-    return rates, rates_1
+    return rates, rates_0_1, rates_1, rates_1_1
 
 
 def train_d_net_0_w(at, d_getitem_mul, mse_sub, net_1_w, predict_tanh, train_expand_dims, *, K):
@@ -469,9 +473,10 @@ def loop_i(
     test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
     test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
     test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-    test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1, start_0_w,
-    start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y, train_expand_dims, new_x,
-    new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
+    test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last, rates_1,
+    rates_1_last, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y,
+    train_expand_dims, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I,
+    K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, net, net_1, ..."""
     count = at[1] if steps is None else steps
@@ -481,7 +486,8 @@ def loop_i(
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
             test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+            rates_1, rates_1_last,
         ) = carry
         i = at[0] + i2
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
@@ -491,8 +497,8 @@ def loop_i(
             net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3,
         ) = net(
-            (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_getitem_mul2,
-            x, y, train_expand_dims, K=K,
+            (i,), rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b,
+            train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
         )
         net_0_w, net_0_b, net_1_w, net_1_b = net_1(
             (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
@@ -654,48 +660,56 @@ def loop_i(
                 net_descend_exp,
             )
         if I >= 2:
-            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            (
+                rates_0, rates_0_last, rates_1, rates_1_last,
+            ) = rates_1_1(
+                (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
+            )
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
             test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+            rates_1, rates_1_last,
         )
     carry = (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
         test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+        rates_1, rates_1_last,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
         test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+        rates_1, rates_1_last,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
         test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+        rates_1, rates_1_last,
     )
 
 
 def loop_i2(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1, rates_0,
-    rates_1, start_0_w, start_0_b, start_1_w, start_1_b, x, y, new_x, new_y,
-    test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
+    rates_0_last, rates_1, rates_1_last, start_0_w, start_0_b, start_1_w, start_1_b, x, y, new_x,
+    new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, train, test, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
-            rates_0, rates_1,
+            rates_0, rates_0_last, rates_1, rates_1_last,
         ) = carry
         i = at[0] + i2
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
@@ -714,28 +728,33 @@ def loop_i2(
         if K == 1 and I >= 2:
             test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         if I >= 2:
-            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            (
+                rates_0, rates_0_last, rates_1, rates_1_last,
+            ) = rates_1_1(
+                (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
+            )
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
-            rates_0, rates_1,
+            rates_0, rates_0_last, rates_1, rates_1_last,
         )
     carry = (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1, rates_0,
-        rates_1,
+        rates_0_last, rates_1, rates_1_last,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1, rates_0,
-        rates_1,
+        rates_0_last, rates_1, rates_1_last,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1, rates_0,
-        rates_1,
+        rates_0_last, rates_1, rates_1_last,
     )
 
 
 def block(
-    at, train2, test2, rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, x, y,
-    train_expand_dims, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, I, K, N, M,
+    at, train2, test2, rates_0, rates_0_last, rates_1, rates_1_last, start_0_w, start_0_b,
+    start_1_w, start_1_b, x, y, train_expand_dims, new_x, new_y, test_d_test_getitem_mul2,
+    test_expand_dims, *, I, K, N, M,
 ):
     """What stands between two tasks of the host: train_d_train_getitem_mul, net_0, net, ..."""
     i_end = at[0]
@@ -766,7 +785,8 @@ def block(
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
             test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+            rates_1, rates_1_last,
         ) = carry
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
@@ -775,8 +795,8 @@ def block(
             net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3,
         ) = net(
-            (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_getitem_mul2,
-            x, y, train_expand_dims, K=K,
+            (i,), rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b,
+            train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
         )
         net_0_w, net_0_b, net_1_w, net_1_b = net_1(
             (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
@@ -938,7 +958,11 @@ def block(
                 net_descend_exp,
             )
         if I >= 2:
-            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            (
+                rates_0, rates_0_last, rates_1, rates_1_last,
+            ) = rates_1_1(
+                (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
+            )
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
             train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
@@ -946,7 +970,8 @@ def block(
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
             test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
             test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+            rates_1, rates_1_last,
         )
     carry = (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
@@ -955,7 +980,8 @@ def block(
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
         test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+        rates_1, rates_1_last,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
@@ -964,7 +990,8 @@ def block(
         test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
         test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
         test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+        rates_1, rates_1_last,
     ) = lax.fori_loop(0, i_end, step_i, carry)
     net_0_w, net_0_b, net_1_w, net_1_b = net_0(
         (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
@@ -973,8 +1000,8 @@ def block(
         net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
         net_0_w_rows_out3,
     ) = net(
-        (i_end,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_getitem_mul2,
-        x, y, train_expand_dims, K=K,
+        (i_end,), rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b,
+        train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
     )
     net_0_w, net_0_b, net_1_w, net_1_b = net_1(
         (i_end,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
@@ -991,9 +1018,10 @@ def block(
         test_expand_dims, test2, K=K, M=M,
     )
     return (
-        train2, test2, rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh,
-        train_mse_sub, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-        test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose, train_d_train_getitem,
+        train2, test2, rates_0, rates_0_last, rates_1, rates_1_last, net_0_w, net_0_b, net_1_w,
+        net_1_b, train_predict_tanh, train_mse_sub, test_d_test_predict_add2_sum,
+        test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+        test_d_test_predict_transpose_transpose, train_d_train_getitem,
         train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
         train_d_train_predict_tanh_sub, test_d_rates_1, test_d_rates_0,
     )
@@ -1003,8 +1031,8 @@ def block2(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2, test2,
     test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
     test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose, test_d_rates_0,
-    test_d_rates_1, rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, x, y, new_x,
-    new_y, test_d_test_getitem_mul2, test_expand_dims, *, I, K, N, M,
+    test_d_rates_1, rates_0, rates_0_last, rates_1, rates_1_last, start_0_w, start_0_b, start_1_w,
+    start_1_b, x, y, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, I, K, N, M,
 ):
     """What stands between two tasks of the host: net_0, train, test, ..."""
     i_end = at[0]
@@ -1012,7 +1040,7 @@ def block2(
         def step_i(i, carry):
             (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
-                rates_0, rates_1,
+                rates_0, rates_0_last, rates_1, rates_1_last,
             ) = carry
             net_0_w, net_0_b, net_1_w, net_1_b = net_0(
                 (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
@@ -1031,18 +1059,23 @@ def block2(
             if K == 1 and I >= 2:
                 test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             if I >= 2:
-                rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+                (
+                    rates_0, rates_0_last, rates_1, rates_1_last,
+                ) = rates_1_1(
+                    (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0,
+                    rates_1,
+                )
             return (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
-                rates_0, rates_1,
+                rates_0, rates_0_last, rates_1, rates_1_last,
             )
         carry = (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
-            rates_0, rates_1,
+            rates_0, rates_0_last, rates_1, rates_1_last,
         )
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
-            rates_0, rates_1,
+            rates_0, rates_0_last, rates_1, rates_1_last,
         ) = strip_mined_loop(0, i_end, step_i, carry)
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
@@ -1062,5 +1095,5 @@ def block2(
         net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2, test2,
         test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
         test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose, test_d_rates_0,
-        test_d_rates_1, rates_0, rates_1,
+        test_d_rates_1, rates_0, rates_0_last, rates_1, rates_1_last,
     )

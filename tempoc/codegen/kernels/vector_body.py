@@ -556,15 +556,14 @@ def _alias(write: Write, number: int) -> str:
 
 
 def _forwarded(statement: Statement, stages: Stages) -> dict[tuple[str, int], Write]:
-    """The operands that are what a point writes, of tensors that it reads elsewhere as well.
+    """The operands that are what a point writes: their stores need not pass through its function.
 
-    Those are mapped over slices, and so no store passes through the function of a point.
+    Those whose rows lie across the mapped axes would be transposed for it, all of them.
     """
     single = statement.single
     assert single is not None
-    elsewhere = {r.tensor for r in single.reads if not r.forwarded}
     given: dict[tuple[str, int], Write] = {}
-    for read in (r for r in single.reads if r.tensor in elsewhere):
+    for read in single.reads:
         write = forwarded_write(read, single, lambda where: stages.proves(single, where))
         if write is not None:
             given[read.member, read.slot] = write

@@ -322,19 +322,25 @@ class SearchSorted(Op):
 
 GREATEST_FIRST = '''\
 def greatest_first(x, k):
-    """lax.top_k, which puts 0.0 before -0.0 and a negative NaN last, by the order of numbers."""
+    """lax.top_k, which puts 0.0 before -0.0 and a negative NaN last, by the order of numbers.
+
+    In a loop XLA for CPUs would sort all elements if one place is read here and another one there.
+    """
     order = jnp.where(x == 0, 0, jnp.where(x == x, x, jnp.nan)).astype(x.dtype)
-    places = lax.top_k(order, k)[1]
+    places = lax.optimization_barrier(lax.top_k(order, k))[1]
     return jnp.take_along_axis(x, places, axis=-1), places
 '''
 
 
 LEAST_FIRST = '''\
 def least_first(x, k):
-    """The first k of jnp.argsort: lax.top_k puts 0.0 before -0.0 and a negative NaN last."""
+    """The first k of jnp.argsort: lax.top_k puts 0.0 before -0.0 and a negative NaN last.
+
+    In a loop XLA for CPUs would sort all elements if one place is read here and another one there.
+    """
     if jnp.issubdtype(x.dtype, jnp.floating):
         order = jnp.where(x == 0, 0, jnp.where(x == x, -x, -jnp.nan)).astype(x.dtype)
     else:
         order = ~x
-    return lax.top_k(order, k)[1]
+    return lax.optimization_barrier(lax.top_k(order, k))[1]
 '''

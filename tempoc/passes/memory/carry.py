@@ -128,7 +128,8 @@ class CarryLast(GraphPass):
         for name, nearby in near.items():
             # What reads one state alone, to compute its next step, updates the array in place.
             outside = any(u.reader not in cycle for u in nearby)
-            several = len(near) > 1 or outside or _has_results(reads, nearby)
+            beside = outside or _has_results(reads, nearby) or _makes_others(reads, name, nearby)
+            several = len(near) > 1 or beside
             if nearby and several:
                 graph = _with_last(graph, graph.nodes[name], nearby)
                 message = f"the last step of `{name}` along {dim} is kept apart for the next one"
@@ -207,6 +208,30 @@ def _has_results(reads: _LoopReads, nearby: Sequence[OperandUse]) -> bool:
 
     XLA computes that in a loop of its own, for which it reads the state once more.
     """
+    graph, uses = reads.graph, reads.uses
+    return any(
+        name in reads.full
+        and not any(isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name])
+        for name in _made_plainly(reads, nearby)
+    )
+
+
+def _makes_others(reads: _LoopReads, state: str, nearby: Sequence[OperandUse]) -> bool:
+    """Whether the next step of another state is computed of this one element by element.
+
+    XLA reads this one for it once more, as for a result.
+    """
+    nodes, uses = reads.graph.nodes, reads.uses
+    made = (u.reader for name in _made_plainly(reads, nearby) for u in uses[name])
+    others = (nodes[name] for name in made if name != state)
+    return any(
+        isinstance(node.op, Merge) and any(_writers(reads.graph, node, reads.dim))
+        for node in others
+    )
+
+
+def _made_plainly(reads: _LoopReads, nearby: Sequence[OperandUse]) -> Iterator[str]:
+    """What a step computes element by element of what these uses read."""
     graph, uses, rounds = reads.graph, reads.uses, reads.rounds
 
     def is_plain(name: str) -> bool:
@@ -218,12 +243,7 @@ def _has_results(reads: _LoopReads, nearby: Sequence[OperandUse]) -> bool:
             return []
         return [u.reader for u in uses[name] if rounds.get(u.reader) == rounds.get(name)]
 
-    made = (n for n in reachable((u.reader for u in nearby), readers) if is_plain(n))
-    return any(
-        name in reads.full
-        and not any(isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name])
-        for name in made
-    )
+    return (n for n in reachable((u.reader for u in nearby), readers) if is_plain(n))
 
 
 def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:

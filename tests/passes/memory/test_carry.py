@@ -42,6 +42,9 @@ MADE = {
     "two states": f"{STATES}output u = %u[0:T, 0:Y]\noutput v = %v[0:T, 0:Y]\n",
     "read beside": f"{ONE}%q = exp %u : [t] f32\noutput u = %u[0:T]\noutput q = %q[0:T]\n",
 }
+MADE["another state is computed of it"] = (
+    f"{STATES}output u = %u[0:T, 0:Y]\noutput v = %v[T-1, 0:Y]\n"
+)
 MADE["more is stored of a step, of a loop that goes down"] = """
 bound T
 dim t < T
