@@ -28,6 +28,11 @@ CASES = {
         "g[0] = 0.0\ng[t] = ones([D]) * x\nz = W @ g\nw = g + ones([2])\noutput z, w",
         "RT137 2, RT060 4",
     ),
+    "dimensions though only a number is left": (
+        "w[0] = 1.0\nq = w * x\ne[t, s] = q[t] when t < T - 1\ne[t, s] = 0.0\n"
+        "c = sum((0.5 * e ** 2)[s = 0:S])\nw[t+1] = w - c\noutput c",
+        "RT121 3",
+    ),
     "a type that is written down": (
         "k[t]: f32[D] = x[t, 0]\nv = W @ k\nw = k + ones([2])\noutput v, w", "RT079 1, RT060 3"
     ),

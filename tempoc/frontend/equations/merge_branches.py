@@ -26,7 +26,7 @@ def value_of(round: Round, cell: IndexedTensor, span: Span) -> val.Value:
         return val.BAD
     inferred = round.table.get(cell.key)
     if inferred is None or round.unshaped.get(cell.key):
-        return val.Unknown(frozenset((cause(cell),)))
+        return val.Unknown(frozenset((cause(cell),)), dims=frozenset(cell.plan.dims))
 
     def leaf(path: tuple[str, ...], value: val.Value) -> val.Value:
         if not isinstance(value, val.Typed):

@@ -346,7 +346,9 @@ def elementwise(
         known = tuple(None if isinstance(v, val.Unknown) else type_of(v, span) for v in parts)
         types = lower_bounds.operand_types(round, op, known, FrameFacts(round, frame.where))
         operands = [
-            lower_bounds.stand_in(round, frame, t, (), span) if isinstance(v, val.Unknown) else v
+            lower_bounds.stand_in(round, frame, t, val.dims_of(v, round.universe), span)
+            if isinstance(v, val.Unknown)
+            else v
             for v, t in zip(parts, types, strict=True)
         ]
         refs = tuple(_operand(round, frame, op, v, types, span) for v in operands)

@@ -227,7 +227,10 @@ class TopK(Op):
         axis = axis_of(-1, args[0].ndim)
         extent = args[0].shape[axis]
         if self.k < 0 or not facts.holds(ix.compare("<=", ix.Const(self.k), extent)):
-            raise OperandError(f"top_k cannot take {self.k} elements of {show(extent)}")
+            help = f"{show(extent)} has to be at least {self.k}: `assume` it, or use `when`"
+            missing = f"top_k cannot take {self.k} elements of {show(extent)}"
+            decided = self.k < 0 or isinstance(extent, ix.Const)
+            raise OperandError(missing, None if decided else help)
         shape = (*args[0].shape[:-1], ix.Const(self.k))
         return (TensorType(args[0].dtype, shape, args[0].weak), TensorType(DType.I32, shape))
 
