@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.check import check_file
 from tempoc.driver.check_order import has_order
 from tempoc.driver.options import Options
+from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.liveness import Liveness, StoredTensor, TensorUse
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.replay import (
@@ -20,10 +22,12 @@ from tempoc.schedule.replay import (
 )
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
+from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.certain_order import unproved_components
 from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder
+from tests.support.elaborated import graph_of
 from tests.support.session.long import examples
 
 AT_T = ["t", "t-1", "t-2", "t+1", "0", "T-1", "T-1-t", "0:t+1", "0:t", "t:T", "t+1:T", "0:T"]
@@ -240,3 +244,23 @@ def test_last_use_is_a_condition() -> None:
     assert show_index(life.last_use("x", "y", use.entries)) == "t == T-1"
     previous = (use.entries[0].lo,)
     assert show_index(life.last_use("x", "y", previous)) != "false"
+
+
+@pytest.mark.parametrize(
+    ("reads", "stop", "ordered"),
+    [
+        ("z[t] when t >= 1", "y", True),
+        ("y[t-1] + z[t] when t >= 1 and t <= T-2", "z", True),
+        ("z[t] when t < T-1", "y", False),
+        ("z[t+1] when t < T-1", "y", False),
+        ("z[T-1] when t >= 1", "y", False),
+    ],
+)
+def test_a_step_waits_for_those_that_may_end_its_loop(reads: str, stop: str, ordered: bool) -> None:
+    text = "dim t < T until done\ninput x[t]: f32\nz[0] = 1.0\nz[t+1] = 2.0 * z + x\n"
+    graph = graph_of(f"{text}y[t] = {reads}\ny[t] = 0.0\ndone = {stop} > 3.0\noutput y\n")
+    space = Space(graph.universe)
+    parts = statements(graph, space)
+    components = unproved_components(parts, graph.universe)
+    assert (components == ()) == ordered
+    assert has_order(parts, space, [tuple(s.name for s in parts.statements)]) == ordered

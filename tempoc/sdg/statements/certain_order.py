@@ -10,7 +10,7 @@ nevertheless.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.base.graphs import edges_in_cycles
@@ -19,6 +19,7 @@ from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.walk import symbols
 
 DistanceRange = tuple[int | None, int | None]
 """The least and the largest value; `None`: unknown."""
@@ -39,7 +40,7 @@ def unproved_components(statements: Statements, universe: Universe) -> tuple[tup
     needs = [
         *_flow_dependences(statements),
         *_effect_dependences(statements, universe),
-        *_length_dependences(statements),
+        *_length_dependences(statements, universe),
     ]
     names = tuple(s.name for s in statements.statements)
     places = {s.name: coordinates(universe, s.domain.dims) for s in statements.statements}
@@ -154,9 +155,55 @@ def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[
                 yield _EntryDependence(later, earlier, read, prefix)
 
 
-def _length_dependences(statements: Statements) -> Iterator[_EntryDependence]:
-    """Dependences on run-time lengths, of unknown distance."""
+def _length_dependences(statements: Statements, universe: Universe) -> Iterator[_EntryDependence]:
+    """Dependences on run-time lengths, each on the steps before an index, or of unknown distance.
+
+    What needs no data may run before it is known whether it is needed.
+    """
     for stop in statements.statements:
-        for s in statements.statements if stop.ends else ():
-            if not s.is_free:
-                yield _EntryDependence(s, stop, (), ())
+        written = tuple(ix.Sym(d) for d in stop.domain.dims)
+        for bound in stop.ends:
+            ended = [d for d in stop.domain.dims if universe.dim(d).bound == bound]
+            for s in statements.statements:
+                shared = all(d in ended or d in s.domain.dims for d in stop.domain.dims)
+                for end in () if s.is_free else _ends_awaited(s, bound, universe):
+                    if end is None or not shared:
+                        yield _EntryDependence(s, stop, (), ())
+                    else:
+                        before = ix.Slice(ix.ZERO, end)
+                        steps = tuple(before if d in ended else ix.Sym(d) for d in stop.domain.dims)
+                        yield _EntryDependence(s, stop, steps, written)
+
+
+def _ends_awaited(s: Statement, bound: str, universe: Universe) -> Iterator[ix.Expr | None]:
+    """The indices before which no step may have ended a bound where a point exists.
+
+    `None` if the point depends on the length of the bound in any other way.
+    """
+
+    def varies(*entries: ix.Entry) -> bool:
+        names = (n for e in entries for n in symbols(e))
+        return any(b.name == bound for n in names for b in universe.roots(n))
+
+    if varies(*s.mentions, *(e for read in s.reads for e in read.entries)):
+        yield None
+    for dim in s.domain.dims:
+        if varies(ix.Sym(universe.dim(dim).bound)):
+            own = universe.dim(dim).bound == bound and not s.vector
+            yield ix.Sym(dim) if own else None
+    where = s.domain.where
+    for condition in where.args if isinstance(where, ix.Conjunction) else (where,):
+        if varies(condition):
+            yield _least_length(condition, bound, varies)
+
+
+def _least_length(
+    condition: ix.Expr, bound: str, varies: Callable[[ix.Expr], bool]
+) -> ix.Expr | None:
+    """The index that a condition wants to be less than the bound; `None` if it says more."""
+    if not isinstance(condition, ix.Relation) or condition.op not in ("<", "<="):
+        return None
+    index = ix.add(ix.sub(condition.left, condition.right), ix.Sym(bound))
+    if condition.op == "<=":
+        index = ix.sub(index, ix.ONE)
+    return None if varies(index) else index
