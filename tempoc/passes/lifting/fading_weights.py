@@ -57,7 +57,7 @@ class FadingWeights(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Powers:
+class _PowerWeights:
     """Powers of a base, or of one for each row, along the axis ``place`` from the last one."""
 
     graph: Graph
@@ -87,7 +87,7 @@ class _Powers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Gates:
+class _GateProducts:
     """The product of ``gates`` at all steps in ``between``, from the element ``step`` on.
 
     ``at`` are the other entries of the read, ``entry`` is that of the elements.
@@ -199,7 +199,7 @@ def fading_weights(graph: Graph, edge: Edge, place: int) -> FadingWeights | None
     """The weights along an axis of an operand, counted from its last axis; ``None`` for others."""
     powers = row_powers(graph, edge, place)
     if powers is not None:
-        return _Powers(graph=graph, powers=powers, place=place)
+        return _PowerWeights(graph=graph, powers=powers, place=place)
     gates = _gates(graph, edge, place)
     if gates is not None:
         return gates
@@ -207,7 +207,7 @@ def fading_weights(graph: Graph, edge: Edge, place: int) -> FadingWeights | None
     return distances if distances is not None and distances.is_extreme else None
 
 
-def _gates(graph: Graph, edge: Edge, place: int) -> _Gates | None:
+def _gates(graph: Graph, edge: Edge, place: int) -> _GateProducts | None:
     """Weights that are read in a slice of points, each of which has a product of a range."""
     node = graph.nodes[edge.source]
     axis = operand_type(graph, edge).ndim - place
@@ -228,7 +228,7 @@ def _gates(graph: Graph, edge: Edge, place: int) -> _Gates | None:
         or any(step in symbols(e) for e in (*others, *operand.shape[1:]))
     ):
         return None
-    return _Gates(gates=gates, place=place, between=ranges[0], step=step, entry=entry)
+    return _GateProducts(gates=gates, place=place, between=ranges[0], step=step, entry=entry)
 
 
 def distances_of(graph: Graph, edge: Edge, place: int) -> Distances | None:

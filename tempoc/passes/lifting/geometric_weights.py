@@ -126,6 +126,8 @@ def _is_same_at(base: Edge, at: dict[str, ix.Expr]) -> bool:
 def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
     """The exponents in a vector or scalar, if they are linear in the position.
 
+    Other axes have one element.
+
     The operand must be read at the reader's own point.
     """
     node = graph.nodes[edge.source]
@@ -138,7 +140,9 @@ def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
             return LinearExponent(0, e)
         case Literal(value=v) if float(v).is_integer():
             return LinearExponent(0, ix.Const(int(v)))
-        case unary.Cast() | Copy() | ExpandDims():
+        case unary.Cast() | Copy():
+            return linear_exponent(graph, node.inputs[0])
+        case ExpandDims():
             return linear_exponent(graph, node.inputs[0])
         case unary.Negative():
             return _signed_sum(graph, node.inputs, (-1,))

@@ -346,9 +346,9 @@ class _Elements:
             return None
         alone = own < 0 or before[own] == ix.ONE != after[axis]
         inner = self.graph.nodes[edge.source]
-        if alone and isinstance(inner.op, ExpandDims) and is_identity(edge, self.graph):
-            (of,), kept = inner.inputs, own != axis_of(inner.op.axis, len(before))
-            edge, own = (edge, own) if kept else (of, -1)
+        added = axis_of(inner.op.axis, len(before)) if isinstance(inner.op, ExpandDims) else None
+        if alone and added == own and is_identity(edge, self.graph):
+            (edge,), own = inner.inputs, -1
         value = self._whole(node, edge, at) if alone else self._operand(node, edge, at, own, place)
         if value is None:
             return None
