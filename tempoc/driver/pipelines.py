@@ -212,8 +212,8 @@ def with_cheaper_gradients(
         graph = with_factors(program.graph, context)
         return graph if launched else with_running_states(graph, context)
     written = with_point_functions(with_factors(program.written, context), context)
-    if heads:
-        written = HeadDimension().run(written, context)
     if not launched:
         written = with_running_states(written, context)
+    if heads:
+        written = HeadDimension().run(written, context)
     return program.graph if written is program.written else differentiate(written, context.space)

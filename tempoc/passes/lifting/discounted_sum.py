@@ -163,8 +163,9 @@ def as_recurrence(
     builder = step_builder(graph, space, node, dim)
     try:
         running = RunningReduction(
-            builder, discounted.range, discounted.place, grows, discounted.base, in_loop
-        )
+            builder, discounted.range, discounted.place, grows,
+            lambda rebuild, _: rebuild.edge(discounted.base), in_loop,
+        )  # fmt: skip
         merge = running.nodes(SUM, lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:
             return None

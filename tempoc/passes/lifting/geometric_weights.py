@@ -63,6 +63,25 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
     return _sliced_powers(graph, inner)
 
 
+def row_powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
+    """The powers along an axis of an operand that may have rows, each with a base of its own.
+
+    ``place`` counts from its last axis. The base lacks the axis, or has one element along it.
+    """
+    single = powers(graph, edge, place)
+    node = graph.nodes[edge.source]
+    if single is not None or not isinstance(node.op, binary.Power) or not is_identity(edge, graph):
+        return single
+    base, exponent = node.inputs
+    rows, steps = (operand_type(graph, e).shape[::-1] for e in node.inputs)
+    if [k for k, extent in enumerate(steps, 1) if extent != ix.ONE] != [place]:
+        return None
+    if len(rows) >= place and rows[place - 1] != ix.ONE:
+        return None
+    linear = linear_exponent(graph, exponent)
+    return Powers(base, linear) if linear is not None and linear.step else None
+
+
 def _vector_operand(graph: Graph, edge: Edge, place: int) -> Edge | None:
     """The operand as a vector, if all other axes have one element."""
     shape = operand_type(graph, edge).shape
@@ -107,6 +126,8 @@ def _is_same_at(base: Edge, at: dict[str, ix.Expr]) -> bool:
 def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
     """The exponents in a vector or scalar, if they are linear in the position.
 
+    Other axes have one element.
+
     The operand must be read at the reader's own point.
     """
     node = graph.nodes[edge.source]
@@ -120,6 +141,8 @@ def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
         case Literal(value=v) if float(v).is_integer():
             return LinearExponent(0, ix.Const(int(v)))
         case unary.Cast() | Copy():
+            return linear_exponent(graph, node.inputs[0])
+        case ExpandDims():
             return linear_exponent(graph, node.inputs[0])
         case unary.Negative():
             return _signed_sum(graph, node.inputs, (-1,))

@@ -7,7 +7,7 @@
 
 That is how linear attention keeps a state of constant size instead of all keys and values. Each
 operand with the summed letter must be a range that grows by one element from point to point, but
-for one that may have the powers of a number, which then fades the state:
+for weights that fade from point to point (``fading_weights.py``), and the state with them:
 
     %S    = einsum{"si,s,sj->ij"} %k[0:t+1], (power %g, t - arange), %v[0:t+1]
     ->
@@ -16,16 +16,18 @@ for one that may have the powers of a number, which then fades the state:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.monoids import SUM
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
-from tempoc.passes.lifting.geometric_weights import powers
+from tempoc.passes.lifting.fading_weights import FadingWeights, fading_weights, named_part, spread
 from tempoc.passes.lifting.moving_range import MovingRange, Sliding, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.running_reduction import RunningReduction, range_growth, step_builder
@@ -42,7 +44,7 @@ class RangeContraction:
     """A contraction that sums over a range which moves with ``dim``: ``letter`` of ``letters``.
 
     ``places`` has for each operand the axis of the range, counted from the last axis, or ``None``.
-    ``weights`` is the operand that has powers of ``base``, by their distance from the point.
+    ``weights`` are the operands that fade from point to point.
     """
 
     node: Node
@@ -52,8 +54,7 @@ class RangeContraction:
     places: tuple[int | None, ...]
     entry: ix.Slice
     range: MovingRange
-    weights: int | None = None
-    base: Edge | None = None
+    weights: Mapping[int, FadingWeights] = field(default_factory=dict)
 
 
 def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[RangeContraction]:
@@ -66,13 +67,13 @@ def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[Range
         if letter in letters.result or any(t.count(letter) > 1 for t in letters.terms):
             continue
         places = tuple(len(t) - t.index(letter) if letter in t else None for t in letters.terms)
-        weights = _weights(graph, node, letters, letter)
-        fading = None if weights is None else powers(graph, node.inputs[weights], 1)
-        ranged = [
-            (e, p)
-            for k, (e, p) in enumerate(zip(node.inputs, places, strict=True))
-            if p is not None and k != weights
-        ]
+        operands = list(enumerate(zip(node.inputs, places, strict=True)))
+        with_letter = [(k, e, p) for k, (e, p) in operands if p is not None]
+        fading = ((k, fading_weights(graph, e, p)) for k, e, p in with_letter)
+        weights = {k: w for k, w in fading if w is not None}
+        if any(not {*letters.terms[k]} <= {letter, *letters.result} for k in weights):
+            continue
+        ranged = [(e, p) for k, e, p in with_letter if k not in weights]
         slices = [next(operand_slices(graph, e, p), None) for e, p in ranged]
         entry = slices[0] if slices else None
         if entry is None or None in slices:
@@ -81,21 +82,11 @@ def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[Range
             moving_range = classify_range(entry, dim, node.domain, space)
             if moving_range is None or isinstance(moving_range, Sliding):
                 continue
-            if fading is not None and fading.nearest_to(moving_range, entry) != ix.ZERO:
-                continue
-            yield RangeContraction(
-                node=node, dim=dim, letter=letter, letters=letters, places=places,
-                entry=entry, range=moving_range, weights=weights,
-                base=None if fading is None else fading.base,
-            )  # fmt: skip
-
-
-def _weights(graph: Graph, node: Node, letters: Spelling, letter: str) -> int | None:
-    """The operand that has powers of a number along the axis with this letter."""
-    for k, (edge, term) in enumerate(zip(node.inputs, letters.terms, strict=True)):
-        if term == letter and powers(graph, edge, 1) is not None:
-            return k
-    return None
+            if all(w.fit(moving_range, entry, dim) for w in weights.values()):
+                yield RangeContraction(
+                    node=node, dim=dim, letter=letter, letters=letters, places=places,
+                    entry=entry, range=moving_range, weights=weights,
+                )  # fmt: skip
 
 
 def running_contraction(
@@ -111,10 +102,12 @@ def running_contraction(
     if growth is None:
         return None
     builder = step_builder(graph, space, node, dim)
-    place = next(p for k, p in enumerate(target.places) if p is not None and k != target.weights)
+    place = next(
+        p for k, p in enumerate(target.places) if p is not None and k not in target.weights
+    )
     running = RunningReduction(
-        builder=builder, range=target.range, place=place, growth=growth, decay=target.base,
-        in_loop=in_loop,
+        builder=builder, range=target.range, place=place, growth=growth,
+        decay=partial(_decay, target) if target.weights else None, in_loop=in_loop,
     )  # fmt: skip
     try:
         merge = running.nodes(SUM, lambda rebuild: _element(target, rebuild))
@@ -136,10 +129,12 @@ def _element(target: RangeContraction, rebuild: Rebuild) -> Edge | None:
     operands: list[Edge] = []
     terms: list[str] = []
     for k, (edge, place) in enumerate(zip(node.inputs, target.places, strict=True)):
-        if k == target.weights:
-            continue
         operand: Edge | None = edge
-        if place is not None:
+        if k in target.weights:
+            operand = target.weights[k].newest(rebuild)
+            if operand is None:
+                continue
+        elif place is not None:
             operand = replace(rebuild, place=place, memo={}).edge(edge)
         elif _moves(builder.graph, edge, target.dim):
             return None
@@ -154,6 +149,25 @@ def _element(target: RangeContraction, rebuild: Rebuild) -> Edge | None:
         return operands[0]
     op, edges = contraction(Spelling(tuple(terms), target.letters.result), operands)
     return read_of(builder.put(f"product.{rebuild.part}", op, edges, home))
+
+
+def _decay(target: RangeContraction, rebuild: Rebuild, before: ix.Expr) -> Edge:
+    """The product of all ratios, for the axes of the result; raises ``OperandError``."""
+    builder, result = rebuild.builder, target.letters.result
+    everywhere = target.node.domain
+    later = rebuild.domain_of(everywhere.dims)
+    product: Edge | None = None
+    for k, weights in target.weights.items():
+        own = target.letters.terms[k].replace(target.letter, "")
+        ratio = weights.ratio(rebuild, before)
+        home = named_part(builder, (ratio,), everywhere)
+        home = named_part(builder, (ratio,), later) if target.dim in home.dims else home
+        ratio = spread(builder, ratio, own, result, home)
+        if product is not None:
+            ratio = read_of(builder.put("ratio", Multiply(), (product, ratio), later))
+        product = ratio
+    assert product is not None
+    return product
 
 
 def _moves(graph: Graph, edge: Edge, dim: str) -> bool:

@@ -11,7 +11,7 @@ A range is an axis of the operands, counted from the last one, since axes broadc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.ops.tensor.source import Input, Param
@@ -59,8 +59,9 @@ class Rebuild:
 
     ``change`` maps a slice to the slice to read instead, or to a point (then ``axis_stays`` is
     false), or to ``None`` if the slice is of another kind. ``domain_of`` maps the dimensions of a
-    node to the domain of its clone; ``part`` is the suffix of the clones' names. Apart from the
-    range, nothing may vary with ``dim``.
+    node to the domain of its clone, which is that of points ``at`` which ``dim`` has one value;
+    ``part`` is the suffix of the clones' names. Apart from the range, nothing may vary with
+    ``dim``.
     """
 
     builder: NodeBuilder
@@ -70,6 +71,7 @@ class Rebuild:
     axis_stays: bool
     change: Callable[[ix.Slice], ix.Entry | None]
     domain_of: Callable[[tuple[str, ...]], Domain]
+    at: Mapping[str, ix.Expr] = field(default_factory=dict)
     memo: dict[Edge, Edge | None] = field(default_factory=dict)
 
     def edge(self, edge: Edge) -> Edge | None:

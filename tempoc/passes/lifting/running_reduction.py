@@ -87,15 +87,16 @@ def range_growth(
 class RunningReduction:
     """Builds the running value of a reduction over ranges like ``range``.
 
-    ``decay`` multiplies the neighbour's value. With ``in_loop`` the value at the first point is a
-    point of the loop, too, which a cycle through all points needs; else a node of its own.
+    ``decay`` makes what multiplies the neighbour's value, whose point it is given. With
+    ``in_loop`` the value at the first point is a point of the loop, too, which a cycle through all
+    points needs; else a node of its own.
     """
 
     builder: NodeBuilder
     range: MovingRange
     place: int
     growth: RangeGrowth
-    decay: Edge | None = None
+    decay: Callable[[Rebuild, ix.Expr], Edge | None] | None = None
     in_loop: bool = False
 
     def nodes(self, monoid: Monoid, element: Callable[[Rebuild], Edge | None]) -> Node | None:
@@ -109,7 +110,8 @@ class RunningReduction:
         if builder.space.is_empty(later) or builder.space.is_empty(early):
             return None
         rebuild = self._rebuild("new", lambda dims: builder.space.project(later, dims), {})
-        newest, decay = element(rebuild), self.decay and rebuild.edge(self.decay)
+        newest = element(rebuild)
+        decay = self.decay and self.decay(rebuild, growth.before)
         if newest is None or builder.type_of(newest).weak or (self.decay and not decay):
             return None
         name, type_ = builder.fresh_name("run"), builder.type_of(newest)
@@ -169,7 +171,7 @@ class RunningReduction:
             end = ix.sub(entry.hi, ix.ONE) if isinstance(self.range, Prefix) else entry.lo
             return substitute(end, at)
 
-        return Rebuild(builder, dim, self.place, part, False, newest, domain_of)
+        return Rebuild(builder, dim, self.place, part, False, newest, domain_of, at)
 
 
 def step_builder(graph: Graph, space: Space, node: Node, dim: str) -> NodeBuilder:

@@ -4,9 +4,13 @@
     %y = matmul %a, %v[0:t+1] : [t] f32[8]  ->  %y = matmul %q, %s : [t] f32[8]
 
 Linear attention takes ``T * T`` products as it is often written, and ``T`` with a state; a sum of
-its scores, which normalizes them, is ``%q`` times a sum of keys likewise. Weights may be powers of
-a number by the distance of steps, as in retention: then the state fades. ``%s`` becomes a
-recurrence at once (``range_contraction.py``).
+its scores, which normalizes them, is ``%q`` times a sum of keys likewise. Weights may fade with the
+distance of steps, as in retention and where data decide how much stays (``fading_weights.py``):
+then the state fades. ``%s`` becomes a recurrence at once (``range_contraction.py``).
+
+Weights ``exp(%c - %c[0:t+1])`` are ``exp(%c - %m) * exp(%m - %c[0:t+1])``, with ``%m`` the least of
+the range: what is in the state never grows. As the product is the same whatever ``%m`` is, it is a
+constant for derivatives.
 
 This runs before differentiation, so that derivatives are those of recurrences, too, which run
 backward; also where a program has such a state as it is written.
@@ -19,14 +23,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.control.control import StopGradient
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.arithmetic import Divide, Multiply
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.reduction import Sum
+from tempoc.ops.tensor.reduction import Max, Min, Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
 from tempoc.passes.analysis.size_estimate import estimated_sizes, unknown_bounds
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.geometric_weights import powers
+from tempoc.passes.lifting.fading_weights import (
+    Distances,
+    distances_of,
+    fading_weights,
+    named_part,
+)
 from tempoc.passes.lifting.moving_range import Sliding, classify_range
 from tempoc.passes.lifting.product_factors import ProductFactors, product_factors
 from tempoc.passes.lifting.range_operand import operand_slices
@@ -35,11 +45,12 @@ from tempoc.passes.simplify.range_functions import with_point_functions
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.active import gradients, independent_nodes, passed_over
-from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import evaluate, symbols
 
 
@@ -47,8 +58,9 @@ from tempoc.symbolic.walk import evaluate, symbols
 class _StateProduct:
     """A product that sums over ``letter``, a range that grows with ``dim``.
 
-    ``state`` has the letters of the sum of the factors ``inside``, which have the letter; ``rows``
-    are the nodes that have the letter, too: nothing needs them if the state takes their place.
+    ``state`` has the letters of the sum of the factors ``inside``, which have the letter; some of
+    them are weights by ``distances``. ``rows`` are the nodes that have the letter, too: nothing
+    needs them if the state takes their place.
     """
 
     product: ProductFactors
@@ -56,6 +68,7 @@ class _StateProduct:
     dim: str
     inside: tuple[int, ...]
     state: str
+    distances: Mapping[int, Distances]
 
     @property
     def root(self) -> Node:
@@ -173,7 +186,7 @@ def _state_product(
     ``independent``: what gradients differentiate by, so that what reads it still has to.
     """
     product = product_factors(graph, node, context.space, independent)
-    if product is None or (not product.inner and len(product.factors) <= 2):
+    if product is None:
         return None
     for letter in dict.fromkeys("".join(product.terms)):
         if letter in product.result:
@@ -182,15 +195,19 @@ def _state_product(
         others = [term for k, term in enumerate(product.terms) if k not in inside]
         letters = dict.fromkeys("".join(product.terms[k] for k in inside))
         state = "".join(c for c in letters if c in product.result or any(c in t for t in others))
-        factors = _ranges(graph, product, letter, inside)
+        distances = _distances(graph, product, letter, inside)
+        if not product.inner and len(product.factors) <= 2 and not distances:
+            continue
+        factors = _ranges(graph, product, letter, inside, distances)
         dim = _growing_along(graph, product, letter, factors, context.space)
-        if dim is None or _scores(product, inside, others) > 1:
+        if dim is None or _scores(product, factors, others) > 1:
             continue
         candidate = _StateProduct(
-            product=product, letter=letter, dim=dim, inside=inside, state=state
+            product=product, letter=letter, dim=dim, inside=inside, state=state, distances=distances
         )
         if not any(c in state for term in others for c in term):
-            is_chosen = len(factors) > 1 and (factors != inside or bool(independent))
+            is_alone = factors == inside and not independent
+            is_chosen = bool(distances) or (len(factors) > 1 and not is_alone)
         else:
             factor = MODEL.differentiated_state_factor if independent else MODEL.state_factor
             is_chosen = candidate.multiplies_rows and _is_cheaper(
@@ -210,13 +227,34 @@ def _scores(product: ProductFactors, inside: Sequence[int], others: Sequence[str
     return sum(not summed.isdisjoint(product.terms[k]) for k in inside)
 
 
-def _ranges(
+def _place(product: ProductFactors, letter: str, k: int) -> int:
+    """The axis of a factor with a letter, counted from the last one."""
+    return len(product.terms[k]) - product.terms[k].index(letter)
+
+
+def _distances(
     graph: Graph, product: ProductFactors, letter: str, inside: Sequence[int]
+) -> dict[int, Distances]:
+    """The weights by distances along a letter, if nothing that is ``whole`` is passed over."""
+    pairs = ((k, product.factors[k], _place(product, letter, k)) for k in inside)
+    weights = ((k, distances_of(graph, edge, place)) for k, edge, place in pairs)
+    return {k: w for k, w in weights if w is not None and {*w.nodes}.isdisjoint(product.whole)}
+
+
+def _ranges(
+    graph: Graph,
+    product: ProductFactors,
+    letter: str,
+    inside: Sequence[int],
+    weights: Collection[int],
 ) -> tuple[int, ...]:
-    """The factors with a letter, but for weights that are powers of a number."""
-    weights = {k for k in inside if product.terms[k] == letter}
-    weights = {k for k in weights if powers(graph, product.factors[k], 1) is not None}
-    return tuple(k for k in inside if k not in weights)
+    """The factors with a letter, but for weights that fade."""
+
+    def fades(k: int) -> bool:
+        edge, place = product.factors[k], _place(product, letter, k)
+        return k in weights or fading_weights(graph, edge, place) is not None
+
+    return tuple(k for k in inside if not fades(k))
 
 
 def _growing_along(
@@ -225,8 +263,7 @@ def _growing_along(
     """The dimension with which the range of a letter grows; ``None`` if there is none."""
     entries = []
     for k in factors:
-        term = product.terms[k]
-        place = len(term) - term.index(letter)
+        place = _place(product, letter, k)
         entries.append(next(operand_slices(graph, product.factors[k], place), None))
     entry = entries[0] if entries else None
     if entry is None or None in entries:
@@ -270,8 +307,15 @@ def _reordered(
         builder = NodeBuilder(graph=graph, space=space, node=p.root)
         parts = None
         with suppress(OperandError):
-            state = _state(builder, p)
-            parts = builder.finish(_result(builder, p, state))
+            levelled = {k: _levelled(builder, d, p.root.domain) for k, d in p.distances.items()}
+            inside = {k: level.inside for k, level in levelled.items()}
+            state = _state(builder, p, [inside.get(k, p.product.factors[k]) for k in p.inside])
+            factors = [(p.product.factors[k], p.product.terms[k]) for k in p.others]
+            factors += [
+                (level.outside, p.product.terms[k].replace(p.letter, ""))
+                for k, level in levelled.items()
+            ]
+            parts = builder.finish(_result(builder, p, state, factors))
         if parts is None:
             as_written.add(p.root.name)
             continue
@@ -281,16 +325,13 @@ def _reordered(
     return graph, states, as_written
 
 
-def _state(builder: NodeBuilder, p: _StateProduct) -> Node:
-    """The sum of all steps so far; raises ``OperandError``."""
-    edges = [p.product.factors[k] for k in p.inside]
+def _state(builder: NodeBuilder, p: _StateProduct, edges: Sequence[Edge]) -> Node:
+    """The sum of all steps so far of the factors ``inside``; raises ``OperandError``."""
     terms = tuple(p.product.terms[k] for k in p.inside)
-    named = {n for e in edges for entry in e.entries for n in symbols(entry)}
-    named |= {n for e in edges for x in builder.type_of(e).shape for n in symbols(x)}
     root, space = p.root.domain, builder.space
-    domain = space.project(root, tuple(d for d in root.dims if d in named))
-    sources = [(e, builder.graph.nodes[e.source].domain) for e in edges]
-    if any(space.outside(domain, e.entries, source) for e, source in sources):
+    domain = named_part(builder, edges, root)
+    nodes = {**builder.graph.nodes, **builder.nodes}
+    if any(space.outside(domain, e.entries, nodes[e.source].domain) for e in edges):
         domain = root
     if len(edges) == 1:
         axes = tuple(k for k, c in enumerate(terms[0]) if c not in p.state)
@@ -299,19 +340,42 @@ def _state(builder: NodeBuilder, p: _StateProduct) -> Node:
     return builder.put("state", op, operands, domain)
 
 
-def _result(builder: NodeBuilder, p: _StateProduct, state: Node) -> Node:
-    """The product with the state; raises ``OperandError``."""
+@dataclass(frozen=True, slots=True)
+class _Levelled:
+    """Weights by distances from an extreme of their range, ``inside`` a state, and what they are
+    multiplied by."""
+
+    inside: Edge
+    outside: Edge
+
+
+def _levelled(builder: NodeBuilder, distances: Distances, root: Domain) -> _Levelled:
+    """The weights by distances from the extreme of their values; raises ``OperandError``."""
+    domain = named_part(builder, (distances.values,), root)
+    reduction = Max(axes=(0,)) if distances.above else Min(axes=(0,))
+    extreme = builder.put("extreme", reduction, (distances.values,), domain)
+    level = read_of(builder.put("level", StopGradient(), (extreme,), domain))
+    inside = distances.exponents(builder, level, distances.values, domain)
+    both = (distances.level, level)
+    outside = distances.exponents(builder, *both, named_part(builder, both, root))
+    return _Levelled(inside, outside)
+
+
+def _result(
+    builder: NodeBuilder, p: _StateProduct, state: Node, factors: Sequence[tuple[Edge, str]]
+) -> Node:
+    """The product of the state and the factors, with their letters; raises ``OperandError``."""
     product = p.product
-    others = [k for k in p.others if product.terms[k]]
+    others = [(edge, term) for edge, term in factors if term]
     result = state
     if others or p.state != product.result:
-        terms = (p.state, *(product.terms[k] for k in others))
-        edges = (read_of(state), *(product.factors[k] for k in others))
+        terms = (p.state, *(term for _, term in others))
+        edges = (read_of(state), *(edge for edge, _ in others))
         op, operands = contraction(Spelling(terms, product.result), edges)
         result = builder.put("of_state", op, operands)
-    for k in p.others:
-        if not product.terms[k]:
-            result = builder.put("scaled", Multiply(), (result, product.factors[k]))
+    for edge, term in factors:
+        if not term:
+            result = builder.put("scaled", Multiply(), (result, edge))
     for divisor in product.divisors:
         result = builder.put("divided", Divide(), (result, divisor))
     return result

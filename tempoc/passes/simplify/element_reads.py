@@ -32,12 +32,13 @@ from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import SpatialIndex, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.arithmetic import Equal, Subtract
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Pad, Squeeze, Transpose
 from tempoc.ops.tensor.reshape import Reshape, groups
 from tempoc.ops.tensor.source import Arange, IndexValue, Literal
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
@@ -252,6 +253,8 @@ class _Elements:
             return self._of_moved(node, op, at, axis, place)
         if isinstance(op, MatMul | Einsum):
             return self._of_contraction(node, at, axis, place)
+        if isinstance(op, BroadcastTo):
+            return self._of_repeated(node, at, axis, place)
         if not op.elementwise or op.heavy or any(True for _ in expressions(op)):
             return None
         if self.stays and not op.cheap and not self._varies(node):
@@ -331,6 +334,34 @@ class _Elements:
                 return None
             moved = Reshape(shape=(*shape[: value.lead], *rest))
         return _ReadElement(self._made("moved", moved, (value.read,)), value.lead, len(after) - 1)
+
+    def _of_repeated(
+        self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
+    ) -> _ReadElement | None:
+        """An element of what repeats an operand: along its axis, or along others alone."""
+        ((edge,), after) = node.inputs, node.types[0].shape
+        before = operand_type(self.graph, edge).shape
+        own, rest = axis - (len(after) - len(before)), (*after[:axis], *after[axis + 1 :])
+        if any(n in node.domain.dims for e in rest for n in symbols(e)):
+            return None
+        alone = own < 0 or before[own] == ix.ONE != after[axis]
+        inner = self.graph.nodes[edge.source]
+        added = axis_of(inner.op.axis, len(before)) if isinstance(inner.op, ExpandDims) else None
+        if alone and added == own and is_identity(edge, self.graph):
+            (edge,), own = inner.inputs, -1
+        value = self._whole(node, edge, at) if alone else self._operand(node, edge, at, own, place)
+        if value is None:
+            return None
+        if alone and own >= 0:
+            squeezed = self._made("one", Squeeze(axes=(own + value.lead,)), (value.read,))
+            value = _ReadElement(squeezed, value.lead, value.rank - 1)
+        self.arrays += 1
+        read = self._with_rank(value, len(rest))
+        own_domain = self.builder.node.domain
+        lead = self.builder.type_of(_edge(read)).shape[: value.lead]
+        lead = tuple(self.space.reduce(e, own_domain) for e in lead)
+        repeated = self._made("repeated", BroadcastTo(shape=(*lead, *rest)), (read,))
+        return _ReadElement(repeated, value.lead, len(rest))
 
     def _of_contraction(
         self, node: Node, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr

@@ -66,6 +66,20 @@ MADE["exponentials that something else reads"] = """%m = mul %x, %x[0:N] : [t] f
 %s = sum{axes=(0,)} %e : [t] f32[2]
 output s = %s[0:N]
 """
+MADE["what is repeated along the axis"] = """%m = sum{axes=(0,)} %x[0:N] : [] f32
+%a = mul %x, %m : [t] f32
+%r = expand_dims{axis=0} %a : [t] f32[1]
+%p = broadcast_to{shape=(N,)} %r : [t] f32[N]
+%e = getitem{entries=((0, N-t, 1), t)} %p[t:N] : [t] f32[N-t]
+%s = sum{axes=(0,)} %e : [t] f32
+output s = %s[0:N]
+"""
+MADE["what is repeated along others"] = """%h = mul %x, %x[0:N] : [t] f32[N]
+%p = broadcast_to{shape=(2, N)} %h : [t] f32[2, N]
+%e = getitem{entries=((0, N-t, 1), (0, 2, 1), t)} %p[t:N] : [t] f32[N-t, 2]
+%s = sum{axes=(0,)} %e : [t] f32[2]
+output s = %s[0:N]
+"""
 SHARES = """%m = mul %x, %x[0:N] : [t] f32[N]
 %a = exp %m : [t] f32[N]
 %q = sum{axes=(0,)} %a : [t] f32
