@@ -27,8 +27,6 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute, symbols
 
-Target = tuple[ix.Expr, ...]
-
 
 def forward_shifted_copies(graph: Graph, space: Space) -> Graph:
     """The graph in which branches of merges are what copies of another step were made of.
@@ -53,8 +51,8 @@ def forward_shifted_copies(graph: Graph, space: Space) -> Graph:
 
 
 def _forwarded(
-    graph: Graph, edge: Edge, target: Target, reads: Counter[str], space: Space
-) -> tuple[Edge, Target] | None:
+    graph: Graph, edge: Edge, target: tuple[ix.Expr, ...], reads: Counter[str], space: Space
+) -> tuple[Edge, tuple[ix.Expr, ...]] | None:
     """The branch and its target without the copy; ``None`` where that is no copy of its kind."""
     copy = graph.nodes[edge.source]
     if not isinstance(copy.op, Copy) or reads[copy.name] > 1 or copy.vector:
