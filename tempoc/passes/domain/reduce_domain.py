@@ -32,6 +32,7 @@ from tempoc.passes.domain.last_point import compute_last_points
 from tempoc.passes.domain.loop_invariant import invariant_but_conditional, reduce_invariant
 from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.passes.simplify.shifted_copies import forward_shifted_copies
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.checked_points import with_checked_points
@@ -54,7 +55,8 @@ class ReduceDomain(GraphPass):
         graph, last = compute_last_points(with_checked_points(graph, space))
         graph = _without_equal_values(merge_contained_work(graph, space), context)
         graph, lost_dims = reduce_invariant(graph, space)
-        graph, shortened = trim_domains(_without_equal_values(graph, context), space)
+        graph = _without_equal_values(graph, context)
+        graph, shortened = trim_domains(drop_dead(forward_shifted_copies(graph, space)), space)
         graph = _without_equal_values(graph, context)
         invariant = {
             n: f"the same for all {' and '.join(dims)}, computed once"
