@@ -38,6 +38,7 @@ from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
 from tempoc.passes.simplify.head_dimension import HeadDimension
 from tempoc.passes.simplify.range_functions import RangeFunctions, with_point_functions
+from tempoc.passes.simplify.restricted_duplicates import without_restricted_duplicates
 from tempoc.passes.simplify.softmax_maxima import SoftmaxMaxima
 from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.passes.tiling.microbatch import Microbatch
@@ -209,9 +210,10 @@ def with_cheaper_gradients(
     less time than states.
     """
     if not gradients(program.written):
-        graph = with_factors(program.graph, context)
+        graph = with_factors(without_restricted_duplicates(program.graph), context)
         return graph if launched else with_running_states(graph, context)
-    written = with_point_functions(with_factors(program.written, context), context)
+    written = with_factors(without_restricted_duplicates(program.written), context)
+    written = with_point_functions(written, context)
     if not launched:
         written = with_running_states(written, context)
     if heads:
