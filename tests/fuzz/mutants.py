@@ -21,8 +21,8 @@ from tests.fuzz.texts import SEEDS
 LONGEST = 3500
 """Characters of a program that is changed; longer ones take the evaluator long."""
 SIZES = (1, 2, 3, 4, 5)
-ELSEWHERE = re.compile(r'\bextern\b|\bimport "')
-"""What needs other files."""
+ELSEWHERE = re.compile(r'\bextern\b|\bimport "|\bfrom "')
+"""What needs other files, or names of its own in them."""
 PIECES = re.compile(
     r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*|[^\S\n]+|\w+(?:\.\w+)*|[-+*/%@<>=!]=|//|\*\*|.|\n'
 )
