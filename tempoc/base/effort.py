@@ -160,6 +160,8 @@ class Effort:
     """The number of greedy moves before all offloadable stores are offloaded."""
     dry_run_calls: int = 200_000
     """Kernel calls in all dry runs of a search for stores to offload together."""
+    whole_dry_runs: int = 3
+    """Dry runs of all steps by which two choices of stores are compared, within these calls."""
     offload_candidates: int = 16
     """Candidates of that search, if those are more than the calls allow."""
     chunked: int = 14

@@ -3,9 +3,10 @@
 A greedy search over dry runs. It tries the stores with the most bytes at the peak first, each with
 the longest reach that lowers the peak: the longer the reach, the fewer copies. A store that the
 statement at the peak uses does not lower it and stays on the device. Then stores whose offloading
-turned out to be unnecessary are restored. The same search starts with the stores of which least is
-copied for each byte at the peak, as of weights, which loops read and do not write; the choice whose
-copies take less time is kept. At last loads are prefetched a step ahead if memory allows.
+turned out to be unnecessary are restored. A second search starts with the stores that are copied
+least often: cells of one step rather than an array that every step writes, weights rather than
+caches. The choice whose copies take less time is kept. At last loads are prefetched a step ahead if
+memory allows.
 """
 
 from __future__ import annotations
@@ -54,7 +55,12 @@ def choose(
     most = max(EFFORT.offload_candidates, EFFORT.dry_run_calls // calls)
     chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, limit=most)
     choice = chooser.run()
-    if choice.peak <= budget and len(choice.reach) < len(offloadable(program)):
+    has_others = len(choice.reach) < len(offloadable(program))
+    if (
+        choice.peak <= budget
+        and has_others
+        and calls * EFFORT.whole_dry_runs <= EFFORT.dry_run_calls
+    ):
         cheap = chooser.few_copies()
         if cheap.peak <= budget and cheap.reach != choice.reach:
             both = (choice, cheap)
@@ -92,8 +98,8 @@ def copied_by(program: prog.Program, bounds: Mapping[str, int], given: frozenset
 class _Chooser:
     """Tries choices, ``limit`` of them or few more.
 
-    ``moved``: the bytes that are copied of each store for each of its bytes at the peak, if these
-    decide which stores are tried first; else their sizes do.
+    ``often``: how often each store is copied, in powers of two, if that decides which are tried
+    first, of equals the largest; else their sizes do.
     """
 
     program: prog.Program
@@ -102,15 +108,16 @@ class _Chooser:
     budget: int
     limit: int
     tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
-    moved: Mapping[str, float] = field(default_factory=dict)
+    often: Mapping[str, int] = field(default_factory=dict)
 
     def few_copies(self) -> OffloadChoice:
-        """Run a short search again, by the bytes that are copied."""
+        """Run the search again, by how often stores are copied."""
         everything = self.evaluate(dict.fromkeys(offloadable(self.program), NEAR))
         sizes = self.evaluate({}).forecast.stores
         dry_run = forecast(everything.program, self.bounds, self.given, every_step=True)
-        self.moved = {n: dry_run.moved.get(n, 0) / size for n, size in sizes.items()}
-        self.limit = len(self.tried) + EFFORT.offload_candidates
+        often = {n: dry_run.moved.get(n, 0) // size for n, size in sizes.items()}
+        self.often = {n: times.bit_length() for n, times in often.items()}
+        self.limit += len(self.tried)
         return self.run()
 
     def run(self) -> OffloadChoice:
@@ -166,7 +173,7 @@ class _Chooser:
         """Offload one more store, or shorten its reach; the first move that lowers the peak."""
         sizes = best.forecast.stores
         large = (n for n in names if sizes.get(n, 0) >= MODEL.small_bytes)
-        for name in sorted(large, key=lambda n: (self.moved.get(n, 0), -sizes[n])):
+        for name in sorted(large, key=lambda n: (self.often.get(n, 0), -sizes[n])):
             if self.is_enough():
                 break
             if best.reach.get(name, farthest + 1) == NEAR:
@@ -181,7 +188,7 @@ class _Chooser:
     def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
         """Drop offloaded stores and lengthen reaches as far as the budget allows."""
         for name in sorted(
-            choice.reach, key=lambda n: (-self.moved.get(n, 0), self.size(choice, n))
+            choice.reach, key=lambda n: (-self.often.get(n, 0), self.size(choice, n))
         ):
             if self.is_enough():
                 break
