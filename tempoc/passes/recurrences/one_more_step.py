@@ -68,7 +68,9 @@ def one_more_step(
         edge = node.inputs[k]
         offset = distance(graph, node, edge, recurrence.dim)
         result = graph.nodes[edge.source]
-        if offset is None or edge.source in recurrence.states or len(result.types) != 1:
+        if offset is None or edge.source in recurrence.states:
+            return None
+        if [(t.dtype, t.shape) for t in result.types] != [(t.dtype, t.shape) for t in node.types]:
             return None
         spans = vector_ranges(result.domain, (recurrence.dim,), space)
         if spans is None or edge.source in made:
