@@ -23,13 +23,14 @@ at the last t)::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
+from tempoc.passes.recurrences.one_more_step import LongerRecurrence
 from tempoc.passes.recurrences.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
@@ -46,6 +47,15 @@ from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
 from tempoc.symbolic.walk import symbols
+
+
+def with_results(graph: Graph, longer: LongerRecurrence, space: Space) -> tuple[Graph, Node]:
+    """The graph with a recurrence that also makes what others read; raises ``NotARecurrence``."""
+    rewrite = _ScanRewrite(graph, longer.recurrence, space)
+    if not rewrite.is_full():
+        raise NotARecurrence("a state has more equations")
+    node = rewrite.node(full=True)
+    return rewrite.replace_states(node, longer.offsets), node
 
 
 def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> tuple[Graph, Node]:
@@ -258,12 +268,19 @@ class _ScanRewrite:
 
     # ------------------------------------------------------------ the consumers
 
-    def replace_states(self, node: Node) -> Graph:
-        """The graph in which the states read the rows."""
+    def replace_states(self, node: Node, offsets: Mapping[str, int] | None = None) -> Graph:
+        """The graph in which the states read the rows, and so do results of steps, if their rows
+        are so many points behind them. Raises ``NotARecurrence`` where there is none."""
         changed = {
             name: self.row(node, out, self.graph.nodes[name], ix.Sym(self.dim))
             for out, name in enumerate(self.recurrence.states)
         }
+        for out, (name, offset) in enumerate((offsets or {}).items()):
+            result = self.graph.nodes[name]
+            if self.space.outside(result.domain, read_of(node, out).entries, node.domain):
+                raise NotARecurrence(f"`{name}` has points where there is no step")
+            at = ix.add(ix.Sym(self.dim), ix.Const(offset))
+            changed[name] = self.row(node, out, result, at)
         return self.redirect_reads(node, self.with_nodes(changed))
 
     def replace_branches(self, node: Node) -> Graph:

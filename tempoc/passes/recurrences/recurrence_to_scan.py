@@ -60,6 +60,7 @@ from tempoc.passes.recurrences.joint import (
     joint_recurrences,
     read_in_steps,
 )
+from tempoc.passes.recurrences.one_more_step import one_more_step, read_elsewhere
 from tempoc.passes.recurrences.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
@@ -67,7 +68,7 @@ from tempoc.passes.recurrences.recognize_recurrence import (
     distance,
     recognize,
 )
-from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence
+from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence, with_results
 from tempoc.passes.recurrences.surroundings import CycleSurroundings
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
@@ -76,6 +77,7 @@ from tempoc.sdg.graph.query import (
     has_run_lengths,
     multiplies_matrices,
     operand_type,
+    users,
 )
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
@@ -438,7 +440,16 @@ def _with_recurrences(
     nodes: dict[NodeNames, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     rewritten = replace(graph, nodes=plain)
+    uses = users(graph)
     for cycle, recurrence in recurrences.items():
+        read = [*read_elsewhere(graph, cycle, recurrence.dim, uses)]
+        longer = one_more_step(rewritten, cycle, recurrence, read, context.space)
+        if longer is not None:
+            try:
+                rewritten, nodes[cycle] = with_results(rewritten, longer, context.space)
+                continue
+            except NotARecurrence:
+                pass  # then they are computed of the states
         try:
             rewritten, nodes[cycle] = with_recurrence(rewritten, recurrence, context.space)
         except NotARecurrence as reason:

@@ -331,6 +331,23 @@ output last
     assert "[k* | k == K-1]" in product
 
 
+def test_what_all_steps_make_and_others_read_is_not_made_again() -> None:
+    text = """dim b < B
+dim k < K
+param w: f32[3, 3]
+input z[b, k]: f32[3]
+x[b, K-1] = ones([3])
+next = tanh(w @ x + z)
+x[b, k-1] = next
+y = w @ next + x
+output next, y
+"""
+    before, after = scanned(text)
+    products = [n for n in after.nodes.values() if n.op.name == "matmul"]
+    assert [n.name for n in products] == ["y.matmul"]
+    assert_same(before, after)
+
+
 def test_small_steps_whose_last_state_alone_is_read_stay_a_loop() -> None:
     """In each step of another loop a scan would store them all, and turn what it has stored."""
     text = """dim t < T
