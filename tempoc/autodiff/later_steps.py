@@ -41,7 +41,14 @@ from tempoc.poly.relations.steps import (
     writing,
     written_ahead,
 )
-from tempoc.sdg.graph.active import active_nodes, derivative_uses, ends_of, gradients
+from tempoc.sdg.graph.active import (
+    DerivativeOperands,
+    active_nodes,
+    derivative_operands,
+    derivative_uses,
+    ends_of,
+    gradients,
+)
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.symbolic import expr as ix
@@ -69,13 +76,15 @@ def without_later_steps(graph: Graph, space: Space) -> Graph:
     }
     needs = {n.name: known[ends_of(n)] for n in pending}
     nodes = dict(graph.nodes)
+    operands: DerivativeOperands = {}
     cycles = strongly_connected_components(
         graph.nodes, lambda name: [e.source for e in graph.nodes[name].inputs]
     )
     for cycle in cycles:
         group = tuple(name for name in cycle if name in needs)
         if any(other in group for name in group for other in needs[name]):
-            for name, constant in _constants(graph, space, group):
+            operands = operands or derivative_operands(graph)
+            for name, constant in _constants(graph, space, operands, group):
                 read = tuple(_whole(graph, name) for name in constant)
                 nodes[name] = replace(nodes[name], inputs=(*nodes[name].inputs, *read))
     return replace(graph, nodes=nodes)
@@ -89,7 +98,7 @@ def _whole(graph: Graph, name: str) -> Edge:
 
 
 def _constants(
-    graph: Graph, space: Space, group: tuple[str, ...]
+    graph: Graph, space: Space, operands: DerivativeOperands, group: tuple[str, ...]
 ) -> Iterator[tuple[str, list[str]]]:
     """What each gradient of a group counts as constant."""
     gradients = [graph.nodes[name] for name in group]
@@ -102,7 +111,7 @@ def _constants(
         losses, wrt = ends = ends_of(node)
         if ends not in later:
             later[ends] = {}
-            uses = derivative_uses(graph, losses, wrt)
+            uses = derivative_uses(operands, losses, wrt)
             for dims in _orders(graph, wrt):
                 order = StepOrder(graph=graph, space=space, dims=dims, ahead=ahead)
                 order = orders.setdefault(dims, order)

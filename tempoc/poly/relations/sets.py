@@ -8,7 +8,7 @@ parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import islpy as isl
@@ -29,6 +29,7 @@ class Coordinates:
     space: isl.Space
     zero: isl.PwAff
     env: Mapping[str, isl.PwAff]
+    known: dict[ix.Expr, isl.Set] = field(default_factory=dict)
 
 
 class IslFrame:
@@ -153,7 +154,10 @@ class IslFrame:
             case ix.Truth(value=v):
                 points = isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
             case ix.Relation(op=op, left=left, right=right):
-                points = _RELATIONS[op](self.value(left, at), self.value(right, at))
+                points = at.known.get(c)
+                if points is None:
+                    points = _RELATIONS[op](self.value(left, at), self.value(right, at))
+                    at.known[c] = points
             case ix.Conjunction(args=args):
                 self._check_divisions(c)
                 return self._all(args, at, within)

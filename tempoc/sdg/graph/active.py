@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.gradient import Gradient
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse
+
+DerivativeOperands = Mapping[str, tuple[tuple[OperandUse, str], ...]]
+"""Operands of nodes by name, each with the node that it reads."""
 
 
 def gradients(graph: Graph) -> list[Node]:
@@ -22,12 +25,13 @@ def active_nodes(graph: Graph, among: Sequence[Node]) -> list[frozenset[str]]:
     """
     readers: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, list[str]]] = {}
     active: list[frozenset[str]] = []
+    operands = derivative_operands(graph) if among else {}
     for node in among:
         losses, wrt = ends_of(node)
         # No derivative flows through a tensor without operands, such as a param, in any case.
         ends = losses, tuple(x for x in wrt if graph.nodes[x].inputs)
         if ends not in readers:
-            uses = derivative_uses(graph, *ends).items()
+            uses = derivative_uses(operands, *ends).items()
             readers[ends] = {name: [u.reader for u in by] for name, by in uses}
         starts = (x for x in wrt if x in readers[ends])
         active.append(frozenset(reachable(starts, readers[ends].__getitem__)))
@@ -58,20 +62,32 @@ def passed_over(graph: Graph, node: Node, parts: Iterable[Node]) -> set[str]:
     return {*reachable(starts, lambda n: [s for s in graph.nodes[n].sources if s not in read])}
 
 
+def derivative_operands(graph: Graph) -> DerivativeOperands:
+    """The operands of each node through which derivatives flow, and what they read."""
+    operands: dict[str, tuple[tuple[OperandUse, str], ...]] = {}
+    for node in graph.nodes.values():
+        edges = enumerate(node.inputs) if node.op.differentiable else ()
+        operands[node.name] = tuple(
+            (OperandUse(node.name, slot), e.source)
+            for slot, e in edges
+            if graph.nodes[e.source].types[e.out].dtype.is_float
+        )
+    return operands
+
+
 def derivative_uses(
-    graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]
+    operands: DerivativeOperands, losses: tuple[str, ...], wrt: tuple[str, ...]
 ) -> dict[str, list[OperandUse]]:
-    """The uses through which derivatives flow, of all nodes that lead to the losses."""
+    """The uses through which derivatives flow, of all nodes that lead to the losses.
 
-    def reads(name: str) -> list[tuple[int, str]]:
-        node = graph.nodes[name]
-        edges = () if name in wrt or not node.op.differentiable else node.inputs
-        floats = (graph.nodes[e.source].types[e.out].dtype.is_float for e in edges)
-        return [(k, e.source) for k, (e, ok) in enumerate(zip(edges, floats, strict=True)) if ok]
-
-    reached = reachable(losses, lambda name: [source for _, source in reads(name)])
-    uses: dict[str, list[OperandUse]] = {name: [] for name in reached}
-    for name in reached:
-        for slot, source in reads(name):
-            uses[source].append(OperandUse(name, slot))
+    ``operands`` are those of the whole graph, which many gradients ask for.
+    """
+    uses: dict[str, list[OperandUse]] = {loss: [] for loss in losses}
+    worklist = list(uses)
+    for name in worklist:  # grows meanwhile
+        for use, source in () if name in wrt else operands[name]:
+            if source not in uses:
+                uses[source] = []
+                worklist.append(source)
+            uses[source].append(use)
     return uses
