@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.arithmetic import Subtract
@@ -162,13 +161,13 @@ class Distances:
 
         Then no weight exceeds 1, so that none is lost that becomes one again.
         """
-        node = self.graph.nodes[self.level.source]
-        while isinstance(node.op, Copy) and is_identity(node.inputs[0], self.graph):
-            node = self.graph.nodes[node.inputs[0].source]
+        level = read_original(self.graph, self.level)
+        node = self.graph.nodes[level.source]
         if type(node.op) is not (Max if self.above else Min) or node.op.keepdims:
             return False
-        first = axes_of(node.op.axes, operand_type(self.graph, node.inputs[0]).ndim) == (0,)
-        return first and node.inputs == (self.values,) and is_identity(self.level, self.graph)
+        ndim = operand_type(self.graph, node.inputs[0]).ndim
+        along = axes_of(node.op.axes, ndim) == (0,) and node.inputs == (self.values,)
+        return along and all(is_identity(e, self.graph) for e in (self.level, level))
 
     def fit(self, target: MovingRange, entry: ix.Slice, dim: str) -> bool:
         """Whether the level is an extreme, and the elements are those of the range."""
