@@ -87,9 +87,9 @@ def surprise(at, Wq, x, k, v, *, T):
             q = matvec(Wq, x, T)
             score = matvec(k, q, T) / 2.8284271247461903
             valid = jnp.arange(T, dtype=jnp.int32) < t+1
-            e_sub = score - jnp.max(jnp.where(valid, score, -jnp.inf), axis=0, keepdims=True)
-            e_exp = jnp.exp(e_sub)
-            weight = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=0, keepdims=True)
+            score_masked = jnp.where(valid, score, -jnp.inf)
+            e_exp = jnp.exp(score_masked - jnp.max(score_masked, axis=0, keepdims=True))
+            weight = e_exp / jnp.sum(e_exp, axis=0, keepdims=True)
             weight_masked = jnp.where(valid, weight, 0.0)
             valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
             a = jnp.matmul(weight_masked, v) if finite else term_by_term(

@@ -95,13 +95,10 @@ def sparse(at, k, q, v, *, B, T):
             valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
             near_attention_div_masked = jnp.where(valid, near_attention_div, -jnp.inf)
             near_attention_softmax_e_max = jnp.max(near_attention_div_masked, axis=0, keepdims=True)
-            near_attention_softmax_e_sub = near_attention_div - near_attention_softmax_e_max
+            near_attention_softmax_e_sub = near_attention_div_masked - near_attention_softmax_e_max
             near_attention_softmax_e_exp = jnp.exp(near_attention_softmax_e_sub)
-            near_attention_softmax_e_exp_masked = jnp.where(
-                valid, near_attention_softmax_e_exp, 0.0,
-            )
             near_attention_softmax_sum = jnp.sum(
-                near_attention_softmax_e_exp_masked, axis=0, keepdims=True,
+                near_attention_softmax_e_exp, axis=0, keepdims=True,
             )
             near_attention_softmax_div = near_attention_softmax_e_exp / near_attention_softmax_sum
             v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
@@ -123,13 +120,10 @@ def sparse(at, k, q, v, *, B, T):
             sparse_attention_softmax_e_max = jnp.max(
                 sparse_attention_div_masked, axis=0, keepdims=True,
             )
-            sparse_attention_softmax_e_sub = sparse_attention_div - sparse_attention_softmax_e_max
+            sparse_attention_softmax_e_sub = sparse_attention_div_masked - sparse_attention_softmax_e_max
             sparse_attention_softmax_e_exp = jnp.exp(sparse_attention_softmax_e_sub)
-            sparse_attention_softmax_e_exp_masked = jnp.where(
-                valid3, sparse_attention_softmax_e_exp, 0.0,
-            )
             sparse_attention_softmax_sum = jnp.sum(
-                sparse_attention_softmax_e_exp_masked, axis=0, keepdims=True,
+                sparse_attention_softmax_e_exp, axis=0, keepdims=True,
             )
             sparse_attention_softmax_div = sparse_attention_softmax_e_exp / sparse_attention_softmax_sum
             v_slice2 = jnp.take(

@@ -245,9 +245,9 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
             rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
             scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, rope_concat_slice) * 0.125
             valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
-            e_max = jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
-            e_exp = jnp.exp(scores_div - e_max)
-            softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
+            scores_div_masked = jnp.where(valid, scores_div, -jnp.inf)
+            e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=2, keepdims=True))
+            softmax_div = e_exp / jnp.sum(e_exp, axis=2, keepdims=True)
             v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
             softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
             valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
@@ -288,11 +288,10 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
     def point(a_reshape, rope_concat, v, x):
         scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(rope_concat, 2, 0)) * 0.125
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
-        e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
-        e_exp = jnp.exp(e_sub)
-        softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
+        scores_div_masked = jnp.where(valid, scores_div, -jnp.inf)
+        e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=2, keepdims=True))
         v_slice = jnp.moveaxis(v, 1, 0)
-        softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+        softmax_div_masked = jnp.where(valid, e_exp / jnp.sum(e_exp, axis=2, keepdims=True), 0.0)
         z_reshape = jnp.reshape(jnp.einsum("kgs,skd->kgd", softmax_div_masked, v_slice), (576,))
         z = x + matvec(wo, z_reshape, B)
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)

@@ -523,15 +523,12 @@ def drawn_temperature_categorical_late(
     attention_past_multi_head_attention_softmax_e_max = jnp.max(
         attention_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True,
     )
-    attention_past_multi_head_attention_softmax_e_sub = attention_past_multi_head_attention_scores_div - attention_past_multi_head_attention_softmax_e_max
+    attention_past_multi_head_attention_softmax_e_sub = attention_past_multi_head_attention_scores_div_masked - attention_past_multi_head_attention_softmax_e_max
     attention_past_multi_head_attention_softmax_e_exp = jnp.exp(
         attention_past_multi_head_attention_softmax_e_sub
     )
-    attention_past_multi_head_attention_softmax_e_exp_masked = jnp.where(
-        valid, attention_past_multi_head_attention_softmax_e_exp, 0.0,
-    )
     attention_past_multi_head_attention_softmax_sum = jnp.sum(
-        attention_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True,
+        attention_past_multi_head_attention_softmax_e_exp, axis=1, keepdims=True,
     )
     attention_past_multi_head_attention_softmax_div = attention_past_multi_head_attention_softmax_e_exp / attention_past_multi_head_attention_softmax_sum
     attention_v_reshape = lax.dynamic_update_index_in_dim(
@@ -598,15 +595,12 @@ def drawn_temperature_categorical_late(
     attention2_past_multi_head_attention_softmax_e_max = jnp.max(
         attention2_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True,
     )
-    attention2_past_multi_head_attention_softmax_e_sub = attention2_past_multi_head_attention_scores_div - attention2_past_multi_head_attention_softmax_e_max
+    attention2_past_multi_head_attention_softmax_e_sub = attention2_past_multi_head_attention_scores_div_masked - attention2_past_multi_head_attention_softmax_e_max
     attention2_past_multi_head_attention_softmax_e_exp = jnp.exp(
         attention2_past_multi_head_attention_softmax_e_sub
     )
-    attention2_past_multi_head_attention_softmax_e_exp_masked = jnp.where(
-        valid, attention2_past_multi_head_attention_softmax_e_exp, 0.0,
-    )
     attention2_past_multi_head_attention_softmax_sum = jnp.sum(
-        attention2_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True,
+        attention2_past_multi_head_attention_softmax_e_exp, axis=1, keepdims=True,
     )
     attention2_past_multi_head_attention_softmax_div = attention2_past_multi_head_attention_softmax_e_exp / attention2_past_multi_head_attention_softmax_sum
     attention2_v_reshape = lax.dynamic_update_index_in_dim(
@@ -716,12 +710,11 @@ def drawn_logits_early(
             rope_cos, rope_sin, t_from,
         ):
             scores_einsum = jnp.einsum("hd,shd->hs", q_rope_concat, attention_k_rope_concat_near)
-            scores_div = scores_einsum * 0.25
             spots = t_from + jnp.arange(attention_k_rope_concat_near.shape[0], dtype=jnp.int32)
             valid = (spots >= jnp.maximum(0, t-31)) & (spots < t+1)
-            e_max = jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
-            e_exp = jnp.exp(scores_div - e_max)
-            softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
+            scores_div_masked = jnp.where(valid, scores_einsum * 0.25, -jnp.inf)
+            e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=1, keepdims=True))
+            softmax_div = e_exp / jnp.sum(e_exp, axis=1, keepdims=True)
             softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
             valid2 = ((spots >= jnp.maximum(0, t-31)) & (spots < t+1))[:, None, None]
             multi_head_attention_einsum = jnp.einsum(
@@ -813,11 +806,10 @@ def drawn_temperature_categorical_early(
     )
     scores_div = jnp.einsum("hd,shd->hs", q_rope_concat, k_rope_concat_slice) * 0.25
     valid = jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1)
-    e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=1, keepdims=True)
-    e_exp = jnp.exp(e_sub)
-    softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=1, keepdims=True)
+    scores_div_masked = jnp.where(valid, scores_div, -jnp.inf)
+    e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=1, keepdims=True))
     v_reshape_slice = lax.dynamic_slice_in_dim(v_reshape, jnp.maximum(0, t-31), min(32, P), axis=0)
-    softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
+    softmax_div_masked = jnp.where(valid, e_exp / jnp.sum(e_exp, axis=1, keepdims=True), 0.0)
     valid2 = (jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1))[:, None, None]
     v_reshape_slice_masked = jnp.where(valid2, v_reshape_slice, 0.0)
     multi_head_attention_einsum = jnp.einsum(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from tempoc.base.names import Names
+from tempoc.codegen.kernels.masked_scores import masked_scores
 from tempoc.codegen.stores import access, context
 from tempoc.codegen.stores.access import KernelFrame
 from tempoc.codegen.stores.branches import branch_members, outputs_used_outside
@@ -31,6 +32,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.ragged_layout import resolve_layout
 from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.tensor.monoids import MAX
 from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_type
@@ -68,6 +70,7 @@ class Body:
         self.forwarded: Mapping[tuple[str, int], Write] = {}
         self._owners = computing_branches(stages.graph, statement.members)
         self._unordered = order_free_operands(statement, stages)
+        self._scores = masked_scores(statement, stages.graph, self._is_local)
         self.frame = KernelFrame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -138,6 +141,10 @@ class Body:
             self._values[name, 0] = self._converted(positions, node.types[0])
             return
         args, valid = resolve_layout(node.op, args, types, same, self.out)
+        vanishing = self._scores.get(name, ())
+        if vanishing and len(args) > 1:
+            masked = self.out.masked(args[0], vanishing, MAX.neutral(args[0].type.dtype))
+            args = replace(args[0], text=masked, stored=""), *args[1:]
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
@@ -148,6 +155,7 @@ class Body:
                 type=type_,
                 padded=self._padded(type_),
                 valid=valid[k],
+                vanishing=vanishing,
                 finite=any(_is_same(v, text, type_, valid[k]) for v in args if v.finite is True),
                 constant=constant,
             )
@@ -264,7 +272,7 @@ class Body:
         for k, turn in axes.items():
             rolled = f"jnp.roll({value.text}, {self.out.index(turn.first)}, {k})"
             value = replace(value, text=self.out.bind(f"{value.text}_turned", rolled))
-        return replace(value, constant=None)
+        return replace(value, constant=None, vanishing=())
 
     def _raw_operand(self, member: str, slot: int) -> EmittedValue:
         """An operand, of which valid elements may not come first (``EmittedValue.valid``)."""

@@ -66,7 +66,8 @@ class EmittedValue:
     valid results. ``valid`` has the valid positions of axes; those without come first.
     ``finite``: the padding is zeros, so that zero times it is zero. The name of an array that all
     points of a kernel read, each its own part: zero times it is zero if all of it is finite.
-    ``constant``: the number that ``text`` spells, if it is one.
+    ``vanishing``: axes along which the padding adds nothing to a sum, as it is 0, or NaN where
+    another element is. ``constant``: the number that ``text`` spells, if it is one.
     ``stored``: the name of the array in memory that the value is, as long as ``text`` is that.
     """
 
@@ -77,6 +78,7 @@ class EmittedValue:
     valid: Mapping[int, Interval] = field(default_factory=dict)
     constant: Scalar | None = None
     stored: str = ""
+    vanishing: tuple[int, ...] = ()
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions."""

@@ -314,7 +314,7 @@ class KernelEmitter:
         valid = {k: x for k, x in v.valid.items() if k != axis}
         if to.start != to.begin:
             valid[axis] = to
-        return replace(v, text=self._known[key], finite=False, valid=valid)
+        return replace(v, text=self._known[key], finite=False, vanishing=(), valid=valid)
 
     def positions(self, size: Expr, begin: Expr = ix.ZERO) -> str:
         """The positions of an axis in a whole array, of which it is the part from ``begin`` on."""

@@ -162,8 +162,12 @@ class Reduction(Op):
         """The operand converted and masked, and the axes."""
         axes = axes_of(self.axes, v.type.ndim)
         v = pads.converted(pads.with_own_padding(v, out), dtype, out)
-        v = self.summed_within_rows(v, axes, dtype, out)
-        return out.masked(v, axes, self.neutral(dtype)), axes
+        if self.monoid is SUM and {*v.vanishing} <= {*axes}:
+            masked = tuple(k for k in axes if k not in v.vanishing)
+        else:
+            masked = axes
+        v = self.summed_within_rows(v, masked, dtype, out)
+        return out.masked(v, masked, self.neutral(dtype)), axes
 
     def summed_within_rows(
         self, v: EmittedValue, axes: tuple[int, ...], dtype: DType, out: Emitter

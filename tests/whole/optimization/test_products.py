@@ -149,7 +149,9 @@ output d
 def test_columns_of_rows_with_zeros_are_not_masked() -> None:
     """Rows are masked once, where they are written: what is no number there stays in its row."""
     agree(COLUMNS, {"T": 3}, special=True, levels=(2,))
-    assert "wide_t_masked" not in emitted(COLUMNS, None).kernels
+    text = emitted(COLUMNS, None).kernels
+    assert "wide_t_masked" not in text
+    assert "jnp.sum(e_exp, " in text  # the scores are masked, not their exponentials
 
 
 def test_terms_are_added_in_single_precision() -> None:
