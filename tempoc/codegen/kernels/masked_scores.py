@@ -6,11 +6,13 @@
 Padding of ``s`` counts as -inf in the maximum. If that is subtracted from the same masked array,
 exponentials are 0 there, and the sum needs no mask: on CPUs each mask is a pass over all scores.
 Where the maximum is NaN or -inf they are NaN, in the padding and in an element that counts.
+The padding of the distances themselves is -inf, which whatever sums those must mask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.arithmetic import Subtract
@@ -21,14 +23,22 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.statements import Statement
 
 
+class MaskedScores(NamedTuple):
+    """Members with reduced axes: ``distances`` of scores from their maxima, and exponentials."""
+
+    distances: Mapping[str, tuple[int, ...]]
+    exponentials: Mapping[str, tuple[int, ...]]
+
+
 def masked_scores(
     statement: Statement, graph: Graph, is_local: Callable[[str, int], bool]
-) -> Mapping[str, tuple[int, ...]]:
-    """Differences of scores and their maxima, and exponentials of these, with the reduced axes.
+) -> MaskedScores:
+    """The members that compute distances of scores from their maxima, and exponentials of these.
 
     ``is_local`` says whether an operand of a member is another member's result at the same point.
     """
-    members: dict[str, tuple[int, ...]] = {}
+    distances: dict[str, tuple[int, ...]] = {}
+    exponentials: dict[str, tuple[int, ...]] = {}
 
     def producer(name: str, slot: int, op: type) -> tuple[str, Node] | None:
         source = graph.nodes[name].inputs[slot].source
@@ -52,5 +62,5 @@ def masked_scores(
         same = greatest[1].inputs[0] == scores and {*axes} <= {*summed}
         spread = maximum.keepdims and type_.shape == difference[1].types[0].shape
         if same and spread and type_.dtype.is_float and type(maximum) is Max:
-            members[difference[0]] = members[exponential[0]] = axes
-    return members
+            distances[difference[0]] = exponentials[exponential[0]] = axes
+    return MaskedScores(distances, exponentials)

@@ -141,9 +141,9 @@ class Body:
             self._values[name, 0] = self._converted(positions, node.types[0])
             return
         args, valid = resolve_layout(node.op, args, types, same, self.out)
-        vanishing = self._scores.get(name, ())
-        if vanishing and len(args) > 1:
-            masked = self.out.masked(args[0], vanishing, MAX.neutral(args[0].type.dtype))
+        reduced = self._scores.distances.get(name)
+        if reduced is not None:
+            masked = self.out.masked(args[0], reduced, MAX.neutral(args[0].type.dtype))
             args = replace(args[0], text=masked, stored=""), *args[1:]
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
@@ -155,7 +155,7 @@ class Body:
                 type=type_,
                 padded=self._padded(type_),
                 valid=valid[k],
-                vanishing=vanishing,
+                vanishing=self._scores.exponentials.get(name, ()),
                 finite=any(_is_same(v, text, type_, valid[k]) for v in args if v.finite is True),
                 constant=constant,
             )

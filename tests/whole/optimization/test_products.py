@@ -154,6 +154,20 @@ def test_columns_of_rows_with_zeros_are_not_masked() -> None:
     assert "jnp.sum(e_exp, " in text  # the scores are masked, not their exponentials
 
 
+def test_distances_from_maxima_are_masked_where_they_are_summed() -> None:
+    """The exponentials of what lies beyond the scores are zeros, the distances are -inf."""
+    text = """
+dim t < T
+input x[t]: f32
+s[t] = x[0:t+1] * x
+d[t] = s - max(s, keepdims = true)
+e[t] = exp(d)
+y[t] = sum(e) + sum(d) + mean(e * d)
+output y
+"""
+    agree(text, {"T": 3}, levels=(2,))
+
+
 def test_terms_are_added_in_single_precision() -> None:
     names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
     exec(TERM_BY_TERM, names)
