@@ -227,7 +227,13 @@ class TopK(Op):
         axis = axis_of(-1, args[0].ndim)
         extent = args[0].shape[axis]
         if self.k < 0 or not facts.holds(ix.compare("<=", ix.Const(self.k), extent)):
-            raise OperandError(f"top_k cannot take {self.k} elements of {show(extent)}")
+            may_fit = self.k >= 0 and not isinstance(extent, ix.Const)
+            raise OperandError(
+                f"top_k cannot take {self.k} elements of {show(extent)}",
+                help=f"say with `assume` or a `when` that {show(extent)} >= {self.k}"
+                if may_fit
+                else None,
+            )
         shape = (*args[0].shape[:-1], ix.Const(self.k))
         return (TensorType(args[0].dtype, shape, args[0].weak), TensorType(DType.I32, shape))
 
