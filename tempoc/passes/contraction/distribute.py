@@ -162,10 +162,10 @@ class _Distributor:
             (place,) = (p for p in joined.link.operands if p is not None)
             own = (ix.ZERO, joined.extents[joined.picked], 1)
             entries = (*node.op.entries[:place], own, *node.op.entries[place + 1 :])
-            op, operands = (
-                replace(node.op, entries=entries),
-                self._operands(builder, joined, joined.picked),
-            )
+            operands = self._operands(builder, joined, joined.picked)
+            shape = builder.type_of(operands[0]).shape
+            whole = entries == tuple((ix.ZERO, extent, 1) for extent in shape)
+            op = Copy() if whole else replace(node.op, entries=entries)
             _finished(builder, builder.put("part", op, operands))
             return
         args = operand_types(self.graph, node)
