@@ -59,9 +59,9 @@ O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
     Canonicalize(),
     SoftmaxTerms(),
+    Distribute(),
     ElementReads(),
     Algebra(),
-    Distribute(),
     Reassociate(),
     Canonicalize(),
     RangeFunctions(),

@@ -131,14 +131,28 @@ class _Distributor:
         if isinstance(node.op, Concat):
             return [_converted(builder, e, node.types[0]) for e in node.inputs]
         ops = (node.op.narrowed(joined.link, _at(joined, k)) for k in range(count))
-        return [builder.put("part", o, self._operands(node, joined, k)) for k, o in enumerate(ops)]
-
-    def _operands(self, node: Node, joined: JoinedAxis, number: int) -> list[Edge]:
-        """The operands of a node for one part."""
         return [
-            edge if place is None else replace(edge, source=self.parts[edge.source][number].name)
-            for edge, place in zip(node.inputs, joined.link.operands, strict=True)
+            builder.put("part", o, self._operands(builder, joined, k)) for k, o in enumerate(ops)
         ]
+
+    def _operands(self, builder: NodeBuilder, joined: JoinedAxis, number: int) -> list[Edge]:
+        """The operands of a node for one part."""
+        pairs = zip(builder.node.inputs, joined.link.operands, strict=True)
+        return [self._operand(builder, joined, number, e, place) for e, place in pairs]
+
+    def _operand(
+        self, builder: NodeBuilder, joined: JoinedAxis, number: int, edge: Edge, place: int | None
+    ) -> Edge:
+        """An operand for one part, cut from the operand if that has no parts."""
+        if place is None:
+            return edge
+        if edge.source in self.parts:
+            return replace(edge, source=self.parts[edge.source][number].name)
+        at = _at(joined, number)
+        shape = builder.type_of(edge).shape
+        own = ((ix.ZERO, extent, 1) for extent in shape)
+        entries = ((at.start, at.count, 1) if k == place else e for k, e in enumerate(own))
+        return read_of(builder.put("cut", SpatialIndex(entries=tuple(entries)), (edge,)))
 
     def _finish(self, builder: NodeBuilder, joined: JoinedAxis) -> None:
         """The node at which the axis ends, of its parts."""
@@ -148,10 +162,10 @@ class _Distributor:
             (place,) = (p for p in joined.link.operands if p is not None)
             own = (ix.ZERO, joined.extents[joined.picked], 1)
             entries = (*node.op.entries[:place], own, *node.op.entries[place + 1 :])
-            op, operands = (
-                replace(node.op, entries=entries),
-                self._operands(node, joined, joined.picked),
-            )
+            operands = self._operands(builder, joined, joined.picked)
+            shape = builder.type_of(operands[0]).shape
+            whole = entries == tuple((ix.ZERO, extent, 1) for extent in shape)
+            op = Copy() if whole else replace(node.op, entries=entries)
             _finished(builder, builder.put("part", op, operands))
             return
         args = operand_types(self.graph, node)
@@ -168,8 +182,7 @@ class _Distributor:
         self, builder: NodeBuilder, joined: JoinedAxis, how: Combination, number: int
     ) -> Node:
         """The result of one part, in the dtype in which results are combined."""
-        node = builder.node
-        operands = self._operands(node, joined, number)
+        operands = self._operands(builder, joined, number)
         if isinstance(how.part, Reduction):
             (edge,) = operands
             if how.part.nonempty:

@@ -1,8 +1,9 @@
 """Axes that a concatenation makes, followed to where they are reduced or taken apart again.
 
 A *carrier* is a node that can be computed of each joined part alone: the concatenation, and what
-computes elementwise on it, or multiplies it, or moves its other axes. The axis ends at reductions,
-whose results on the parts can be combined, and at slices that are exactly one of the parts.
+computes elementwise on it, or multiplies it, or moves its other axes. What else such a node reads
+along the axis, as a bias of scores, is cut. The axis ends at reductions, whose results on the parts
+can be combined, and at slices that are exactly one of the parts.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class JoinedAxes:
             slots = self.carried(node, link)
             if any(link.operands[k] == p for k, p in places.items()):
                 extents = [self._extents(node.inputs[k]) for k in slots if k in places]
-                same = all(places.get(k) == link.operands[k] for k in slots)
+                same = all(places.get(k, link.operands[k]) == link.operands[k] for k in slots)
                 same = same and all(_agree(e, extents[0], facts) for e in extents)
                 ends = link.is_reduced
                 combines = not ends or combination(node.op, args, node.types[0].dtype) is not None
@@ -152,27 +153,30 @@ class JoinedAxes:
     def _is_needed_whole(self, name: str) -> bool:
         """Whether a node cannot be computed part by part after all."""
         joined, node = self.axes[name], self.graph.nodes[name]
-        for slot in self.carried(node, joined.link):
-            source = self.axes.get(node.inputs[slot].source)
-            if source is None or source.axis is None:
-                return True
+        if not isinstance(node.op, Concat) and not any(True for _ in self._joined_slots(name)):
+            return True
         if joined.axis is None:
             return False
         if any(output.source == name for output in self.graph.outputs):
             return True
         return not all(self._reads_parts(use) for use in self.uses[name])
 
+    def _joined_slots(self, name: str) -> Iterator[int]:
+        """The operands of a node that are computed part by part; of others, parts are cut."""
+        node, joined = self.graph.nodes[name], self.axes[name]
+        for slot in self.carried(node, joined.link):
+            if self._place(node.inputs[slot]) == joined.link.operands[slot]:
+                yield slot
+
     def _reads_parts(self, use: OperandUse) -> bool:
         """Whether an operand is read part by part."""
         reader = self.axes.get(use.reader)
-        return reader is not None and use.slot in self.carried(
-            self.graph.nodes[use.reader], reader.link
-        )
+        return reader is not None and use.slot in self._joined_slots(use.reader)
 
     def _neighbours(self, name: str) -> list[str]:
         """The nodes that are computed part by part together with a node."""
         node, joined = self.graph.nodes[name], self.axes[name]
-        sources = [node.inputs[slot].source for slot in self.carried(node, joined.link)]
+        sources = [node.inputs[slot].source for slot in self._joined_slots(name)]
         ends = joined.axis is None
         return sources + ([] if ends else [use.reader for use in self.uses[name]])
 

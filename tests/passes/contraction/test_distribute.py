@@ -101,7 +101,7 @@ input w: f32[4, 4]
 k = w @ x
 keys = concat([pk, k[t = FIRST:t+1]], 0)
 values = concat([pv, x[t = FIRST:t+1]], 0)
-s = keys @ x
+s = keys @ x - 0.1 * f32(arange(t + 4 - FIRST))
 e = exp(s - stop_gradient(max(s)))
 y = e / sum(e) @ values
 loss = sum((y * y)[t = 0:T])
@@ -110,7 +110,7 @@ gv = grad(loss, pv)
 gw = grad(loss, w)
 output y, gk, gv, gw
 """
-"""Attention with learned keys and values before those of the words, and its gradients."""
+"""Attention with learned keys and values before those of the words, a bias, and its gradients."""
 
 KINDS = """
 dim t < T
