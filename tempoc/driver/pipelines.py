@@ -7,6 +7,9 @@ from dataclasses import replace
 from tempoc.autodiff.differentiate import differentiate
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.elaborate import ElaboratedProgram
+from tempoc.passes.attention.head_dimension import HeadDimension
+from tempoc.passes.attention.softmax_maxima import SoftmaxMaxima
+from tempoc.passes.attention.softmax_terms import SoftmaxTerms
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.distribute import Distribute
 from tempoc.passes.contraction.reassociate import Reassociate
@@ -36,11 +39,8 @@ from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.simplify.element_reads import ElementReads
-from tempoc.passes.simplify.head_dimension import HeadDimension
 from tempoc.passes.simplify.range_functions import RangeFunctions, with_point_functions
 from tempoc.passes.simplify.restricted_duplicates import without_restricted_duplicates
-from tempoc.passes.simplify.softmax_maxima import SoftmaxMaxima
-from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.passes.tiling.microbatch import Microbatch
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.embed import Embed

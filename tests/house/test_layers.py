@@ -55,8 +55,8 @@ FLOORS = {
         "emission",
     ),
     "passes": (
-        "", "analysis", "simplify.rules", "simplify", "fusion", "vectorization", "dispatch",
-        "domain", "tiling", "convolution", "lifting", "recurrences", "memory",
+        "", "attention", "analysis", "simplify.rules", "simplify", "fusion", "vectorization",
+        "dispatch", "domain", "tiling", "convolution", "lifting", "recurrences", "memory",
         "contraction",
     ),
     "poly": ("relations", "scheduling"),

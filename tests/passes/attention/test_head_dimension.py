@@ -8,7 +8,7 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.passes.simplify.head_dimension import HeadDimension
+from tempoc.passes.attention.head_dimension import HeadDimension
 from tests.support.generators.graphs import Story, assert_close, graph
 from tests.support.golden import Golden
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tempoc.ops.tensor.reduction import LogSumExp, Max
+from tempoc.passes.attention.softmax_terms import SoftmaxTerms
 from tempoc.passes.context import PassContext
-from tempoc.passes.simplify.softmax_terms import SoftmaxTerms
 from tempoc.poly.relations.space import Space
 from tests.support.generators.graphs import SIZES, Story, graph, meaning
 from tests.support.golden import Golden
