@@ -309,6 +309,10 @@ class CostModel:
     much."""
     rounded_part: int = 8
     """The part of all bytes that it may take: so much longer is a step that reads all of them."""
+    spare_bytes: int = 1 << 13
+    """What growing stores take at least where steps read a few rows only. So many slots cost a call
+    that the host gives zeros 0.3 to 1 us, twice as many 5. A decoder with a window takes ten
+    lengths up to 4000 with two compilations, with six where sizes are powers of two."""
     first_steps: int = 64
     """Steps of the first call of a loop, whose time is unknown."""
     step_factor: int = 64

@@ -112,6 +112,23 @@ def test_a_plain_decoder_takes_another_length_without_compiling() -> None:
     assert not told
 
 
+def test_where_steps_read_a_few_rows_hundreds_of_lengths_are_one_kernel() -> None:
+    """Rows are few bytes, and nothing reads those of which a run has too many."""
+    text = DECODER.replace("k[0:t+1]", "k[max(0, t-3):t+1]").replace("softmax", "nn.softmax")
+    graph, loaded = compile_text("import nn\n" + text, 2)
+    inputs = {"e": np.random.default_rng(0).standard_normal((7, 4)).astype(np.float32)}
+    truth = evaluate(graph, {"T": 200}, inputs, {})["tok"]
+    told: list[float] = []
+    for steps in (2, 200, 70, 3):
+        given = Given(bounds={"T": steps}, inputs=as_sources(inputs), params={})
+        with backend.compilations(told.append):
+            outputs = run_given(loaded, given, Settings()).outputs
+        np.testing.assert_array_equal(outputs["tok"], truth[:steps])
+        if steps == 2:
+            told.clear()
+    assert not told
+
+
 LAYERS = """
 dim t < T
 dim l < L = 2

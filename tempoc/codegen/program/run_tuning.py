@@ -11,6 +11,7 @@ RUN_TUNING = RunTuning(
     store_grain=MODEL.store_grain,
     rounded_bytes=MODEL.rounded_bytes,
     rounded_part=MODEL.rounded_part,
+    spare_bytes=MODEL.spare_bytes,
     first_steps=MODEL.first_steps,
     step_factor=MODEL.step_factor,
     call_ms=MODEL.call_ms,

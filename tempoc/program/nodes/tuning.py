@@ -9,29 +9,30 @@ from dataclasses import dataclass
 class RunTuning:
     """How a run divides its work. The least numbers, which are those of no tuning, are correct.
 
-    Growing stores have at most ``store_sizes`` sizes. The last one is rounded up, to no less
-    than ``store_grain`` slots where that takes at most ``rounded_bytes`` or one
-    ``rounded_part`` more of all bytes. The first call of a region runs ``first_steps``, the
-    next ones up to ``step_factor`` times as many as the one before, until a call takes
-    ``call_ms``. An allocator of zeros is compiled after ``allocated_bytes``, where each
+    Growing stores have at most ``store_sizes`` sizes. The last one is rounded up, to no less than
+    ``store_grain`` slots where that takes at most ``rounded_bytes`` or one ``rounded_part`` more of
+    all bytes, of what no step reads many slots to ``spare_bytes``. The first call of a region runs
+    ``first_steps``, the next ones up to ``step_factor`` times as many as the one before, until a
+    call takes ``call_ms``. An allocator of zeros is compiled after ``allocated_bytes``, where each
     allocation counts as ``allocation_bytes`` more than its own, and as ``passed_bytes`` where a
     kernel takes the array from the host. So many arrays are put on the device at once, so many
-    faults wait to be evaluated. Largest bounds are searched for with up to ``searched_calls``
-    in a run; a condition of a loop is analyzed if it has up to ``condition_cases``. Loops whose
-    steps touch less than ``whole_loop_bytes``, and none of whose operators touches more than
-    ``whole_operator_bytes``, are one function each on a CPU. There, what
-    users' functions draw for ``drawn_keys`` keys or more is computed position by position. A kernel
-    that copies arrays of the host, of up to ``loaded_bytes`` each, to a CPU is compiled after
-    ``loaded_arrays``, where each call counts as one more. A kernel for many lengths may make
-    ``padded_bytes`` more than one for a length, or one ``rounded_part``, where so many
-    ``summed_products`` count as a number. It is traced for lengths of up to ``probed_bounds`` that
-    are ``far_step`` apart, or ``near_step``, and no more after ``compared_lengths`` were compiled.
+    faults wait to be evaluated. Largest bounds are searched for with up to ``searched_calls`` in a
+    run; a condition of a loop is analyzed if it has up to ``condition_cases``. Loops whose steps
+    touch less than ``whole_loop_bytes``, and none of whose operators touches more than
+    ``whole_operator_bytes``, are one function each on a CPU. There, what users' functions draw for
+    ``drawn_keys`` keys or more is computed position by position. A kernel that copies arrays of the
+    host, of up to ``loaded_bytes`` each, to a CPU is compiled after ``loaded_arrays``, where each
+    call counts as one more. A kernel for many lengths may make ``padded_bytes`` more than one for a
+    length, or one ``rounded_part``, where so many ``summed_products`` count as a number. It is
+    traced for lengths of up to ``probed_bounds`` that are ``far_step`` apart, or ``near_step``, and
+    no more after ``compared_lengths`` were compiled.
     """
 
     store_sizes: int = 1
     store_grain: int = 1
     rounded_bytes: int = 1
     rounded_part: int = 1
+    spare_bytes: int = 1
     first_steps: int = 1
     step_factor: int = 1
     call_ms: int = 1

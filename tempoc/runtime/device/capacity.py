@@ -17,9 +17,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tempoc.program.analysis.traversal import calls
+from tempoc.program.analysis.traversal import blocks, calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.symbolic.expr import Const, Expr, Sym
@@ -63,20 +64,22 @@ def buckets(full: int, least: int, tuning: RunTuning, *, sure: bool) -> tuple[in
     return (*range(step, full, step), full)
 
 
-def rounded(full: int, more: int, tuning: RunTuning) -> int:
+def rounded(full: int, more: int, tuning: RunTuning, grain: int = 1) -> int:
     """The final size for so many slots: the next of a ladder with at most ``more`` slots more.
 
     The coarsest ladder has the powers of two from the grain on, others have one, two, four and more
     steps from each power to the next. The finest one is taken in any case.
     """
-    return rounded_to(full, lambda size: size - full <= more, tuning)
+    return rounded_to(full, lambda size: size - full <= more, tuning, grain)
 
 
-def rounded_to(full: int, is_cheap: Callable[[int], bool], tuning: RunTuning) -> int:
+def rounded_to(
+    full: int, is_cheap: Callable[[int], bool], tuning: RunTuning, grain: int = 1
+) -> int:
     """The final size for so many slots: the next of the coarsest ladder where that is cheap."""
     power, parts = 1 << (full.bit_length() - 1), tuning.rounded_part
     for step in (
-        max(tuning.store_grain, power),
+        max(tuning.store_grain, grain, power),
         *(max(1, power >> k) for k in range(parts.bit_length())),
     ):
         size = -(-full // step) * step
@@ -122,15 +125,41 @@ def _spare_slots(
         axis = store.growing
         group = (axis.dim, axis.size) if axis else None
         if store.name in given or group in slots:
-            keys = (Sym(extents[k.dim]) if k.modulo is None else k.modulo for k in store.keys)
-            sizes = (*keys, *(a.size for a in store.axes if a != axis), *store.shape)
-            one = math.prod([evaluate(e, bounds) for e in sizes], start=NUMPY[store.dtype].itemsize)
+            one = _slot_bytes(store, extents, bounds)
             nbytes += one * full[group] if group in slots else one
             if group in slots:
                 slots[group] += one
     tuning = program.tuning
     spare = max(nbytes // tuning.rounded_part, tuning.rounded_bytes)
     return {group: spare // (len(slots) * max(1, one)) for group, one in slots.items()}
+
+
+def _grain(program: prog.Program, bounds: Mapping[str, int], group: CapacityGroup) -> int:
+    """The least final size of a group of which no step reads more than a few rows.
+
+    Slots that are there for nothing cost only what it takes to make them. A block that is one call
+    for fewer steps has to be one for as many as that.
+    """
+    size = group[1]
+    own = [s for s in program.stores if (a := s.growing) and (a.dim, a.size) == group]
+    if not isinstance(size, Sym) or any(a.least for s in own if (a := s.growing)):
+        return 1
+    extents = dict(program.dims)
+    most = program.tuning.spare_bytes // max(1, sum(_slot_bytes(s, extents, bounds) for s in own))
+    grain = 1 << max(0, most.bit_length() - 1)
+    conditions = [block.single for block in blocks(program.tree)]
+    while grain > bounds[size.name]:
+        if all(evaluate(c, {**bounds, size.name: grain}) for c in conditions):
+            break
+        grain //= 2
+    return grain
+
+
+def _slot_bytes(store: Buffer, extents: Mapping[str, str], bounds: Mapping[str, int]) -> int:
+    """The bytes of all arrays of a store for one slot of the axis that grows."""
+    keys = (Sym(extents[k.dim]) if k.modulo is None else k.modulo for k in store.keys)
+    sizes = (*keys, *(a.size for a in store.axes if a != store.growing), *store.shape)
+    return math.prod([evaluate(e, bounds) for e in sizes], start=NUMPY[store.dtype].itemsize)
 
 
 def rounded_bounds(program: prog.Program, bounds: Mapping[str, int]) -> dict[str, int]:
@@ -156,7 +185,7 @@ class Capacities:
         largest, first = _largest(program), _first_capacities(program)
         full = {group: max(1, evaluate(group[1], bounds)) for group in first}
         last = {
-            group: rounded(full[group], more, program.tuning)
+            group: rounded(full[group], more, program.tuning, _grain(program, bounds, group))
             for group, more in _spare_slots(program, bounds, full).items()
         }
         sizes: list[tuple[int, ...]] = []
