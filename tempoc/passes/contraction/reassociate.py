@@ -14,7 +14,8 @@ part of the domain, and that is a condition on indices, the product becomes a me
     ->
     %y = merge %y.0 when t < 8, %y.1 when t >= 8       (%y.0: q first with k, %y.1: k with v)
 
-An invariant intermediate product must not need more memory than its factors.
+An invariant intermediate product must not need more memory than its factors. Sums of which another
+product is a part are products with that (``existing_products.py``).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tempoc.passes.analysis.einsum_form import Spelling, contraction
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.contraction import chain_order
 from tempoc.passes.contraction.chain import Chain, ProductTree, chains, leaves
+from tempoc.passes.contraction.existing_products import with_existing_products
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import all_reads, components, operand_type
@@ -49,6 +51,7 @@ class Reassociate(GraphPass):
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with cheaper orders."""
+        graph = with_existing_products(graph, context)
         counts = Counter(edge.source for edge in all_reads(graph))
         candidates = chains(graph, counts)
         cycles = _recurrence_nodes(graph) if candidates else frozenset()

@@ -16,6 +16,19 @@ from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
 
 CASES = {
+    "a part of a sum is a product of the program": """
+bound T
+dim t < T
+%w = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%d = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%A = input{dtype=f32, shape=(4, 2)} : [t] f32[4, 2]
+%y = matmul %w, %A : [t] f32[2]
+%c = matmul %A, %d : [t] f32[4]
+%m = mul %c, %w : [t] f32[4]
+%s = sum{axes=(0,), keepdims=true} %m : [t] f32[1]
+output y = %y[0:T]
+output s = %s[0:T]
+""",
     "a vector comes first": """
 bound T
 dim t < T
