@@ -329,12 +329,17 @@ class CostModel:
     machine: 175 us put on the device first, 32 from the host, 22 by a compiled function."""
     allocated_bytes: int = 20_000_000
     """Compiling an allocator of zeros takes about 20 ms, as long as allocating so many bytes."""
-    whole_loop_bytes: int = 32768
+    unmarked_loop_bytes: int = 32768
     """Up to so many bytes a step, loops are one function each on a CPU, by a flag of XLA, whose own
-    limit is 1024. 2026-11-26, CPU time of a step, 1024 and 32768: Dyna with 5 remembered steps,
-    which touch 1.5 KB, 2.8 and 0.8 us; a word of topics, 20 KB, 3.1 and 1.0; tanh of a product with
-    a vector of 64 0.7 and 0.4. Of 12 pairs of the gallery none became slower at 8192, beyond noise,
-    nor of 9 at 65536."""
+    limit is 1024; it looks at no operator of them. 2026-11-26, CPU time of a step, 1024 and 32768:
+    Dyna with 5 remembered steps, which touch 1.5 KB, 2.8 and 0.8 us; a word of topics, 20 KB, 3.1
+    and 1.0; tanh of a product with a vector of 64 0.7 and 0.4. Of 12 pairs of the gallery none
+    became slower at 8192, beyond noise, nor of 9 at 65536."""
+    whole_loop_bytes: int = 131072
+    """The same of loops that the runner marks, none of whose operators is large. 2026-11-28, 32768
+    and 131072, CPU time of a call: experience of 16 runs, 70 KB, 3.4 and 1.0 ms; a wave of 512
+    points, 60 KB, 0.42 and 0.20; diagonals of 8 tables, 63 KB, 0.19 and 0.11, 76 KB, 0.35 and 0.27;
+    Sinkhorn's steps, 75 KB, 1.33 and 1.27; XLA compiles it faster."""
     whole_operator_bytes: int = 4096
     """The most that one operator of a loop may touch that the runner has compiled as one function:
     XLA's code for arrays is worse there. 2026-11-27, time of a step, marked and unmarked: means of

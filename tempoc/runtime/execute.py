@@ -46,7 +46,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         bind(stored.program, given)
     with streams_kept():
         loaded = load_stored(stored, options.extern_path)
-    small_loops.compile_whole(loaded.program.tuning.whole_loop_bytes)
+    small_loops.compile_whole(loaded.program.tuning.unmarked_loop_bytes)
     check_targets(options, saves(loaded.program.tree))
     report_defaults(loaded.program, given)
     trace = Trace() if options.profile else None

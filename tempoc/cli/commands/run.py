@@ -61,7 +61,7 @@ def command(
     --output-dir, a table of the outputs is printed.
     """
     # Before anything asks for the device.
-    small_loops.compile_whole(MODEL.whole_loop_bytes)
+    small_loops.compile_whole(MODEL.unmarked_loop_bytes)
     looked_for = parse_checks(checks)
     request = replace(
         run_options(program, given, options.refuse), record=verify or bool(looked_for)

@@ -24,6 +24,7 @@ RUN_TUNING = RunTuning(
     condition_cases=EFFORT.condition_cases,
     whole_loop_bytes=MODEL.whole_loop_bytes,
     whole_operator_bytes=MODEL.whole_operator_bytes,
+    unmarked_loop_bytes=MODEL.unmarked_loop_bytes,
     drawn_keys=MODEL.drawn_keys,
     loaded_arrays=MODEL.loaded_arrays,
     loaded_bytes=MODEL.loaded_bytes,

@@ -19,7 +19,8 @@ class RunTuning:
     faults wait to be evaluated. Largest bounds are searched for with up to ``searched_calls`` in a
     run; a condition of a loop is analyzed if it has up to ``condition_cases``. Loops whose steps
     touch less than ``whole_loop_bytes``, and none of whose operators touches more than
-    ``whole_operator_bytes``, are one function each on a CPU. There, what users' functions draw for
+    ``whole_operator_bytes``, are one function each on a CPU; so are, in a process of ours, those
+    whose steps touch less than ``unmarked_loop_bytes``. There, what users' functions draw for
     ``drawn_keys`` keys or more is computed position by position. A kernel that copies arrays of the
     host, of up to ``loaded_bytes`` each, to a CPU is compiled after ``loaded_arrays``, where each
     call counts as one more. A kernel for many lengths may make ``padded_bytes`` more than one for a
@@ -45,6 +46,7 @@ class RunTuning:
     condition_cases: int = 1
     whole_loop_bytes: int = 1
     whole_operator_bytes: int = 1
+    unmarked_loop_bytes: int = 1
     drawn_keys: int = 1
     loaded_arrays: int = 1
     loaded_bytes: int = 1

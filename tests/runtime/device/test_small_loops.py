@@ -35,7 +35,7 @@ def test_flags_of_the_user_stay(before, after):
 
 
 @pytest.mark.long("starts processes")
-@pytest.mark.parametrize(("most", "whole"), [(1024, "False"), (MODEL.whole_loop_bytes, "True")])
+@pytest.mark.parametrize(("most", "whole"), [(1024, "False"), (MODEL.unmarked_loop_bytes, "True")])
 def test_a_limit_decides_which_loops_are_whole(most, whole):
     command = [sys.executable, "-c", COUNTED.format(most=most)]
     told = subprocess.run(command, check=True, capture_output=True, text=True)
