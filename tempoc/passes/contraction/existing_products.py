@@ -49,7 +49,8 @@ def with_existing_products(graph: Graph, context: PassContext) -> Graph:
         total = _sum_of_products(graph, node, counts)
         if total is None or node.name in lazy:
             continue
-        product = next(_existing_products(graph, total, uses, context), None)
+        products = _existing_products(graph, total, uses, context)
+        product = next((p for p in products if p.node.name not in lazy), None)
         if product is None or product.multiplications(sizes) > total.elements(sizes):
             continue
         builder = NodeBuilder(graph=graph, space=context.space, node=node)
