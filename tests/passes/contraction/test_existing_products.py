@@ -39,7 +39,7 @@ output y, z
     "other weights": "y = w @ A\nz[t] = sum((A @ d) * w[max(t-1, 0)])\noutput y, z\n",
     "read elsewhere": "y = w @ A\nm = (A @ d) * w\nz = sum(m)\noutput y, z, m\n",
     "other letters": "P = A @ B.T\ny = P @ A\nz = sum((A @ B.T) * P, axis = 0)\noutput y, z\n",
-    "the product in a branch": "y = cond(sum(d) > 0, w @ A, d)\nz = sum((A @ d) * w)\noutput y, z\n",
+    "product in a branch": "y = cond(sum(d) > 0, w @ A, d)\nz = sum((A @ d) * w)\noutput y, z\n",
     "in a branch": "y = w @ A\nz = cond(sum(d) > 0, sum((A @ d) * w), 0.0)\noutput y, z\n",
 }
 
