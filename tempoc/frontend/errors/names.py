@@ -203,7 +203,9 @@ def dims_order(span: Span, name: str, expected: tuple[str, ...]) -> Diagnostic:
 
 
 extent_dims = ErrorRow(
-    "RT039", "the shape of `{name}` cannot vary with `{dim}`: it is read from a file as one array"
+    "RT039",
+    "the shape of `{name}` cannot vary with `{dim}`: it is read from a file as one array",
+    "an extent takes bounds and constants; a tensor for each `{dim}` is `{name}[{dim}]: ...`",
 )
 
 
