@@ -39,6 +39,16 @@ def extreme(reduction, x, axes, keepdims=False):
     return call(x)
 
 
+def usually(right, usual, rare):
+    """usual() if that is right, else rare().
+
+    tempoc's runner looks for this scope: rare branches outside of loops are compiled when data
+    need them.
+    """
+    with jax.named_scope("usual_branch_first"):
+        return lax.cond(right, usual, rare)
+
+
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -100,7 +110,7 @@ def surprise(at, Wq, x, k, v, *, T):
             surprise = -jnp.log(extreme(jnp.max, jnp.where(valid, weight, -jnp.inf), (0,)))
             return (a, surprise)
         return jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
-    a_rows, surprise_rows = lax.cond(all_finite(v), lambda: rows(True), lambda: rows(False))
+    a_rows, surprise_rows = usually(all_finite(v), lambda: rows(True), lambda: rows(False))
     return a_rows, surprise_rows
 
 

@@ -14,6 +14,16 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
+def usually(right, usual, rare):
+    """usual() if that is right, else rare().
+
+    tempoc's runner looks for this scope: rare branches outside of loops are compiled when data
+    need them.
+    """
+    with jax.named_scope("usual_branch_first"):
+        return lax.cond(right, usual, rare)
+
+
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -140,5 +150,5 @@ def sparse(at, k, q, v, *, B, T):
         return in_batches(point, 32*T*((T+1)//2), in_axes=(None, 0, 0, 0))(
             jnp.arange(T, dtype=jnp.int32), k, q, v,
         )
-    near_rows, sparse_rows = lax.cond(all_finite(v), lambda: rows(True), lambda: rows(False))
+    near_rows, sparse_rows = usually(all_finite(v), lambda: rows(True), lambda: rows(False))
     return near_rows, sparse_rows

@@ -14,6 +14,16 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
+def usually(right, usual, rare):
+    """usual() if that is right, else rare().
+
+    tempoc's runner looks for this scope: rare branches outside of loops are compiled when data
+    need them.
+    """
+    with jax.named_scope("usual_branch_first"):
+        return lax.cond(right, usual, rare)
+
+
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -269,7 +279,7 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
         return jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
             jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
         )
-    y_rows, y_rows2 = lax.cond(all_finite(v), lambda: rows(True), lambda: rows(False))
+    y_rows, y_rows2 = usually(all_finite(v), lambda: rows(True), lambda: rows(False))
     return y_rows, jnp.where(l+1 < L, y_rows2, x)
 
 

@@ -113,6 +113,16 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 
 
+def usually(right, usual, rare):
+    """usual() if that is right, else rare().
+
+    tempoc's runner looks for this scope: rare branches outside of loops are compiled when data
+    need them.
+    """
+    with jax.named_scope("usual_branch_first"):
+        return lax.cond(right, usual, rare)
+
+
 def term_by_term(product, axes, *arrays):
     """A product as the sum of those of parts, which are one position of an axis of some arrays.
 
@@ -761,7 +771,7 @@ def drawn_logits_early(
     (
         x_add2_rows, layer_norm2_add2_rows, attention2_k_rope_concat_rows,
         attention2_v_reshape_rows,
-    ) = lax.cond(all_finite(attention_v_reshape), lambda: rows(True), lambda: rows(False))
+    ) = usually(all_finite(attention_v_reshape), lambda: rows(True), lambda: rows(False))
     return (
         x_add2_rows, layer_norm2_add2_rows, attention2_k_rope_concat_rows,
         attention2_v_reshape_rows,

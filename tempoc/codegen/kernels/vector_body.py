@@ -268,7 +268,7 @@ class VectorBody:
         body = [f"    {line}" for line in (*lines, f"return {call}")]
         self.out.lines += [f"def {rows}({finite}):", *body]
         tests = dict.fromkeys(f"all_finite({given.get(x, x)})" for x in self.out.ahead)
-        return f"lax.cond({' & '.join(tests)}, lambda: {rows}(True), lambda: {rows}(False))"
+        return f"usually({' & '.join(tests)}, lambda: {rows}(True), lambda: {rows}(False))"
 
     def _window_size(self, moving: Sequence[KernelArgument]) -> list[str]:
         """The line that takes the size of the shared window from an array."""

@@ -24,6 +24,7 @@ from tempoc.ops.tensor.contraction import (
     TERM_BY_TERM,
     TRANSPOSED_MATMUL,
     UNLESS_NAN,
+    USUALLY,
     VALID_ROWS_PRODUCT,
 )
 from tempoc.ops.tensor.reduction import EXTREME, GREATEST
@@ -36,6 +37,7 @@ HELPERS = {
     "all_finite": ALL_FINITE,
     "extreme": EXTREME,
     "greatest": GREATEST,
+    "usually": USUALLY,
     "any_point": ANY_POINT,
     "unless_nan": UNLESS_NAN,
     "term_by_term": TERM_BY_TERM,

@@ -162,7 +162,7 @@ def long_convolution(a, b, spec, start, count, step=1, flipped=None):
             signed = jnp.minimum(jnp.min(a), jnp.min(b)) < 0  # NaN is found in y.
             right = all_finite(y) & (signed | ~small)
         y = y.astype(a.dtype)
-        return lax.cond(right, lambda: y, lambda: convolved_by_lags(*turned(), *about)[::step])
+        return usually(right, lambda: y, lambda: convolved_by_lags(*turned(), *about)[::step])
 
     @convolved.def_vmap
     def batched(size, among, a, b):

@@ -123,6 +123,17 @@ def all_finite(x):
     return jnp.isfinite(jnp.sum(x, dtype=jnp.promote_types(x.dtype, jnp.float32)))
 '''
 
+USUALLY = '''\
+def usually(right, usual, rare):
+    """usual() if that is right, else rare().
+
+    tempoc's runner looks for this scope: rare branches outside of loops are compiled when data
+    need them.
+    """
+    with jax.named_scope("usual_branch_first"):
+        return lax.cond(right, usual, rare)
+'''
+
 ANY_POINT = '''\
 def any_point(flag):
     """Whether a flag is set at any point of jax.vmap."""
@@ -140,7 +151,7 @@ def unless_nan(product, masked):
     if jax.default_backend() != "cpu":
         return masked()
     result = product()
-    return lax.cond(any_point(jnp.isnan(result)), masked, lambda: result)
+    return usually(~any_point(jnp.isnan(result)), lambda: result, masked)
 '''
 
 TERM_BY_TERM = '''\

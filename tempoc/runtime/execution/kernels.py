@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tempoc.program.analysis.recorded_loops import command_modes, counted_regions
@@ -12,10 +13,11 @@ from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
-from tempoc.runtime.execution.kept_kernels import kept_compiler, kept_in
+from tempoc.runtime.execution.kept_kernels import ExecutablesPlace, kept_compiler, kept_in
 from tempoc.runtime.execution.kernel_cells import results_of
 from tempoc.runtime.execution.padded_kernels import kernels_of_lengths
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.rewriting.usual_branches import compiled_as_usual
 from tempoc.runtime.rewriting.whole_loops import compiled_whole
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -58,11 +60,26 @@ def compiled_kernels(
             tuning = program.tuning
             most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
             about = f"{(key, stores, more, kernel.donated, len(kernel.checks), most)}"
-            make = kept_compiler(place, compiled, how, checked, about)
-            made = compiled_whole(make, checked, *most)
+            make = partial(_compiled, place, compiled, how, about, most)
+            made = compiled_as_usual(make, checked, kernel.donated)
             known[key] = many.kernel(made, bounds) if many else made
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
+
+
+def _compiled(
+    place: ExecutablesPlace,
+    compiled: Callable[..., Any],
+    how: tuple[Any, ...],
+    about: str,
+    most: tuple[int, int, int],
+    function: Callable[..., Any],
+    which: str,
+) -> Callable[..., Any]:
+    """A function compiled, and kept on disk if there is a place; ``which`` one of a kernel's."""
+    return compiled_whole(
+        kept_compiler(place, compiled, how, function, about + which), function, *most
+    )
 
 
 def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:

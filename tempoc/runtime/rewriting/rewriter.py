@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
 
 LOOPS = frozenset(("while", "scan"))
-_CALLS = frozenset(("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vmap_call"))
-NESTED = LOOPS | _CALLS | {"cond"}
+CALLS = frozenset(("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vmap_call"))
+NESTED = LOOPS | CALLS | {"cond"}
 """Operators that have functions in them."""
 
 
 class JaxprRewriter(ABC):
-    """Computes what functions of JAX compute, by other operators in place of some."""
+    """Computes what functions of JAX compute, by other operators in place of some.
+
+    ``enters``: in the functions of which operators it looks for these.
+    """
+
+    enters: ClassVar[frozenset[str]] = NESTED
 
     @abstractmethod
     def takes(self, eqn: JaxprEqn) -> bool:
@@ -52,7 +57,7 @@ class JaxprRewriter(ABC):
             return self.computed(eqn, given)
         how = eqn.params
         if self._differs(eqn):
-            if eqn.primitive.name in _CALLS:
+            if eqn.primitive.name in CALLS:
                 return self.results(next(iter(functions(eqn))), given)
             how = {key: self._rewritten(value) for key, value in how.items()}
         results: Any = eqn.primitive.bind(*given, **how)
@@ -62,7 +67,7 @@ class JaxprRewriter(ABC):
         """Whether it takes an operator, or one in it."""
         if self.takes(eqn):
             return True
-        inside = eqn.primitive.name in NESTED and not eqn.effects
+        inside = eqn.primitive.name in self.enters and not eqn.effects
         return inside and any(self._differs(e) for f in functions(eqn) for e in f.jaxpr.eqns)
 
     def _rewritten(self, value: Any) -> Any:

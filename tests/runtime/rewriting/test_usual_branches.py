@@ -1,0 +1,92 @@
+"""Kernels on CPUs have their usual branches alone; where these are wrong, nothing of it counts."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tempoc.ops.emission.prelude import HELPERS
+from tempoc.runtime.rewriting.usual_branches import compiled_as_usual
+
+KERNELS = '''
+def ahead(x, y):
+    """Two conditions, one within the usual branch of the other; one in a function of a batch."""
+    part = lambda y: usually(y[0] < 9, lambda: jnp.sin(y), lambda: jnp.cos(y))
+    x = usually(jnp.isfinite(jnp.sum(x)), lambda: part(y) + x, lambda: x * 0 - 1)
+    shared = lambda x: usually(jnp.max(x) < 5, lambda: x * 2, lambda: -x)
+    shared = jax.custom_batching.custom_vmap(shared)
+    shared.def_vmap(lambda size, mapped, x: (shared(x), True))
+    return (x, jax.vmap(shared)(jnp.stack([y, x])))
+
+
+def in_loop(x, y):
+    step = lambda k, x: usually(x[0] < 2, lambda: x + y, lambda: jnp.sin(x))
+    return (lax.fori_loop(0, 4, step, x),)
+
+
+def otherwise(x, y):
+    """A branch of somebody else, within a usual one."""
+    other = lambda: lax.cond(x[0] > 0, lambda: x, lambda: y)
+    return (usually(x[0] < 3, other, lambda: x * 0),)
+'''
+TEXT: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": lax}
+exec(HELPERS["usually"] + KERNELS, TEXT)
+
+
+def compiled(name, donated=()):
+    """The kernel, and the functions that JAX compiles, by which of both they are."""
+    made = {}
+
+    def make(function, which):
+        made[which] = jax.jit(function)
+        return made[which]
+
+    return compiled_as_usual(make, TEXT[name], donated), made
+
+
+X, Y = jnp.arange(3, dtype=jnp.float32), jnp.ones(3, jnp.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "y", "right"),
+    [
+        ("ahead", X, Y, True),
+        ("ahead", X * jnp.inf, Y, False),
+        ("ahead", X, Y * 9, False),
+        ("ahead", X, Y * 6, False),
+        ("in_loop", X, Y, True),
+        ("in_loop", X + 2, Y, True),
+        ("otherwise", X, Y, True),
+        ("otherwise", X + 1, Y, True),
+        ("otherwise", X + 3, Y, False),
+    ],
+)
+def test_rare_branches_are_compiled_when_data_take_them(name, x, y, right):
+    kernel, made = compiled(name)
+    for _ in range(2):
+        for result, wanted in zip(kernel(x, y), TEXT[name](x, y), strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-6)
+    assert [*made] == ["usually"] + [""] * (not right)
+
+
+def test_rare_branches_are_left_out():
+    _, made = compiled("ahead")
+    plain, usual = (str(jax.make_jaxpr(f)(X, Y)) for f in (TEXT["ahead"], made["usually"]))
+    assert "cond[" in plain and "cos " in plain
+    assert "cond[" not in usual and "cos " not in usual
+
+
+def test_what_overwrites_arguments_is_compiled_as_it_is():
+    kernel, made = compiled("ahead", donated=(0,))
+    kernel(X, Y)
+    assert [*made] == [""]
+
+
+def test_functions_that_are_traced_or_mapped():
+    kernel, _ = compiled("otherwise")
+    both = jnp.stack([X, X + 3])
+    np.testing.assert_array_equal(jax.jit(kernel)(X + 3, Y)[0], [0, 0, 0])
+    np.testing.assert_array_equal(jax.vmap(kernel, (0, None))(both, Y)[0], [[1, 1, 1], [0, 0, 0]])
