@@ -63,3 +63,20 @@ output d
     free = re.findall(r"def point\(i\):\n +return .*?(\w+_at_\w+)\[", emitted(text, None).kernels)
     assert not free
     agree(text, {"I": 2, "T": 3}, {"I": 5, "T": 4})
+
+
+def test_a_kernel_that_writes_two_places_keeps_both() -> None:
+    """One slot of `t`: the array read at `t` is the one that two branches write at `t + 1`."""
+    text = """
+dim b < B
+dim t < T
+dim l < L
+dim s < S = L + 2
+a[b, 0, s] = 1.0
+a[b, t+1, s] = a[s = s-1] + b when s >= 2
+a[b, t+1, 1] = a[s = 1] + a[s = 0]
+a[b, t+1, 0] = a[s = 0] + 1.0
+y = a[t = T-1, s = 0:S]
+output y
+"""
+    agree(text, *({"B": b, "T": t, "L": n} for b, t, n in ((1, 1, 1), (2, 3, 2))))

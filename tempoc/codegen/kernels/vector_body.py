@@ -451,7 +451,7 @@ class VectorBody:
             single = [k for k, p in enumerate(places) if p.single]
             text = from_axis_order(text, [k for k in order if k not in single])
         if all(p.whole for p in places) and (inner.where == ix.TRUE or self._is_new(cell)):
-            self._latest[cell] = text
+            self._latest[self._known_cell(cell)] = text
             return KernelResult(cell=cell, text=text, where=inner.where)
         if self.stages.rows_alone:
             order = tuple(k for k in order if k >= len(places) or not places[k].moving)
@@ -480,8 +480,8 @@ class VectorBody:
             new = f"updated({given})"
         else:
             new = f"lax.dynamic_update_slice({given})"
-        self._latest[cell] = self.out.bind(old, new)
-        return KernelResult(cell=cell, text=self._latest[cell])
+        name = self._latest[self._known_cell(cell)] = self.out.bind(old, new)
+        return KernelResult(cell=cell, text=name)
 
     def _written_row(
         self, store: KernelBuffer, write: Write | None, places: Sequence[_RowStart]
@@ -528,20 +528,21 @@ class VectorBody:
         Then what it held is not needed to keep it where the condition of the write fails.
         """
         writes = [w for w in self.single.writes if w.tensor == cell[0]]
-        return len(writes) == 1 and self._known_contents(cell) is None
+        return len(writes) == 1 and self._known_cell(cell) not in self._latest
 
-    def _known_contents(self, cell: KernelCell) -> str | None:
-        """The name of the current contents of a store, if the kernel has them."""
+    def _known_cell(self, cell: KernelCell) -> KernelCell:
+        """The cell by which the kernel has the contents of an array: its key may be that of a read.
+
+        A write that did not replace what was read would be lost where another write follows it.
+        """
         tensor, key = cell
         store = self.mapped_stores[tensor].store
-        same = (
-            n for (t, k), n in self._latest.items() if t == tensor and same_slots(store, key, k)
-        )
-        return next(same, None)
+        same = (c for c in self._latest if c[0] == tensor and same_slots(store, key, c[1]))
+        return next(same, cell)
 
     def _old_contents(self, cell: KernelCell) -> str:
         """The name of the current contents of a store."""
-        if (known := self._known_contents(cell)) is not None:
+        if (known := self._latest.get(self._known_cell(cell))) is not None:
             return known
         tensor, _ = cell
         name = self.names.fresh(self.stages.local_name(tensor))
