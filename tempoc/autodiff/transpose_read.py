@@ -14,13 +14,16 @@ from tempoc.autodiff.node_builder import PointBuild, edge_of
 from tempoc.autodiff.sum_as_contraction import as_contraction
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.shapes import Shape, same
+from tempoc.ops.definition.types import LOSSLESS
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong
 from tempoc.ops.tensor.arithmetic import Add, And, Equal
+from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.movement import BroadcastTo, Pad, Squeeze
 from tempoc.ops.tensor.source import Arange
 from tempoc.poly.relations.inverse import Inverse
 from tempoc.sdg.graph.graph import Edge
+from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import extent, substitute, symbols
@@ -54,10 +57,30 @@ class Contribution:
 
 
 def transpose(build: PointBuild, part: Contribution) -> Term:
-    """The contribution as a term at the points of `build`."""
+    """The contribution as a term at the points of `build`.
+
+    It may be of a wider floating point dtype than the tensor, in which it was computed.
+    """
     operand, inverse = part.operand, part.inverse
     assert operand is not None and inverse is not None
+    operand = replace(operand, term=_before_narrowing(build, operand))
     return _Transposition(build=build, operand=operand, inverse=inverse).run()
+
+
+def _before_narrowing(build: PointBuild, operand: OperandCotangent) -> Term:
+    """The cotangent of an operand as it was computed, before it got the operand's dtype.
+
+    As in JAX, where weights are cast before all points read them, readers are summed in the wider
+    dtype: products are sums of products then, and are not rounded one by one.
+    """
+    term = operand.term
+    if not isinstance(term.handle, Edge):
+        return term
+    node = build.builder.nodes[term.handle.source]
+    if not isinstance(node.op, Cast) or term.handle.entries != identity(node.domain):
+        return term
+    wide = replace(build, domain=operand.sink).read(node.inputs[0])
+    return wide if wide.type.dtype in LOSSLESS.get(term.type.dtype, ()) else term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from tempoc.autodiff.differentiate import differentiate
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.elaborate import ElaboratedProgram
 from tempoc.passes.attention.head_dimension import HeadDimension
+from tempoc.passes.attention.picked_parts import PickedParts
 from tempoc.passes.attention.softmax_maxima import SoftmaxMaxima
 from tempoc.passes.attention.softmax_terms import SoftmaxTerms
 from tempoc.passes.context import PassContext
@@ -113,6 +114,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "elements": ElementReads,
     "ranges": RangeFunctions,
     "heads": HeadDimension,
+    "parts": PickedParts,
     "rows": WholeRows,
     "predicate": Predication,
     "embed": Embed,
@@ -211,9 +213,13 @@ def with_cheaper_gradients(
     """
     if not gradients(program.written):
         graph = with_factors(without_restricted_duplicates(program.graph), context)
+        if heads:
+            graph = PickedParts().run(graph, context)
         return graph if launched else with_running_states(graph, context)
     written = with_factors(without_restricted_duplicates(program.written), context)
     written = with_point_functions(written, context)
+    if heads:
+        written = PickedParts().run(written, context)
     if not launched:
         written = with_running_states(written, context)
     if heads:

@@ -31,6 +31,7 @@ from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import same_shape, without
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.movement import Transpose
+from tempoc.passes.attention.dimension_before import dimension_before
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
@@ -42,7 +43,7 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 
@@ -241,7 +242,8 @@ def _own_axis(graph: Graph, edge: Edge, axis: int) -> int | None:
 
 def _as_dimension(graph: Graph, context: PassContext, heads: _Heads) -> Graph | None:
     """The graph in which these nodes have a dimension for their axis; ``None`` if one cannot."""
-    universe, dim = _declared(graph, heads)
+    named = _named_dims(heads)
+    universe, dim = dimension_before(graph, heads.behind, heads.size, "head", named)
     declared = replace(graph, universe=universe)
     space = Space(universe, limits=context.space.frame.limits)
     rewriting = _Rewriting(graph=declared, space=space, heads=heads, dim=dim)
@@ -252,26 +254,6 @@ def _as_dimension(graph: Graph, context: PassContext, heads: _Heads) -> Graph | 
     if after is not None:
         context.declare(universe)
     return after
-
-
-def _declared(graph: Graph, heads: _Heads) -> tuple[Universe, str]:
-    """A universe with a dimension of heads, and its name. One that has its size and place serves
-    all."""
-    universe = graph.universe
-    place = next(k for k, d in enumerate(universe.dims) if d.name == heads.behind)
-    if place and universe.dims[place - 1].name.startswith("head"):
-        before = universe.dims[place - 1]
-        bound = next(b for b in universe.bounds if b.name == before.bound)
-        if bound.value == heads.size and before.name not in _named_dims(heads):
-            return universe, before.name
-    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
-    number = ""
-    while {f"head{number}", f"heads{number}"} & taken:
-        number = str(int(number or "1") + 1)
-    bound = Bound(name=f"heads{number}", value=heads.size)
-    dim = Dim(name=f"head{number}", bound=bound.name)
-    dims = (*universe.dims[:place], dim, *universe.dims[place:])
-    return replace(universe, bounds=(*universe.bounds, bound), dims=dims), dim.name
 
 
 def _named_dims(heads: _Heads) -> set[str]:

@@ -159,6 +159,14 @@ output g, h
         np.testing.assert_allclose(found[name].astype(np.float32), value, rtol=0.05, atol=0.05)
 
 
+def test_readers_in_single_precision_are_summed_before_they_are_rounded() -> None:
+    """Each x would be rounded to 1, their sum is nearer to the next number after 3."""
+    text = "dim t < T\ninput x[t]: f32\ninput w: bf16\ng = grad(w * x, w)\noutput g\n"
+    x = np.full(3, 1 + 3 / 8 * 2**-7, np.float32)
+    found = evaluate(graph_of(text), {"T": 3}, {"x": x, "w": ml_dtypes.bfloat16(1)}, {})
+    assert found["g"] == 3 + 2**-6
+
+
 BRANCHES = """dim t < T
 input x[t]: f32
 input w: f32

@@ -1,0 +1,35 @@
+"""Declares a dimension for an axis, in front of another dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from tempoc.sdg.graph.graph import Graph
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Bound, Dim, Universe
+
+
+def dimension_before(
+    graph: Graph, behind: str, size: ix.Expr, name: str, named: AbstractSet[str]
+) -> tuple[Universe, str]:
+    """A universe with a dimension of that size in front of ``behind``, and its name.
+
+    ``name``: what its name begins with, and, with an s, that of its bound. A dimension of such a
+    name, size and place serves all axes, except for those of nodes that have it already: ``named``.
+    """
+    universe = graph.universe
+    place = next(k for k, d in enumerate(universe.dims) if d.name == behind)
+    if place and universe.dims[place - 1].name.startswith(name):
+        before = universe.dims[place - 1]
+        bound = next(b for b in universe.bounds if b.name == before.bound)
+        if bound.value == size and before.name not in named:
+            return universe, before.name
+    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
+    number = ""
+    while {f"{name}{number}", f"{name}s{number}"} & taken:
+        number = str(int(number or "1") + 1)
+    bound = Bound(name=f"{name}s{number}", value=size)
+    dim = Dim(name=f"{name}{number}", bound=bound.name)
+    dims = (*universe.dims[:place], dim, *universe.dims[place:])
+    return replace(universe, bounds=(*universe.bounds, bound), dims=dims), dim.name
