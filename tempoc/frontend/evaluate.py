@@ -189,7 +189,7 @@ def _positional(
     round: Round, frame: Frame, e: ast.Access, value: val.Value, dims: tuple[str, ...]
 ) -> val.Value:
     if isinstance(value, val.Unknown):
-        return value
+        return replace(value, dims=value.dims.difference(dims))
     if len(e.entries) != len(dims):
         name = e.base.span.text
         texts = tuple(entry.span.text for entry in e.entries)

@@ -149,12 +149,17 @@ def not_a_dimension(span: Span, name: str, close: str | None) -> Diagnostic:
 
 
 entry_twice = ErrorRow("RT128", "`{name}` has two entries")
-target_entry = ErrorRow(
-    "RT130",
-    "`{text}` cannot stand in a target",
-    "a target entry is a dimension (`t`), a shifted one (`t+1`) or an expression without "
-    "dimensions (`0`, `T-1`)",
-)
+
+
+def target_entry(span: Span, text: str) -> Diagnostic:
+    """An entry of a target is no dimension, shifted or not, and has dimensions."""
+    help = (
+        "a target entry is a dimension (`t`), a shifted one (`t+1`) or an expression without "
+        "dimensions (`0`, `T-1`)"
+    )
+    strided = "; every other point is `y[n] = x[n // 2] when n % 2 == 0`"
+    help += strided if "*" in text else ""
+    return error("RT130", f"`{text}` cannot stand in a target", span, help)
 
 
 def target_counts(span: Span, name: str, first: int, other: int, place: Span) -> Diagnostic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
@@ -44,6 +45,8 @@ def temporal(
             isinstance(e, ix.Slice) for e in entries.values()
         ):
             return leaf(_, apply.tensor(round, frame, v, span))
+        if isinstance(v, val.Unknown):
+            return replace(v, dims=v.dims.difference(entries))
         return v
 
     return val.map_leaves(leaf, value)

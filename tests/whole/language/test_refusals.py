@@ -75,6 +75,17 @@ output z
 """,
         ["RT121 4", "RT121 5", "RT127 6 `q`", "RT120 7 `t`"],
     ),
+    "reads of a tensor in error": (
+        """dim t < T
+dim n < N = 2*T
+y[2*t] = 1.0
+z[n] = y + y[max(n-1, 0)]
+u[t] = z[2*t] * z[2*t+1]
+v[t] = z[n = t]
+output u
+""",
+        ["RT130 3 `2*t`"],
+    ),
     "spatial indices": (
         """dim t < T
 input x[t]: f32[4]
