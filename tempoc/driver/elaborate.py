@@ -1,18 +1,17 @@
 """From sources to the graph: the front end, then the derivatives that the program asks for.
 
-Imports no pass, for which checking would wait, and differentiation only where a program asks for
-it.
+Imports no pass, for which checking would wait.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tempoc.autodiff.differentiate import differentiate
 from tempoc.base.limits import LIMITS, Limits
 from tempoc.driver.limited import limited
 from tempoc.frontend import elaborate as frontend
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.active import gradients, without_stops
 from tempoc.sdg.graph.graph import Graph
 
 
@@ -36,15 +35,6 @@ def elaborated(
 
     def made() -> ElaboratedProgram:
         written, space = frontend.elaborate(modules, defines, limits)
-        return ElaboratedProgram(written, space, _differentiated(written, space))
+        return ElaboratedProgram(written, space, differentiate(written, space))
 
     return limited(limits, made)
-
-
-def _differentiated(graph: Graph, space: Space) -> Graph:
-    """The graph without gradients and what belongs to them. Raises `DiagnosticError`."""
-    if not gradients(graph):
-        return without_stops(graph)
-    from tempoc.autodiff.differentiate import differentiate
-
-    return differentiate(graph, space)
