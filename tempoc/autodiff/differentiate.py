@@ -17,10 +17,10 @@ from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import trim_to_demand
 from tempoc.base.names import Names
 from tempoc.diagnostics.diagnostic import DiagnosticError
-from tempoc.ops.control.control import Copy, StopGradient
+from tempoc.ops.control.control import Copy
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.active import active_nodes, ends_of, gradients
+from tempoc.sdg.graph.active import active_nodes, ends_of, gradients, without_stops
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors
 from tempoc.sdg.statements.branches import branch_conditions
@@ -33,11 +33,7 @@ def differentiate(graph: Graph, space: Space) -> Graph:
     graph = without_later_steps(graph, space)
     while gradients(graph):
         graph = _expanded(graph, space)
-    nodes = {
-        name: replace(node, op=Copy()) if isinstance(node.op, StopGradient) else node
-        for name, node in graph.nodes.items()
-    }
-    return replace(graph, nodes=nodes)
+    return without_stops(graph)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,10 @@ their device take its row (`row`). CPU figures are from virtual machines with tw
 rates of the row for GPUs were measured on one; its thresholds are those of CPUs.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostModel:
+class CostModel(NamedTuple):
     """The rates of a device, sizes of what is unknown, and thresholds; bytes, elements or steps."""
 
     # ---------------------------------------------------------------- rates
@@ -543,8 +540,7 @@ class CostModel:
 
 
 CPU = CostModel()
-GPU = replace(
-    CPU,
+GPU = CPU._replace(
     call_ns=85_000,
     copy_ns_per_byte=0.04,
     transfer_ns=50_000,

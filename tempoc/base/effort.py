@@ -5,13 +5,10 @@ verifier's coverage, never correctness. The numbers do not depend on the device 
 program (`cost_model.py`).
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
+class Effort(NamedTuple):
     """Limits in steps, queries, rounds, instances, candidates or seconds, as their names say."""
 
     # ---------------------------------------------------------------- isl
@@ -175,7 +172,7 @@ class Effort:
     """The most variants of a range."""
     further_variants: int = 2
     """The number of variants beyond the plain program if no range is given."""
-    rounded_bounds: tuple[int, ...] = tuple(1 << k for k in range(12))
+    rounded_bounds: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
     """Bounds are rounded to multiples of these, in order, until assumptions hold."""
     reach_fraction: int = 8
     """The reach of a variant is searched to this fraction of it, where dry runs are slow."""

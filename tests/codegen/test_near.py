@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,7 +69,7 @@ GRADIENTS = {
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short windows count, too, and few points are computed at a time."""
-    monkeypatch.setattr(windows, "MODEL", replace(MODEL, shared_window=1, shared_points=2))
+    monkeypatch.setattr(windows, "MODEL", MODEL._replace(shared_window=1, shared_points=2))
 
 
 @pytest.mark.parametrize("name", sampled(NEAR, "more windows", of=2))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tempoc.autodiff.differentiate import differentiate
 from tempoc.cli.main import status
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
@@ -76,7 +77,9 @@ def test_what_the_configuration_lacks_is_said(tmp_path: Path) -> None:
     source, config = tmp_path / "m.rt", tmp_path / "config.json"
     source.write_text(TEXT)
     config.write_text('{"hidden_size": 8, "head_dim": null}')
-    notes = check_file(str(source), Options(config=str(config), defines={"L": "2"})).notes
+    notes = check_file(
+        str(source), Options(config=str(config), defines={"L": "2"}), differentiate
+    ).notes
     names = ["head_dim", "torch_dtype", "rope.theta", "tied", "hidden_act", "widths"]
     assert [note.split()[3].rstrip(":") for note in notes] == names
 
@@ -102,7 +105,7 @@ def test_what_is_no_configuration(config: str, message: str, tmp_path: Path) -> 
     source.write_text(TEXT)
     path.write_text(config)
     with pytest.raises(DiagnosticError, match=message):
-        check_file(str(source), Options(config=str(path)))
+        check_file(str(source), Options(config=str(path)), differentiate)
 
 
 def test_a_program_that_takes_nothing_from_it(tmp_path: Path) -> None:
@@ -110,9 +113,9 @@ def test_a_program_that_takes_nothing_from_it(tmp_path: Path) -> None:
     source.write_text("const D = 4\noutput x\nx = zeros([D])")
     (tmp_path / "c.json").write_text("{}")
     with pytest.raises(DiagnosticError, match="RT054"):
-        check_file(str(source), Options(config=str(tmp_path / "c.json")))
+        check_file(str(source), Options(config=str(tmp_path / "c.json")), differentiate)
     with pytest.raises(DiagnosticError, match="RT054"):
-        check_file(str(source), Options(config=str(tmp_path / "none.json")))
+        check_file(str(source), Options(config=str(tmp_path / "none.json")), differentiate)
 
 
 def test_the_format_keeps_entries() -> None:
@@ -135,8 +138,8 @@ def test_dtypes_by_name(text: str, code: str, tmp_path: Path) -> None:
     source = tmp_path / "m.rt"
     source.write_text(text)
     if not code:
-        check_file(str(source), Options())
+        check_file(str(source), Options(), differentiate)
         return
     with pytest.raises(DiagnosticError) as raised:
-        check_file(str(source), Options())
+        check_file(str(source), Options(), differentiate)
     assert code in str(raised.value)

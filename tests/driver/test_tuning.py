@@ -133,13 +133,13 @@ def measured(tmp_path: Path, *others: str) -> tuple[str, list[str]]:
 
 
 def test_the_fastest_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "MODEL", replace(MODEL, hopeless_factor=1e9))
+    monkeypatch.setattr(tuning, "MODEL", MODEL._replace(hopeless_factor=1e9))
     same = STEPS.format("(0.05 + 0.05)")
     assert measured(tmp_path, same, same)[0] == "two"
 
 
 def test_other_outputs_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "MODEL", replace(MODEL, hopeless_factor=1e9))
+    monkeypatch.setattr(tuning, "MODEL", MODEL._replace(hopeless_factor=1e9))
     name, said = measured(tmp_path, STEPS.format("0.05 + 0.05"), STEPS.format("0.2"))
     assert name == ""
     assert [line.partition(", ")[2][:19] for line in said[:2]] == ["its outputs differ:"] * 2
@@ -169,9 +169,9 @@ def test_faster_beyond_noise(times: list[float], others: list[float], faster: bo
 def test_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     runs = [TimedRun(name, lambda name=name: seen.append(name)) for name in "ab"]  # type: ignore[misc]
-    monkeypatch.setattr(tuning, "EFFORT", replace(EFFORT, tuned_runs=(3, 4)))
+    monkeypatch.setattr(tuning, "EFFORT", EFFORT._replace(tuned_runs=(3, 4)))
     found = interleaved(runs)
     assert "".join(seen) == "ab" + "abba" * 2
     assert [len(times) for times in found] == [4, 4]
-    monkeypatch.setattr(tuning, "EFFORT", replace(EFFORT, tuned_seconds=0.0))
+    monkeypatch.setattr(tuning, "EFFORT", EFFORT._replace(tuned_seconds=0.0))
     assert [len(times) for times in interleaved([replace(once) for once in runs])] == [3, 3]

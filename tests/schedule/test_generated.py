@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tempoc.autodiff.differentiate import differentiate
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.check import check_file
 from tempoc.driver.check_order import has_order
@@ -150,7 +151,7 @@ def test_updates_run_in_their_iterations() -> None:
 def test_the_order_of_ppo_is_evident() -> None:
     """`tempoc check` asks isl for no order where iterations hold epochs, and these updates."""
     path = Path(__file__).parents[2] / "examples" / "rl" / "ppo.rt"
-    assert check_file(str(path), Options()).doubtful == ()
+    assert check_file(str(path), Options(), differentiate).doubtful == ()
 
 
 def stored(b: Builder) -> dict[str, StoredTensor]:

@@ -19,6 +19,8 @@ from tempoc.cli.reports.terminal import echo, echo_notes
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.render import printed
 from tempoc.driver.check import Checked, check_file, python_functions
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
 
 
 @click.command("check")
@@ -48,7 +50,7 @@ def command(
                 text, functions = check_directory(file)
                 echo(f"{printed(file)}: {text}{_calls(functions)}", err=True)
                 continue
-            checked = check_file(file, options)
+            checked = check_file(file, options, _differentiate)
             echo_notes(checked.notes, error_format)
             if checked.doubtful:
                 _check_order(checked)
@@ -60,6 +62,13 @@ def command(
 def _calls(functions: Sequence[str]) -> str:
     """The Python functions that a run would call, for those who want to read them first."""
     return f"; calls the Python functions {', '.join(functions)}" if functions else ""
+
+
+def _differentiate(graph: Graph, space: Space) -> Graph:
+    """As `differentiate`, which only programs with gradients wait for."""
+    from tempoc.autodiff.differentiate import differentiate
+
+    return differentiate(graph, space)
 
 
 def _check_order(checked: Checked) -> None:

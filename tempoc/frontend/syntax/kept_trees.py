@@ -11,11 +11,13 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+from tempoc.base.members import field_names
 from tempoc.base.resources import cache_folder, grammar_folder
 from tempoc.diagnostics import source as sources
 from tempoc.diagnostics.diagnostic import Collector
-from tempoc.diagnostics.source import Source
+from tempoc.diagnostics.source import Source, Span
 from tempoc.files.durable import replace_file
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse_with_recovery
@@ -44,7 +46,11 @@ def standard_tree(source: Source) -> tuple[ast.Module, Collector]:
 
 
 class _TreeWriter(pickle.Pickler):
-    """Writes a tree without the source of its spans, which the reader has."""
+    """Writes a tree without the source of its spans, which the reader has.
+
+    A node is written as its span and its other fields, which is read in half the time of what
+    dataclasses write of themselves.
+    """
 
     def __init__(self, source: Source, file: io.BytesIO) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -52,6 +58,25 @@ class _TreeWriter(pickle.Pickler):
 
     def persistent_id(self, obj: object) -> str | None:
         return "source" if obj is self._source else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if not isinstance(obj, ast.SyntaxNode):
+            return NotImplemented
+        span, *values = (getattr(obj, name) for name in field_names(obj))
+        return _node, (type(obj), span.source, span.start, span.end, *values)
+
+
+def _node(cls: Any, source: Source, start: int, end: int, *values: object) -> Any:
+    """A node of the class with the span and the values of all other fields, in their order."""
+    node = object.__new__(cls)
+    _set(node, "span", Span(source, start, end))
+    for name, value in zip(field_names(node)[1:], values, strict=True):
+        _set(node, name, value)
+    return node
+
+
+_set = object.__setattr__
+"""As `__init__` of a frozen class sets its fields."""
 
 
 class _TreeReader(pickle.Unpickler):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tempoc.base.graphs import reachable
+from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse
@@ -16,6 +18,15 @@ DerivativeOperands = Mapping[str, tuple[tuple[OperandUse, str], ...]]
 def gradients(graph: Graph) -> list[Node]:
     """The nodes that ask for derivatives."""
     return [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+
+
+def without_stops(graph: Graph) -> Graph:
+    """A graph without gradients, in which what no derivative passes is a copy."""
+    nodes = {
+        name: replace(node, op=Copy()) if isinstance(node.op, StopGradient) else node
+        for name, node in graph.nodes.items()
+    }
+    return replace(graph, nodes=nodes)
 
 
 def active_nodes(graph: Graph, among: Sequence[Node]) -> list[frozenset[str]]:

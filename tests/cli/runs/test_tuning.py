@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +54,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> Fast:
 @pytest.fixture
 def sums(tempoc: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     """A program with a loop, compiled, and data for it."""
-    monkeypatch.setattr(tuning, "MODEL", replace(MODEL, hopeless_factor=1e9))
+    monkeypatch.setattr(tuning, "MODEL", MODEL._replace(hopeless_factor=1e9))
     monkeypatch.setattr(backend, "device_text", lambda: "a device")
     monkeypatch.setattr(backend, "VERSION", "1.2.3")
     Path("sums.rt").write_text(SUMS, encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +136,7 @@ def test_a_choice_is_made_instead_of_one_variant(
 
     monkeypatch.setattr(tuning, "interleaved", clock)
     monkeypatch.setattr(backend, "has_commands", lambda: True)
-    monkeypatch.setattr(tuning, "MODEL", replace(MODEL, hopeless_factor=1e9))
+    monkeypatch.setattr(tuning, "MODEL", MODEL._replace(hopeless_factor=1e9))
     assert images("run out --input x=x100.npy --tune --memory") == 0
     assert "no command buffers" in images.err and measured(images.err) <= LIMIT
     x = np.load("x100.npy")

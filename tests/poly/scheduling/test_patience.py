@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import islpy as isl
 import pytest
 
@@ -37,8 +35,8 @@ RING_OF_3 = parse_expr("min(T, 3)")
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Isl answers next to nothing soon."""
-    monkeypatch.setattr(sets, "EFFORT", replace(EFFORT, first_steps=1, least_steps=1))
-    monkeypatch.setattr(loop_nest, "EFFORT", replace(EFFORT, query_steps=1, separation_steps=0))
+    monkeypatch.setattr(sets, "EFFORT", EFFORT._replace(first_steps=1, least_steps=1))
+    monkeypatch.setattr(loop_nest, "EFFORT", EFFORT._replace(query_steps=1, separation_steps=0))
 
 
 def unsettled() -> Space:
@@ -85,7 +83,7 @@ def test_a_composition_of_many_pieces_has_fewer(monkeypatch: pytest.MonkeyPatch)
     times = isl.Map.read_from_str(context, texts)
     order = isl.Map.lex_le(times.get_space().range())
     pieces = maps.through(times, order, times.reverse())
-    monkeypatch.setattr(maps, "EFFORT", replace(EFFORT, composed_pieces=0))
+    monkeypatch.setattr(maps, "EFFORT", EFFORT._replace(composed_pieces=0))
     fewer = maps.through(times, order, times.reverse())
     assert fewer.is_equal(pieces)
     assert 0 < fewer.n_basic_map() < pieces.n_basic_map()

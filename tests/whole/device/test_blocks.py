@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -281,7 +279,7 @@ def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
         (1, 1, 8, True),
         (1, 2, 2000, True),
     ):
-        monkeypatch.setattr(single_call, "MODEL", replace(MODEL, rare_runs=often))
+        monkeypatch.setattr(single_call, "MODEL", MODEL._replace(rare_runs=often))
         program = compile_text(DECODED, 2)[1].program
         (inner,) = (b for b in blocks(program.tree) if b.point == ("l",))
         bounds = {"B": batch, "T": steps, "L": 3}

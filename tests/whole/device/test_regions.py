@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +238,7 @@ def test_it_is_said_which_loops_run_on_the_device() -> None:
 
 def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """They stay with the host where they have weights, else they are a loop of the device."""
-    monkeypatch.setattr(places, "MODEL", replace(MODEL, unrolled_ms=3 * MODEL.compile_ms_per_op))
+    monkeypatch.setattr(places, "MODEL", MODEL._replace(unrolled_ms=3 * MODEL.compile_ms_per_op))
     weights = LAYERS.replace("input W", "param W")
     found = remarks(weights, passes=LOOPS)
     assert any("with the loop over `l` written out it would have" in said for said in found)
@@ -268,7 +267,7 @@ def test_steps_that_take_over_what_was_made_are_not_written_out(
 ) -> None:
     """Nor is a last step apart whose loops are short, so that the host might have them."""
     assert "step_k" not in emitted(EPOCHS).kernels, "few operators are written out"
-    monkeypatch.setattr(places, "MODEL", replace(MODEL, carried_ms=0))
+    monkeypatch.setattr(places, "MODEL", MODEL._replace(carried_ms=0))
     (region,) = regions(emitted(EPOCHS).program.tree)
     found = [s for s in statements_in(region.loop) if isinstance(s, nodes.Loop)]
     assert {s.place for s in found} == {"device"}
@@ -301,7 +300,7 @@ def test_steps_that_read_layers_are_written_out(
         return {str(s.place) for s in statements_in(region.loop) if isinstance(s, nodes.Loop)}
 
     assert "unrolled" in inner(LEARNED) & inner(shared)
-    monkeypatch.setattr(places, "MODEL", replace(MODEL, **limit))
+    monkeypatch.setattr(places, "MODEL", MODEL._replace(**limit))
     assert "unrolled" in inner(LEARNED) - inner(shared)
     agree(shared, {"I": 1}, {"I": 3}, passes=LOOPS)
 

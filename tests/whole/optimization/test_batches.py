@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ output y
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """All kernels say what a point takes, and batches have but a few bytes."""
-    monkeypatch.setattr(batches, "MODEL", replace(MODEL, batched_excess=-1))
+    monkeypatch.setattr(batches, "MODEL", MODEL._replace(batched_excess=-1))
 
     def small(*parts: Any, batch: int, blocks: bool) -> EmittedProgram:
         return assemble(*parts, batch=min(batch, 24), blocks=blocks)
