@@ -127,8 +127,7 @@ USUALLY = '''\
 def usually(right, usual, rare):
     """usual() if that is right, else rare().
 
-    tempoc's runner looks for this scope: rare branches outside of loops are compiled when data
-    need them.
+    tempoc's runner looks for this scope: on CPUs rare branches are compiled when data need them.
     """
     with jax.named_scope("usual_branch_first"):
         return lax.cond(right, usual, rare)

@@ -2,8 +2,8 @@
 
 A kernel may have two ways to compute something: one for data that are finite, one for all. XLA
 would compile both, and fuses nothing into a branch. Here it compiles the usual branches in place,
-and the kernel tells whether they were right. If not, nothing of its results is kept, and the kernel
-is called as it is. So the data alone decide which of both gives the results.
+also in loops, and the kernel tells whether they were right. If not, nothing of its results is kept,
+and the kernel is called as it is. So the data alone decide which of both gives the results.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax.extend.core import ClosedJaxpr, JaxprEqn
+import jax.numpy as jnp
+from jax import lax
+from jax.extend.core import ClosedJaxpr, JaxprEqn, jaxpr_as_fun
 
-from tempoc.runtime.rewriting.rewriter import CALLS, JaxprRewriter, functions
+from tempoc.runtime.rewriting.rewriter import CALLS, LOOPS, JaxprRewriter, functions
 
 _HELPER, _SCOPE = "usually", "usual_branch_first"
 """The function of kernels that has these branches; the scope of JAX in which it does."""
@@ -53,38 +55,99 @@ def compiled_as_usual(
 def _with_usual_branches(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its usual branches, which also tells whether they are right.
 
-    That is one boolean, or none if it has no such branches outside of loops.
+    That is one boolean, or none if it has no such branches.
     """
 
     @functools.wraps(function)
     def usual(*arrays: Any, **named: Any) -> Any:
         bound = functools.partial(function, **named)
         closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
-        branches = _UsualBranches(may_repeat=not closed.effects)
-        values = branches.results(closed, jax.tree.leaves(arrays))
-        right = branches.right
-        tests = (functools.reduce(jax.lax.bitwise_and, right),) if right else ()
-        return jax.tree.unflatten(jax.tree.structure(results), values), tests
+        given = jax.tree.leaves(arrays)
+        if closed.effects or not _has_usual(closed):  # What has effects may not be done again.
+            return jax.tree.unflatten(jax.tree.structure(results), jaxpr_as_fun(closed)(*given)), ()
+        right, *values = _step(closed, jnp.bool_(True), given)
+        return jax.tree.unflatten(jax.tree.structure(results), values), (right,)
 
     return usual
 
 
 class _UsualBranches(JaxprRewriter):
-    """Takes usual branches, and collects the conditions under which they are right."""
+    """Takes usual branches, and collects the conditions under which they are right.
+
+    A loop carries whether those of its steps were. A ``while`` loop ends as soon as they were not:
+    what it waits for may never come then.
+    """
 
     enters = CALLS
 
-    def __init__(self, may_repeat: bool) -> None:
-        self.may_repeat = may_repeat
+    def __init__(self) -> None:
         self.right: list[Any] = []
 
     def takes(self, eqn: JaxprEqn) -> bool:
-        """Whether an operator has such branches. What is in a branch has a scope of its own."""
-        scope = str(eqn.source_info.name_stack).rpartition("/")[2]
-        return self.may_repeat and eqn.primitive.name == "cond" and _SCOPE in scope
+        """Whether an operator has such branches, or is a loop with some."""
+        return _is_usual(eqn) or _is_usual_loop(eqn)
 
     def computed(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
-        """The results of the usual branch, the last one."""
-        self.right.append(given[0] != 0)
-        usual: ClosedJaxpr = [*functions(eqn)][-1]
-        return self.results(usual, given[1:])
+        """The results of the usual branch, the last one; of the loop with these."""
+        if _is_usual(eqn):
+            self.right.append(given[0] != 0)
+            return self.results([*functions(eqn)][-1], given[1:])
+        right, *results = (_scanned if eqn.primitive.name == "scan" else _repeated)(eqn, given)
+        self.right.append(right)
+        return results
+
+
+def _is_usual(eqn: JaxprEqn) -> bool:
+    """Whether an operator has such branches. What is within a branch has scopes of its own."""
+    scope = str(eqn.source_info.name_stack).rpartition("/")[2]
+    return eqn.primitive.name == "cond" and _SCOPE in scope
+
+
+def _is_usual_loop(eqn: JaxprEqn) -> bool:
+    body = [*functions(eqn)][-1:] if eqn.primitive.name in LOOPS and not eqn.effects else ()
+    return any(map(_has_usual, body))
+
+
+def _has_usual(closed: ClosedJaxpr) -> bool:
+    return any(_is_usual(e) or _is_usual_loop(e) or _is_usual_call(e) for e in closed.jaxpr.eqns)
+
+
+def _is_usual_call(eqn: JaxprEqn) -> bool:
+    return eqn.primitive.name in CALLS and any(map(_has_usual, functions(eqn)))
+
+
+def _step(body: ClosedJaxpr, right: Any, given: Sequence[Any]) -> list[Any]:
+    """Whether all steps so far were right, and the results of a step with its usual branches."""
+    branches = _UsualBranches()
+    results = branches.results(body, given)
+    return [functools.reduce(lax.bitwise_and, branches.right, right), *results]
+
+
+def _scanned(eqn: JaxprEqn, given: Sequence[Any]) -> list[Any]:
+    """Whether all steps of a scan were right, and its results."""
+    how = eqn.params
+    first, last = how["num_consts"], how["num_consts"] + how["num_carry"]
+
+    def step(carry: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+        made = _step(how["jaxpr"], carry[0], [*given[:first], *carry[1:], *rows])
+        return made[: len(carry)], made[len(carry) :]
+
+    start, rows = [jnp.bool_(True), *given[first:last]], [*given[last:]]
+    options = {key: how[key] for key in ("length", "reverse", "unroll")}
+    carry, made = lax.scan(step, start, rows, **options)
+    return [*carry, *made]
+
+
+def _repeated(eqn: JaxprEqn, given: Sequence[Any]) -> list[Any]:
+    """Whether all steps of a ``while`` loop were right, and its results."""
+    how = eqn.params
+    tested, first = how["cond_nconsts"], how["cond_nconsts"] + how["body_nconsts"]
+
+    def goes_on(carry: list[Any]) -> Any:
+        (test,) = jaxpr_as_fun(how["cond_jaxpr"])(*given[:tested], *carry[1:])
+        return carry[0] & test
+
+    def step(carry: list[Any]) -> list[Any]:
+        return _step(how["body_jaxpr"], carry[0], [*given[tested:first], *carry[1:]])
+
+    return list(lax.while_loop(goes_on, step, [jnp.bool_(True), *given[first:]]))

@@ -22,9 +22,15 @@ def ahead(x, y):
     return (x, jax.vmap(shared)(jnp.stack([y, x])))
 
 
-def in_loop(x, y):
-    step = lambda k, x: usually(x[0] < 2, lambda: x + y, lambda: jnp.sin(x))
-    return (lax.fori_loop(0, 4, step, x),)
+def in_loops(x, y):
+    """In one of known length, which makes rows, within one that would wait forever else."""
+    def step(x, k):
+        x = usually(x[0] < 3, lambda: x + y, lambda: x + 20)
+        return x, x * k
+    def outer(state):
+        x, rows = lax.scan(step, state[0], jnp.arange(1.0, 3.0))
+        return jnp.where(x[0] < 9, x, 100.0), rows
+    return lax.while_loop(lambda state: state[0][1] < 5, outer, (x, jnp.zeros((2, 3))))
 
 
 def otherwise(x, y):
@@ -57,8 +63,8 @@ X, Y = jnp.arange(3, dtype=jnp.float32), jnp.ones(3, jnp.float32)
         ("ahead", X * jnp.inf, Y, False),
         ("ahead", X, Y * 9, False),
         ("ahead", X, Y * 6, False),
-        ("in_loop", X, Y, True),
-        ("in_loop", X + 2, Y, True),
+        ("in_loops", X, Y * X * 2, True),
+        ("in_loops", X, 4 - 5 * X, False),
         ("otherwise", X, Y, True),
         ("otherwise", X + 1, Y, True),
         ("otherwise", X + 3, Y, False),
