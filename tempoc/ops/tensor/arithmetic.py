@@ -329,8 +329,8 @@ class Comparison(Nary):
 class _AtLeast(Comparison):
     """Whether one is no less than the other, the operand ``lesser``.
 
-    XLA takes ``abs(x) >= 0.0`` to be true for NaN as well (JAX 0.10.2), as everything that it knows
-    not to be negative, but not ``abs(x) >= -0.0``.
+    XLA takes ``x * x >= 0.0`` to be true for NaN as well (JAX 0.10.2), as of all that it knows not
+    to be negative, but not ``x * x >= -0.0``.
     """
 
     __slots__ = ()
