@@ -33,7 +33,7 @@ from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.ragged_layout import resolve_layout
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.monoids import MAX
-from tempoc.ops.tensor.source import Literal
+from tempoc.ops.tensor.source import Full, Literal
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.branches import computing_branches
@@ -148,8 +148,8 @@ class Body:
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
-            constant = node.op.value if isinstance(node.op, Literal) else None
-            inline = text.isidentifier() or constant is not None
+            constant = node.op.value if isinstance(node.op, Literal | Full) else None
+            inline = text.isidentifier() or isinstance(node.op, Literal)
             value = EmittedValue(
                 text=text if inline else self.out.bind(hint, text),
                 type=type_,

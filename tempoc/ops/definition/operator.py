@@ -67,7 +67,7 @@ class EmittedValue:
     ``finite``: the padding is zeros, so that zero times it is zero. The name of an array that all
     points of a kernel read, each its own part: zero times it is zero if all of it is finite.
     ``vanishing``: axes along which the padding adds nothing to a sum, as it is 0, or NaN where
-    another element is. ``constant``: the number that ``text`` spells, if it is one.
+    another element is. ``constant``: the number that all elements are, where it is known.
     ``stored``: the name of the array in memory that the value is, as long as ``text`` is that.
     """
 

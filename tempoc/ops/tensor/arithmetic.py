@@ -326,16 +326,39 @@ class Comparison(Nary):
         return np.asarray(ufunc(self.numpy)(*args))
 
 
+class _AtLeast(Comparison):
+    """Whether one is no less than the other, the operand ``lesser``.
+
+    XLA takes ``x * x >= 0.0`` to be true for NaN as well (JAX 0.10.2), as of all that it knows not
+    to be negative, but not ``x * x >= -0.0``.
+    """
+
+    __slots__ = ()
+    lesser: ClassVar[int]
+
+    def texts(
+        self, args: EmittedValues, results: tuple[TensorType, ...], out: Emitter
+    ) -> list[str]:
+        """As for others, but for a zero of floating point."""
+        texts = Comparison.texts(self, args, results, out)
+        dtype, lesser = self.operand(tuple(a.type for a in args))[0], args[self.lesser]
+        if dtype.is_float and lesser.constant == 0:
+            zero = f"-{texts[self.lesser]}" if lesser.type.shape else scalar(-0.0, dtype)
+            texts[self.lesser] = zero
+        return texts
+
+
 class Less(Comparison):
     """``a < b``."""
 
     name, symbol, jax, numpy = "lt", "<", "{0} < {1}", "less"
 
 
-class LessEqual(Comparison):
+class LessEqual(_AtLeast):
     """``a <= b``."""
 
     name, symbol, jax, numpy = "le", "<=", "{0} <= {1}", "less_equal"
+    lesser = 0
 
 
 class Greater(Comparison):
@@ -344,10 +367,11 @@ class Greater(Comparison):
     name, symbol, jax, numpy = "gt", ">", "{0} > {1}", "greater"
 
 
-class GreaterEqual(Comparison):
+class GreaterEqual(_AtLeast):
     """``a >= b``."""
 
     name, symbol, jax, numpy = "ge", ">=", "{0} >= {1}", "greater_equal"
+    lesser = 1
 
 
 class Equal(Comparison):

@@ -43,7 +43,8 @@ ring[t] = put(ring[t-1], k % 4, argmin(x[t])) when t >= 1
 s = w[ring]
 i = w[k % 16 - 1]
 j = put(w, bitwise_and(k, 31) - 16, z)
-output a, b, c, d, e, f, h, i, j, l, m, n, p, r, s
+y = w[i32(t % 2 == 0) + 14]
+output a, b, c, d, e, f, h, i, j, l, m, n, p, r, s, y
 """
 OUTSIDE = """
 a = w[bitwise_xor(k % 16, g)]

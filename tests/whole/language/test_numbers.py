@@ -81,7 +81,7 @@ output a, c, d, e, f, g, h, i, j, k, l, m, n, o
 
 
 def test_zeros_are_equal_and_no_number_is_the_greatest(tmp_path: Path) -> None:
-    """Whatever their signs: of equals the first comes first."""
+    """Whatever their signs: of equals the first comes first. NaN is not at least 0."""
     text = """
 input x: f32[6]
 input y: f32[6]
@@ -98,7 +98,8 @@ k = min(both, axis = 1)
 l = cummax(x, axis = 0)
 m = 1.0 / a
 n = isnan(y) or x == 0.0
-output b, c, d, e, f, g, h, i, j, k, l, m, n
+o = stack([abs(y) >= 0.0, 0.0 <= exp(y), maximum(y, 1.0) >= zeros([6])], 0)
+output b, c, d, e, f, g, h, i, j, k, l, m, n, o
 """
     x = np.array([0.0, -0.0, 0.0, -0.0, 0.0, -0.0], np.float32)
     y = np.array([-np.inf, np.nan, 1.0, -np.nan, np.inf, np.nan], np.float32)

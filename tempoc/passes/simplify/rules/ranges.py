@@ -225,6 +225,8 @@ class NumberRanges:
         match op:
             case Literal() | Full() if isinstance(op.value, int):
                 return intervals.at(ix.Const(int(op.value)))
+            case IndexValue() if node.types[out].dtype is DType.BOOL:
+                return ix.ZERO, ix.ONE
             case IndexValue() if not any(map(self.v.graph.universe.is_dim, symbols(op.expr))):
                 return intervals.at(op.expr)
             case IndexValue():
