@@ -27,6 +27,7 @@ from tempoc.ops.tensor.contraction import (
     VALID_ROWS_PRODUCT,
 )
 from tempoc.ops.tensor.reduction import EXTREME, GREATEST
+from tempoc.ops.tensor.scan import RUNNING
 
 HELPERS = {
     **DRAWING,
@@ -36,6 +37,7 @@ HELPERS = {
     "all_finite": ALL_FINITE,
     "extreme": EXTREME,
     "greatest": GREATEST,
+    "running": RUNNING,
     "any_point": ANY_POINT,
     "unless_nan": UNLESS_NAN,
     "term_by_term": TERM_BY_TERM,
