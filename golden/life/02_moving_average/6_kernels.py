@@ -64,8 +64,12 @@ def linear_rows(row, first, count, reverse=False):
 
 
 def running(scan, combine, start, x, axis, reverse=False):
-    """`scan` of an axis, as lax.cumsum. XLA for CPUs is faster in a loop that combines its rows."""
-    if jax.default_backend() != "cpu":
+    """`scan` of an axis, as lax.cumsum. XLA for CPUs is faster in a loop that combines its rows.
+
+    One column takes as long, except for sums of exponentials.
+    """
+    column = x.ndim == 1 and scan is not lax.cumlogsumexp
+    if column or jax.default_backend() != "cpu":
         return scan(x, axis=axis, reverse=reverse)
     rows = jnp.moveaxis(x, axis, 0)
     step = lambda before, row: (combine(before, row),) * 2
