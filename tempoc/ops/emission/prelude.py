@@ -28,6 +28,7 @@ from tempoc.ops.tensor.contraction import (
     VALID_ROWS_PRODUCT,
 )
 from tempoc.ops.tensor.reduction import EXTREME, GREATEST
+from tempoc.ops.tensor.scan import RUNNING
 
 HELPERS = {
     **DRAWING,
@@ -38,6 +39,7 @@ HELPERS = {
     "extreme": EXTREME,
     "greatest": GREATEST,
     "usually": USUALLY,
+    "running": RUNNING,
     "any_point": ANY_POINT,
     "unless_nan": UNLESS_NAN,
     "term_by_term": TERM_BY_TERM,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from tempoc.base.arrays import np
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
-from tempoc.ops.definition.dtype_text import cast, ufunc
+from tempoc.ops.definition.dtype_text import bare, cast, ufunc
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -24,6 +24,25 @@ from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.monoids import LOGSUMEXP, MAX, MIN, PROD, SUM
 from tempoc.symbolic import expr as ix
+
+RUNNING = '''
+def running(scan, combine, start, x, axis, reverse=False):
+    """`scan` of an axis, as lax.cumsum. XLA for CPUs is faster in a loop that combines its rows.
+
+    One column takes as long, except for sums of exponentials.
+    """
+    column = x.ndim == 1 and scan is not lax.cumlogsumexp
+    if column or jax.default_backend() != "cpu":
+        return scan(x, axis=axis, reverse=reverse)
+    rows = jnp.moveaxis(x, axis, 0)
+    step = lambda before, row: (combine(before, row),) * 2
+    first = jnp.full(rows.shape[1:], start, x.dtype)
+    return jnp.moveaxis(lax.scan(step, first, rows, reverse=reverse)[1], 0, axis)
+'''
+"""CPU time for 1000 rows of 16 numbers: sums 125 to 19 us, maxima 175 to 19, sums of exponentials
+5500 to 85; for 100 rows of 256: 177 to 124, 274 to 18, 8955 to 88; they take half the time to
+compile. For a column of 1000 within a loop: sums 5 to 3 us, sums of exponentials 350 to 38
+(2026-11-28)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +98,9 @@ class Scan(Op):
         v = pads.converted(pads.with_own_padding(args[0], out), wide, out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), self.monoid.neutral(wide)) if self.reverse else v.text
-        text = f"{self.jax}({x}, axis={axis}{', reverse=True' if self.reverse else ''})"
+        start = bare(self.monoid.neutral(wide))
+        how = f"{self.jax}, jnp.{self.monoid.numpy}, {start}"
+        text = f"running({how}, {x}, axis={axis}{', reverse=True' if self.reverse else ''})"
         return (cast(text, wide, results[0].dtype),)
 
 
