@@ -5,8 +5,9 @@ extent: computed before the loop, or consumed after it. That is allowed
 
 - at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``), or
   that each step of a loop around this one reads again (``analysis/repeated_reads.py``).
-  Those of large points are assumed to be computed as late as possible: where a loop back through
-  layers needs them one by one, nothing is gained from having all of them before it. What could
+  Those of large points are assumed to be computed as late as possible, and with them what reads
+  them at their points, masks and sums, too: where a loop back through layers, or from the last
+  date, needs them one by one, nothing is gained from having all of them before it. What could
   be computed after the loop, from a tensor that is kept, stays in it where a node reads it together
   with what only a step has: that node would wait for the end, and all that it reads be stored;
 - for products of which all points share a matrix, which gain from being vectorized, and the nodes
