@@ -281,69 +281,59 @@ def rates_1_1(at, d_rates, d_rates_1, rates_0_last, rates_1_last, rates, rates_1
     return rates, rates_0_1, rates_1, rates_1_1
 
 
-def train_d_net_0_w(at, d_getitem_mul, mse_sub, net_1_w, predict_tanh, train_expand_dims, *, K):
+def train_d_train_getitem(at, d_getitem_mul, mse_sub, *, K):
+    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    loss.rt:6: return mean((x - target) ** 2)
+    """
+    def point(mse_sub):
+        return d_getitem_mul * mse_sub
+    return (jax.vmap(point)(mse_sub[:K-1]),)
+
+
+def test_d_train_predict_tanh_0_add2(
+    at, train_d_train_getitem, net_1_w, predict_tanh, train_expand_dims, test_d_net_1_b_next,
+    test_d_net_1_w_next, test_d_net_0_b_next, descend_exp2, test_d_net_0_w_next, descend_exp, x,
+    d_getitem_mul,
+):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
     14_learned_rates.rt:25: net[i, 0] = start
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
-    def point(mse_sub, net_1_w, predict_tanh):
-        d_train_getitem = d_getitem_mul * mse_sub
-        d_getitem_expand_dims = jnp.expand_dims(d_train_getitem, 1)
-        d_net_1_b = jnp.sum(d_getitem_expand_dims, axis=0)
-        d_predict_tanh = jnp.einsum("i,jk->ik", d_train_getitem, net_1_w)
-        d_tanh_sub = 1.0 - predict_tanh * predict_tanh
-        d_predict_add = d_predict_tanh * d_tanh_sub
-        d_net_1_w = transposed_matmul(d_getitem_expand_dims, predict_tanh)
-        d_net_0_b = jnp.sum(d_predict_add, axis=0)
-        d_net_0_w = transposed_matmul(d_predict_add, train_expand_dims)
-        return (
-            d_train_getitem, d_getitem_expand_dims, d_net_1_b, d_predict_tanh, d_tanh_sub,
-            d_net_1_w, d_net_0_b, d_net_0_w,
-        )
-    (
-        d_train_getitem_rows, d_getitem_expand_dims_rows, d_net_1_b_rows, d_predict_tanh_rows,
-        d_tanh_sub_rows, d_net_1_w_rows, d_net_0_b_rows, d_net_0_w_rows,
-    ) = jax.vmap(point)(mse_sub[:K-1], net_1_w[:K-1], predict_tanh[:K-1])
-    return (
-        d_train_getitem_rows, d_getitem_expand_dims_rows, d_net_1_b_rows, d_predict_tanh_rows,
-        d_tanh_sub_rows, d_net_1_w_rows, d_net_0_b_rows, d_net_0_w_rows,
-    )
-
-
-def test_d_train_predict_tanh_0_add2(
-    at, d_net_1_b_next, d_net_1_w_next, d_net_0_b_next, descend_exp2, d_net_0_w_next, predict_tanh,
-    descend_exp, x, d_tanh_sub, net_1_w, train_d_train_getitem, train_d_train_predict_tanh,
-    d_getitem_mul, d_getitem_expand_dims,
-):
-    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
-    14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
-    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
-    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
-    loss.rt:6: return mean((x - target) ** 2)
-    """
     k = at[1]
-    d_descend_mul4 = -d_net_1_b_next
-    d_descend_mul3 = -d_net_1_w_next
-    d_descend_mul2 = -d_net_0_b_next
-    d_mul3_mul2 = d_descend_mul3 * descend_exp2
-    d_descend_mul = -d_net_0_w_next
+    train_d_train_getitem_k = train_d_train_getitem[k]
+    d_getitem_expand_dims = jnp.expand_dims(train_d_train_getitem_k, 1)
+    train_d_net_1_b = jnp.sum(d_getitem_expand_dims, axis=0)
+    net_1_w_k = net_1_w[k]
+    train_d_train_predict_tanh = jnp.einsum("i,jk->ik", train_d_train_getitem_k, net_1_w_k)
     predict_tanh_k = predict_tanh[k]
-    d_add_mul = d_net_0_b_next * descend_exp
-    d_predict_add = jnp.einsum("i,jk->ij", x, d_descend_mul * descend_exp) - d_add_mul
-    test_d_train_d_train_predict_tanh = d_predict_add * d_tanh_sub[k]
-    d_tanh_einsum = jnp.einsum("ij,kj->ik", test_d_train_d_train_predict_tanh, net_1_w[k])
+    d_tanh_sub = 1.0 - predict_tanh_k * predict_tanh_k
+    train_d_train_predict_add = train_d_train_predict_tanh * d_tanh_sub
+    train_d_net_1_w = transposed_matmul(d_getitem_expand_dims, predict_tanh_k)
+    train_d_net_0_b = jnp.sum(train_d_train_predict_add, axis=0)
+    train_d_net_0_w = transposed_matmul(train_d_train_predict_add, train_expand_dims)
+    d_descend_mul4 = -test_d_net_1_b_next
+    d_descend_mul3 = -test_d_net_1_w_next
+    d_descend_mul2 = -test_d_net_0_b_next
+    d_mul3_mul2 = d_descend_mul3 * descend_exp2
+    d_descend_mul = -test_d_net_0_w_next
+    d_predict_matmul = jnp.einsum("i,jk->ij", x, d_descend_mul * descend_exp)
+    test_d_train_d_train_predict_add = d_predict_matmul - test_d_net_0_b_next * descend_exp
+    test_d_train_d_train_predict_tanh = test_d_train_d_train_predict_add * d_tanh_sub
+    d_tanh_einsum = jnp.einsum("ij,kj->ik", test_d_train_d_train_predict_tanh, net_1_w_k)
     d_predict_matmul2 = jnp.einsum("ij,kj->ik", predict_tanh_k, d_mul3_mul2) + d_tanh_einsum
-    d_predict_add2 = d_predict_matmul2 - d_net_1_b_next * descend_exp2
+    d_predict_add2 = d_predict_matmul2 - test_d_net_1_b_next * descend_exp2
+    d_add_mul2 = test_d_train_d_train_predict_add * train_d_train_predict_tanh
     d_mse_sub = d_getitem_mul * jnp.squeeze(d_predict_add2, (1,))
-    d_tanh_einsum2 = transposed_matmul(test_d_train_d_train_predict_tanh, d_getitem_expand_dims[k])
-    d_mul_mul = -(d_predict_add * train_d_train_predict_tanh[k]) * predict_tanh_k
-    d_tanh_0_add = jnp.einsum("i,jk->ik", train_d_train_getitem[k], d_mul3_mul2) + d_mul_mul
+    d_tanh_einsum2 = transposed_matmul(test_d_train_d_train_predict_tanh, d_getitem_expand_dims)
+    d_mul_mul = -d_add_mul2 * predict_tanh_k
+    d_tanh_0_add = jnp.einsum("i,jk->ik", train_d_train_getitem_k, d_mul3_mul2) + d_mul_mul
     d_tanh_0_add2 = d_tanh_0_add + d_mul_mul
     return (
-        d_descend_mul4, d_descend_mul3, d_descend_mul2, d_descend_mul, d_mse_sub, d_tanh_einsum2,
-        d_tanh_0_add2,
+        train_d_net_1_b, train_d_net_1_w, train_d_net_0_b, train_d_net_0_w, d_descend_mul4,
+        d_descend_mul3, d_descend_mul2, d_descend_mul, d_mse_sub, d_tanh_einsum2, d_tanh_0_add2,
     )
 
 
@@ -352,11 +342,10 @@ def test_d_net_descend_now(
     d_descend_mul2, d_net_0_b, d_exp_sum_past, d_descend_mul, d_net_0_w, d_exp_sum2_past,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
-    k = at[1]
-    d_exp2_sum_now = d_exp2_sum_past + jnp.squeeze(d_descend_mul4 * d_net_1_b[k], (0,))
-    d_exp2_sum2_now = d_exp2_sum2_past + jnp.sum(d_descend_mul3 * d_net_1_w[k], axis=(0, 1))
-    d_exp_sum_now = d_exp_sum_past + jnp.sum(d_descend_mul2 * d_net_0_b[k], axis=0)
-    d_exp_sum2_now = d_exp_sum2_past + jnp.sum(d_descend_mul * d_net_0_w[k], axis=(0, 1))
+    d_exp2_sum_now = d_exp2_sum_past + jnp.squeeze(d_descend_mul4 * d_net_1_b, (0,))
+    d_exp2_sum2_now = d_exp2_sum2_past + jnp.sum(d_descend_mul3 * d_net_1_w, axis=(0, 1))
+    d_exp_sum_now = d_exp_sum_past + jnp.sum(d_descend_mul2 * d_net_0_b, axis=0)
+    d_exp_sum2_now = d_exp_sum2_past + jnp.sum(d_descend_mul * d_net_0_w, axis=(0, 1))
     return (
         d_exp2_sum_now, d_exp2_sum_now, d_exp2_sum2_now, d_exp2_sum2_now, d_exp_sum_now,
         d_exp_sum_now, d_exp_sum2_now, d_exp_sum2_now,
@@ -514,13 +503,8 @@ def loop_i(
             (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
             test_expand_dims, test2, K=K, M=M,
         )
-        (
-            train_d_train_getitem, train_d_train_getitem_expand_dims, train_d_net_1_b,
-            train_d_train_predict_tanh, train_d_train_predict_tanh_sub, train_d_net_1_w,
-            train_d_net_0_b, train_d_net_0_w2,
-        ) = train_d_net_0_w(
-            (i,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
-            train_expand_dims, K=K,
+        (train_d_train_getitem2,) = train_d_train_getitem(
+            (i,), train_d_train_getitem_mul2, train_mse_sub, K=K,
         )
         if I >= 2 and K >= 2:
             (
@@ -561,15 +545,14 @@ def loop_i(
             ) = carry
             k = (K - 2) - i2
             (
+                train_d_net_1_b, train_d_net_1_w, train_d_net_0_b, train_d_net_0_w,
                 test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
                 test_d_net_descend_mul, test_d_train_getitem,
                 test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
-                (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-                test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
-                train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem,
-                train_d_train_predict_tanh, train_d_train_getitem_mul2,
-                train_d_train_getitem_expand_dims,
+                (i, k), train_d_train_getitem2, net_1_w, train_predict_tanh, train_expand_dims,
+                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w,
+                net_descend_exp, x, train_d_train_getitem_mul2,
             )
             if I >= 2 and K >= 2:
                 (
@@ -581,7 +564,7 @@ def loop_i(
                     (i, k), test_d_net_descend_mul4, train_d_net_1_b,
                     test_d_net_descend_exp2_sum_past, test_d_net_descend_mul3, train_d_net_1_w,
                     test_d_net_descend_exp2_sum2_past, test_d_net_descend_mul2, train_d_net_0_b,
-                    test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w2,
+                    test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w,
                     test_d_net_descend_exp_sum2_past,
                 )
                 test_d_net_descend_exp2_sum_past = jnp.where(
@@ -762,10 +745,7 @@ def block(
     net_0_b = jnp.zeros((K, 10), jnp.float32)
     net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
     net_1_b = jnp.zeros((K, 1), jnp.float32)
-    train_d_train_getitem = jnp.zeros((K - 1, N), jnp.float32)
-    train_d_train_getitem_expand_dims = jnp.zeros((K - 1, N, 1), jnp.float32)
-    train_d_train_predict_tanh = jnp.zeros((K - 1, N, 10), jnp.float32)
-    train_d_train_predict_tanh_sub = jnp.zeros((K - 1, N, 10), jnp.float32)
+    train_d_train_getitem2 = jnp.zeros((K - 1, N), jnp.float32)
     test_d_net_descend_exp2_sum_past = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp2_sum2_past = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp_sum_past = jnp.zeros((), jnp.float32)
@@ -779,14 +759,12 @@ def block(
     (train_d_train_getitem_mul2,) = train_d_train_getitem_mul((), N=N)
     def step_i(i, carry):
         (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
-            train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
-            train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
-            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
-            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
-            rates_1, rates_1_last,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
+            test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+            test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
+            test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
         ) = carry
         net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
@@ -812,13 +790,8 @@ def block(
             (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
             test_expand_dims, test2, K=K, M=M,
         )
-        (
-            train_d_train_getitem, train_d_train_getitem_expand_dims, train_d_net_1_b,
-            train_d_train_predict_tanh, train_d_train_predict_tanh_sub, train_d_net_1_w,
-            train_d_net_0_b, train_d_net_0_w2,
-        ) = train_d_net_0_w(
-            (i,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
-            train_expand_dims, K=K,
+        (train_d_train_getitem2,) = train_d_train_getitem(
+            (i,), train_d_train_getitem_mul2, train_mse_sub, K=K,
         )
         if I >= 2 and K >= 2:
             (
@@ -859,15 +832,14 @@ def block(
             ) = carry
             k = (K - 2) - i2
             (
+                train_d_net_1_b, train_d_net_1_w, train_d_net_0_b, train_d_net_0_w,
                 test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
                 test_d_net_descend_mul, test_d_train_getitem,
                 test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
-                (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-                test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
-                train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem,
-                train_d_train_predict_tanh, train_d_train_getitem_mul2,
-                train_d_train_getitem_expand_dims,
+                (i, k), train_d_train_getitem2, net_1_w, train_predict_tanh, train_expand_dims,
+                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w,
+                net_descend_exp, x, train_d_train_getitem_mul2,
             )
             if I >= 2 and K >= 2:
                 (
@@ -879,7 +851,7 @@ def block(
                     (i, k), test_d_net_descend_mul4, train_d_net_1_b,
                     test_d_net_descend_exp2_sum_past, test_d_net_descend_mul3, train_d_net_1_w,
                     test_d_net_descend_exp2_sum2_past, test_d_net_descend_mul2, train_d_net_0_b,
-                    test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w2,
+                    test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w,
                     test_d_net_descend_exp_sum2_past,
                 )
                 test_d_net_descend_exp2_sum_past = jnp.where(
@@ -964,34 +936,28 @@ def block(
                 (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
             )
         return (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
-            train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
-            train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
-            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
-            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
-            rates_1, rates_1_last,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
+            test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+            test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
+            test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
         )
     carry = (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
-        train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
-        train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
-        test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
-        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
-        rates_1, rates_1_last,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
+        test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+        test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+        test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+        test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
+        test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
     )
     (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem,
-        train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
-        train_d_train_predict_tanh_sub, test_d_net_descend_exp2_sum_past,
-        test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
-        test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
-        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
-        test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
-        rates_1, rates_1_last,
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
+        test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+        test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+        test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+        test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
+        test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
     ) = lax.fori_loop(0, i_end, step_i, carry)
     net_0_w, net_0_b, net_1_w, net_1_b = net_0(
         (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
@@ -1021,9 +987,8 @@ def block(
         train2, test2, rates_0, rates_0_last, rates_1, rates_1_last, net_0_w, net_0_b, net_1_w,
         net_1_b, train_predict_tanh, train_mse_sub, test_d_test_predict_add2_sum,
         test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-        test_d_test_predict_transpose_transpose, train_d_train_getitem,
-        train_d_train_getitem_expand_dims, train_d_train_predict_tanh,
-        train_d_train_predict_tanh_sub, test_d_rates_1, test_d_rates_0,
+        test_d_test_predict_transpose_transpose, train_d_train_getitem2, test_d_rates_1,
+        test_d_rates_0,
     )
 
 

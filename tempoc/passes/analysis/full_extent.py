@@ -46,12 +46,16 @@ def full_extent_nodes(
     }
     paths = _paths_of(graph, dim)
     reads = _all_reads(paths)
-    rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
+    rounds = _loop_rounds(reads)
     first = full.union(_read_in_full(graph, dim, paths, rounds, ranges))
     expanding = expanding_nodes(graph, dim)
     if not late and not expanding:
         return first
-    waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, first, expanding)
+    nodes = graph.nodes.values()
+    stored = first.union(
+        n.name for n in nodes if dim not in n.domain.dims or picks_row(graph, n, dim)
+    )
+    waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, stored, expanding)
     return full.union(_read_in_full(graph, dim, paths, waiting, ranges))
 
 
@@ -61,9 +65,10 @@ def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     if not expanding:
         return {}
     reads = _all_reads(_paths_of(graph, dim))
-    rounds = {n: r.number for n, r in _loop_rounds(reads).items()}
+    rounds = _loop_rounds(reads)
     waiting = _waiting_rounds(graph, reads, rounds, expanding, set(), expanding)
-    return {n: waiting[n] for n in reads if n in expanding and waiting[n] > rounds[n]}
+    later = (n for n in reads if n in expanding and waiting[n].number > rounds[n].number)
+    return {n: waiting[n].number for n in later}
 
 
 def loop_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
@@ -89,21 +94,21 @@ def _read_in_full(
     graph: Graph,
     dim: str,
     paths: Mapping[str, Sequence[Sequence[_ReadPath]]],
-    rounds: Mapping[str, int],
+    rounds: Mapping[str, _LoopRound],
     ranges: bool,
 ) -> Iterator[str]:
     """What is read in later rounds, or by slices of unlimited length."""
     for name, reads in paths.items():
-        node, number = graph.nodes[name], rounds[name]
+        node, number = graph.nodes[name], rounds[name].number
         adds = dim not in node.domain.dims and is_small_sum(graph, node)
         if adds:  # accumulated in the loop that computes the last summand
-            number = max((rounds[w.writer] for each in reads for w in each), default=0)
+            number = max((rounds[w.writer].number for each in reads for w in each), default=0)
         for edge, writers in zip(node.inputs, reads, strict=True):
             entry = _entry_of(graph, edge.source, edge.entries, dim)
             is_one = isinstance(entry, ix.Expr) and not any(
                 map(graph.universe.is_dim, symbols(entry))
             )
-            earlier = (w for w in writers if number > rounds[w.writer] and not w.alone)
+            earlier = (w for w in writers if number > rounds[w.writer].number and not w.alone)
             later = not is_one and any(earlier)
             if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
                 yield edge.source
@@ -122,13 +127,15 @@ class _ReadPath:
 
     ``ends``: the read has to wait for the last point of the writer's loop. ``step``: the point that
     is read minus the point of the reader, where that is constant; else 0. ``alone``: the writer
-    writes one point only of what is read.
+    writes one point only of what is read. ``last``: the last point is read, by a node that is in no
+    loop over the dimension.
     """
 
     writer: str
     ends: bool
     step: int = 0
     alone: bool = False
+    last: bool = False
 
 
 def _entry_of(
@@ -163,20 +170,20 @@ def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _Loop
 def _waiting_rounds(
     graph: Graph,
     reads: Mapping[str, Sequence[_ReadPath]],
-    rounds: Mapping[str, int],
+    rounds: Mapping[str, _LoopRound],
     late: set[str],
     full: set[str],
     expanding: set[str],
-) -> Mapping[str, int]:
+) -> Mapping[str, _LoopRound]:
     """The rounds with nodes in ``late`` as late as their consumers allow.
 
     A node stays in its first round if an operand that is not stored at full extent does, unless it
     is in ``expanding``: then its operands are small.
     """
-    consumers: dict[str, list[tuple[str, bool]]] = {}
+    consumers: dict[str, list[tuple[str, _ReadPath]]] = {}
     for name, paths in reads.items():
         for w in paths:
-            consumers.setdefault(w.writer, []).append((name, w.ends))
+            consumers.setdefault(w.writer, []).append((name, w))
     parts = strongly_connected_components(reads, lambda n: [w.writer for w in reads[n]])
     order = [part[0] for part in parts if len(part) == 1]
     late = late.intersection(n for n in order if all(w.writer != n for w in reads[n]))
@@ -184,18 +191,33 @@ def _waiting_rounds(
         waiting = dict(rounds)
         for name in reversed(order):
             if name in late and name in consumers:
-                waiting[name] = min(waiting[c] - ends for c, ends in consumers[name])
+                waiting[name] = _latest_round([(waiting[c], w) for c, w in consumers[name]])
         early = {
             name
             for name in late - expanding
             for edge in graph.nodes[name].inputs
             if edge.source not in full
             and not graph.nodes[edge.source].op.cheap
-            and waiting.get(edge.source, 0) < waiting[name]
+            and waiting.get(edge.source, _LoopRound()).number < waiting[name].number
         }
         if not early:
             return waiting
         late -= early
+
+
+def _latest_round(consumers: Sequence[tuple[_LoopRound, _ReadPath]]) -> _LoopRound:
+    """The last round in which a node is computed in time for its consumers, each with its round.
+
+    The last point, of which another loop starts, need not be there before a loop that runs
+    backward: that loop computes it first.
+    """
+    numbers = [at.number - w.ends for at, w in consumers if not w.last]
+    number = min(numbers, default=-1)
+    inside = (at for at, w in consumers if at.number == number and not w.ends)
+    directions = {at.direction for at in inside if at.direction}
+    direction = directions.pop() if len(directions) == 1 else 0
+    latest = min(at.number - (w.ends and not (w.last and direction < 0)) for at, w in consumers)
+    return _LoopRound(latest, direction if latest == number else 0)
 
 
 def _earliest_round(
@@ -222,7 +244,9 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
     elif is_computed(source):
-        yield _read_path(source, entry, ix.Sym(dim), dim)
+        path = _read_path(source, entry, ix.Sym(dim), dim)
+        end = ix.sub(ix.Sym(graph.universe.dim(dim).bound), ix.ONE)
+        yield replace(path, last=dim not in node.domain.dims and entry == end)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
             if not _read_elsewhere(source, target, dim):
@@ -236,6 +260,12 @@ def _is_at_one_point(guard: ix.Expr, dim: str) -> bool:
     equal = (p for p in conjuncts(guard) if isinstance(p, ix.Relation) and p.op == "==")
     sides = (side for p in equal for side in ((p.left, p.right), (p.right, p.left)))
     return any(a == ix.Sym(dim) and dim not in symbols(b) for a, b in sides)
+
+
+def picks_row(graph: Graph, node: Node, dim: str) -> bool:
+    """Whether each point of a node takes its row of a scan, which is stored for all points."""
+    sources = (graph.nodes[name] for name in node.sources)
+    return any(_scan_row(graph, node, source, dim) is not None for source in sources)
 
 
 def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | None:

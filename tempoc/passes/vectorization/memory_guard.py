@@ -5,8 +5,9 @@ extent: computed before the loop, or consumed after it. That is allowed
 
 - at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``), or
   that each step of a loop around this one reads again (``analysis/repeated_reads.py``).
-  Those of large points are assumed to be computed as late as possible: where a loop back through
-  layers needs them one by one, nothing is gained from having all of them before it. What could
+  Those of large points are assumed to be computed as late as possible, and with them what reads
+  them at their points, masks and sums, too: where a loop back through layers, or from the last
+  date, needs them one by one, nothing is gained from having all of them before it. What could
   be computed after the loop, from a tensor that is kept, stays in it where a node reads it together
   with what only a step has: that node would wait for the end, and all that it reads be stored;
 - for products of which all points share a matrix, which gain from being vectorized, and the nodes
@@ -28,11 +29,11 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.passes.analysis.expansion import sums_products
-from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.full_extent import full_extent_nodes, picks_row
 from tempoc.passes.analysis.repeated_reads import repeatedly_read
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.graph.query import operand_type, topological
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
@@ -45,8 +46,9 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     So are copies with which the windows of a loop begin: one by one they fit into its ring.
     """
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
-    large = [n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes]
-    full_extent = full_extent_nodes(graph, dim, late=large) | repeatedly_read(graph, dim, space)
+    large = (n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes)
+    late = _waiting(graph, dim, large)
+    full_extent = full_extent_nodes(graph, dim, late=late) | repeatedly_read(graph, dim, space)
     limit = _size(graph, dim, full_extent, space)
     points = constant_elements((graph.universe.settled(ix.Sym(graph.universe.dim(dim).bound)),))
     few_points = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
@@ -66,6 +68,28 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
             if size <= limit or (points and size * points <= _shared(graph, dim, compact)):
                 accepted.update(compact)
     return [s for s in candidates if s in accepted]
+
+
+def _waiting(graph: Graph, dim: str, large: Iterable[str]) -> set[str]:
+    """Nodes with large points, and those that read them, or functions of them, at their points.
+
+    If a small one did not wait for its consumers, what it reads could not. Rows of scans that
+    several points made are laid out once, rather than read column by column.
+    """
+    waiting = {*large}
+    for node in map(graph.nodes.__getitem__, topological(graph)):
+        if is_computed(node) and dim in node.domain.dims:
+            if any(_is_at_own_point(graph, e, dim) for e in node.inputs if e.source in waiting):
+                waiting.add(node.name)
+            if node.vector and picks_row(graph, node, dim):
+                waiting.discard(node.name)
+    return waiting
+
+
+def _is_at_own_point(graph: Graph, edge: Edge, dim: str) -> bool:
+    """Whether an operand that has a dimension is read at the reader's point along it."""
+    dims = graph.nodes[edge.source].domain.dims
+    return edge.entries[dims.index(dim)] == ix.Sym(dim)
 
 
 class _LoopBoundary:

@@ -25,6 +25,20 @@ dim t < T
 %y = sum{axes=(0,)} %h : [b, t] f32
 output y = %y[0:B, 0:T]
 """,
+    "large points wait for a loop backward, which begins with the last, as do sums of them": """
+bound B
+bound T
+dim b < B
+dim t < T
+%x = input{dtype=f32, shape=(4,)} : [b, t] f32[4]
+%a = exp %x : [b, t] f32[4]
+%s = sum{axes=(0,)} %a : [b, t] f32
+%h.0 = copy %a[b, T-1] : [b] f32[4]
+%h.mul = mul %h[b, t+1], %s : [b, t | t < T-1] f32[4]
+%h.1 = tanh %h.mul : [b, t | t < T-1] f32[4]
+%h = merge{targets=((b, T-1), (b, t))} %h.0 when t == T-1, %h.1 when t < T-1 : [b, t] f32[4]
+output y = %h[0:B, 0]
+""",
     "what surrounds a recurrence stays with it, unless it is kept whole anyway": """
 bound T
 dim t < T
