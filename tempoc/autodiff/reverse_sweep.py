@@ -98,8 +98,9 @@ class Sweep:
     def is_seed(self, node: Node, out: int) -> bool:
         """Whether an output is a loss once and no active node reads it: its cotangent is 1."""
         count = sum((e.source, e.out) == (node.name, out) for e in self.losses)
-        read = any(e.source == node.name for n in self.active for e in self.builder.nodes[n].inputs)
-        return count == 1 and not read
+        return count == 1 and not any(
+            e.source == node.name for n in self.active for e in self.builder.nodes[n].inputs
+        )
 
     def visit(self, node: Node) -> None:
         """Compute the cotangents of a node's operands."""

@@ -18,8 +18,9 @@ make the bracket that follows spatial (`GroupExpr`). Two nodes are equal when th
 text: spans do not take part in comparison. Nesting is bounded by `parse.MAX_DEPTH`.
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, Literal
 
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.types import DType
@@ -32,28 +33,59 @@ ComparisonSign = Literal["==", "!=", "<", "<=", ">", ">="]
 UnaryOp = Literal["-", "not"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SyntaxNode:
-    """Anything with a place in the source."""
+    """Anything with a place in the source.
+
+    All classes share these methods: writing them for each one took 6 ms of every check.
+    """
 
     span: Span = field(compare=False, repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether two nodes mean the same text."""
+        return (
+            isinstance(other, SyntaxNode)
+            and type(self) is type(other)
+            and self._meaning() == other._meaning()
+        )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def __hash__(self) -> int:
+        """By what is compared."""
+        return hash(self._meaning())
+
+    def __repr__(self) -> str:
+        """As dataclasses write it, without spans."""
+        cls: Any = type(self)
+        shown = zip(_compared(cls), self._meaning(), strict=True)
+        return f"{cls.__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
+
+    def _meaning(self) -> tuple[object, ...]:
+        cls: Any = type(self)
+        return tuple(getattr(self, name) for name in _compared(cls))
+
+
+@cache
+def _compared(cls: Any) -> tuple[str, ...]:
+    """The fields of a class of nodes that are compared."""
+    return tuple(one.name for one in fields(cls) if one.compare)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Ident(SyntaxNode):
     """A name where it is introduced, or where only a name may stand."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Name(SyntaxNode):
     """A name used as a value: a tensor, dimension, bound, constant, function or module."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NumberExpr(SyntaxNode):
     """`12`, `1.5`, `1e-3`, `inf`: the literal as written."""
 
@@ -65,28 +97,28 @@ class NumberExpr(SyntaxNode):
         return int(self.text) if self.text.isdigit() else float(self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class String(SyntaxNode):
     """`"..."`; `value` has its escapes replaced."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Bool(SyntaxNode):
     """`true` or `false`."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ListExpr(SyntaxNode):
     """`[a, b, c]`."""
 
     items: "tuple[Expression, ...]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ListComp(SyntaxNode):
     """`[element for name in over]`."""
 
@@ -95,7 +127,7 @@ class ListComp(SyntaxNode):
     over: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RecordField(SyntaxNode):
     """`name: value` in a record."""
 
@@ -103,21 +135,21 @@ class RecordField(SyntaxNode):
     value: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RecordExpr(SyntaxNode):
     """`{w: a, b: c}`; field names are distinct."""
 
     fields: tuple[RecordField, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupExpr(SyntaxNode):
     """`(x)` around a bare name: a bracket after it is spatial. It means `x` otherwise."""
 
     value: Name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class UnaryExpr(SyntaxNode):
     """`-a`, `not a`."""
 
@@ -125,7 +157,7 @@ class UnaryExpr(SyntaxNode):
     operand: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Binary(SyntaxNode):
     """`a + b` and the like; `and` and `or` too."""
 
@@ -134,7 +166,7 @@ class Binary(SyntaxNode):
     right: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ComparisonExpr(SyntaxNode):
     """`a < b` and the like; never chained."""
 
@@ -143,7 +175,7 @@ class ComparisonExpr(SyntaxNode):
     right: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IfExpr(SyntaxNode):
     """`then if condition else orelse`."""
 
@@ -152,7 +184,7 @@ class IfExpr(SyntaxNode):
     orelse: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SliceExpr(SyntaxNode):
     """`lo:hi:step` in a bracket; what is left out is None."""
 
@@ -161,7 +193,7 @@ class SliceExpr(SyntaxNode):
     step: "Expression | None" = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DataPoint(SyntaxNode):
     """`index in lo:hi` in a bracket: one element of the slice, chosen by data."""
 
@@ -169,7 +201,7 @@ class DataPoint(SyntaxNode):
     within: SliceExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BracketEntry(SyntaxNode):
     """One entry of a bracket; `name` is None when it is positional."""
 
@@ -177,7 +209,7 @@ class BracketEntry(SyntaxNode):
     value: "Expression | SliceExpr | DataPoint"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Access(SyntaxNode):
     """`base[entries]`: at least one entry, all positional or all keyword."""
 
@@ -185,7 +217,7 @@ class Access(SyntaxNode):
     entries: tuple[BracketEntry, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CallArgument(SyntaxNode):
     """`name = value` in a call."""
 
@@ -193,7 +225,7 @@ class CallArgument(SyntaxNode):
     value: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CallExpr(SyntaxNode):
     """`function(args, name = value)`; positional arguments come first, names are distinct."""
 
@@ -202,7 +234,7 @@ class CallExpr(SyntaxNode):
     kwargs: tuple[CallArgument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Field(SyntaxNode):
     """`base.name`: a record's field or a module's member."""
 
@@ -211,14 +243,14 @@ class Field(SyntaxNode):
     name_span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TransposeExpr(SyntaxNode):
     """`base.T`."""
 
     base: "Expression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AsType(SyntaxNode):
     """`value as type`: a shape assertion, which may bind extents to new names."""
 
@@ -232,7 +264,7 @@ Expression = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TensorTypeExpr(SyntaxNode):
     """`f32` (no extents) or `f32[D, t+1]`; `dtype` is one of `DTYPES`, or a constant that is."""
 
@@ -240,7 +272,7 @@ class TensorTypeExpr(SyntaxNode):
     extents: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TypeField(SyntaxNode):
     """`name: type` in a record type or in the signature of an extern."""
 
@@ -248,7 +280,7 @@ class TypeField(SyntaxNode):
     type: "TypeExpr"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RecordType(SyntaxNode):
     """`{w: f32[D, D], b: f32[D]}`; field names are distinct."""
 
@@ -258,7 +290,7 @@ class RecordType(SyntaxNode):
 TypeExpr = TensorTypeExpr | RecordType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EquationTarget(SyntaxNode):
     """`name`, `name[entries]`, either with `: type`. `entries` is None without a bracket.
 
@@ -270,7 +302,7 @@ class EquationTarget(SyntaxNode):
     type: TypeExpr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Equation(SyntaxNode):
     """`targets = values when guard`.
 
@@ -283,7 +315,7 @@ class Equation(SyntaxNode):
     guard: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ForLoop(SyntaxNode):
     """`for name in over { body }`, unrolled at compile time; only inside a def."""
 
@@ -292,7 +324,7 @@ class ForLoop(SyntaxNode):
     body: "tuple[Equation | ForLoop, ...]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Return(SyntaxNode):
     """`return a, b`: the last statement of a def's body."""
 
@@ -302,7 +334,7 @@ class Return(SyntaxNode):
 BodyStatement = Equation | ForLoop | Return
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DefParam(SyntaxNode):
     """`x`, `x: f32[n]`, `lr = 1e-3`, `dim i`; names in `type` may be bound by the argument."""
 
@@ -312,7 +344,7 @@ class DefParam(SyntaxNode):
     default: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Def(SyntaxNode):
     """`def name(params) -> results = expr` or `def name(params) -> results { body }`.
 
@@ -328,7 +360,7 @@ class Def(SyntaxNode):
     inline: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DimDecl(SyntaxNode):
     """`dim name < bound = default from "entry" until stop`; see `ConstDecl` for the entry."""
 
@@ -339,7 +371,7 @@ class DimDecl(SyntaxNode):
     until: Ident | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ConstDecl(SyntaxNode):
     """`const name = value from "entry"`: the entry of a configuration that replaces the value."""
 
@@ -348,14 +380,14 @@ class ConstDecl(SyntaxNode):
     entry: String | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Assume(SyntaxNode):
     """`assume condition`."""
 
     condition: Expression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ImportItem(SyntaxNode):
     """`nn`, `nn as n` (a standard module) or `"file.rt" as name`; `alias` is always set."""
 
@@ -364,14 +396,14 @@ class ImportItem(SyntaxNode):
     alias: Ident
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ImportDecl(SyntaxNode):
     """`import nn, optim`."""
 
     items: tuple[ImportItem, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InputDecl(SyntaxNode):
     """`input name[dims]: type`."""
 
@@ -380,7 +412,7 @@ class InputDecl(SyntaxNode):
     type: TypeExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ParamDecl(SyntaxNode):
     """`param name[dims]: type from "template" = default`; a type or a default is there."""
 
@@ -391,7 +423,7 @@ class ParamDecl(SyntaxNode):
     default: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExternDecl(SyntaxNode):
     """`extern kind name(args) -> (results) from "module:function" over dim`."""
 
@@ -403,7 +435,7 @@ class ExternDecl(SyntaxNode):
     over: Ident | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OutputItem(SyntaxNode):
     """`value as alias`; the value is a name with brackets and fields after it."""
 
@@ -411,14 +443,14 @@ class OutputItem(SyntaxNode):
     alias: Ident | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OutputDecl(SyntaxNode):
     """`output a, net[I-1] as policy`."""
 
     items: tuple[OutputItem, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SaveDecl(SyntaxNode):
     """`save value to "file-{i}.safetensors" when guard`."""
 
@@ -427,7 +459,7 @@ class SaveDecl(SyntaxNode):
     guard: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PrintDecl(SyntaxNode):
     """`print item, item when guard`."""
 
@@ -451,7 +483,7 @@ Item = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Module(SyntaxNode):
     """A file, items in source order; `lost` are names of statements dropped by error recovery."""
 
