@@ -234,10 +234,11 @@ class _Chooser:
                 if self.is_enough():
                     return choice
                 others = {n: r for n, r in choice.reach.items() if n not in block}
-                kept = {n: choice.reach[n] for n in block}
-                lengths = range(farthest, min(kept.values()), -1)
+                reaches = {n: choice.reach[n] for n in block}
+                lengths = range(farthest, min(reaches.values()), -1)
                 longer = (
-                    {**others, **{n: max(r, before) for n, before in kept.items()}} for r in lengths
+                    {**others, **{n: max(r, before) for n, before in reaches.items()}}
+                    for r in lengths
                 )
                 fits = (self.evaluate(kind) for kind in (others, *longer))
                 choice = next((c for c in fits if c.peak <= self.budget), choice)
