@@ -68,18 +68,17 @@ class LoopCycles:
         unread = [d for d in cycle if edge_between(self.graph, nodes[d.sink], d.source) is None]
         return is_running(cycle, dim, self.words), len(unread), len(cycle)
 
-    def recurs(self, name: str, dim: str) -> bool:
-        """Whether the source defines a node's tensor by other steps of itself along a dimension.
+    def recurring(self, dim: str) -> set[str]:
+        """What the source defines by other steps of itself along a dimension.
 
         Of ``u[b] = x[b] + u[b-1]`` a loop may hold only reads of ``u``: a scan computed it before.
         What goes to another step of a further dimension as well is no cycle at one step of that.
         """
-        nodes, root = self.words.source.nodes, self.words.origin(name)
-        edges = [(n.name, e) for n in nodes.values() for e in n.inputs]
-        own = [(n, e, self.moving(e)) for n, e in edges]
-        near = [x for x in own if not x[2] - {dim}]
+        nodes = self.words.source.nodes
+        reads = [(n.name, e, self.moving(e)) for n in nodes.values() for e in n.inputs]
+        near = [x for x in reads if not x[2] - {dim}]
         parts = edges_in_cycles(nodes, near, lambda x: (x[0], x[1].source))
-        return any(root in part and any(dim in x[2] for x in inside) for part, inside in parts)
+        return {n for part, inside in parts if any(dim in x[2] for x in inside) for n in part}
 
     def moving(self, edge: Edge) -> set[str]:
         """The dimensions along which an edge of the source reads another step, no range."""

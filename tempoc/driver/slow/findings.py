@@ -192,7 +192,8 @@ class LoopFindings:
         named = [m for m in free if m in remark.nodes] or free
         is_part = self.is_part(named[-1], cycle)
         if remark.reason != "cycle" and not is_part:
-            named = [m for m in named if not self.cycles.recurs(m, dim)]
+            recurring = self.cycles.recurring(dim)
+            named = [m for m in named if self.words.origin(m) not in recurring]
         if not named:
             return None
         nodes = [self.graph.nodes[m] for m in named]
