@@ -256,7 +256,9 @@ class Power(Arithmetic):
         dtype = results[0].dtype
         base, exponent = self.texts(args, results, out)
         if dtype.is_float:
-            return (self.jax.format(base, exponent),)
+            start, count = (a.constant for a in args)
+            exact = (start is not None and start >= 0) or (count is not None and count % 1 == 0)
+            return (self.jax.format(base, exponent) if exact else f"power({base}, {exponent})",)
         count = -1 if args[1].constant is None else int(args[1].constant)
         if 0 <= count < SIX_BITS:
             return (self.jax.format(base, exponent),)
@@ -270,6 +272,13 @@ class Power(Arithmetic):
 
 
 SIX_BITS = 2**6
+
+POWER = '''\
+def power(base, exponent):
+    """base ** exponent. XLA takes its logarithm to be exponent * log(abs(base)), but not here."""
+    result = jnp.power(base, exponent)
+    return jnp.where(jnp.isnan(result), jnp.nan, result)
+'''
 
 INTEGER_POWER = '''\
 def integer_power(base, exponent):

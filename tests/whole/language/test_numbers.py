@@ -113,9 +113,13 @@ output b, c, d, e, f, g, h, i, j, k, l, m, n, o, p
 
 def test_powers_are_those_of_ieee_754(tmp_path: Path) -> None:
     exponents = ("0.5", "-0.5", "1.5", "0", "1", "2", "3", "-1", "-2", "2.5", "0.0", "1.0", "-1.0")
-    lines = [f"y{k} = x ** {e}\nz{k} = x[0] ** {e}" for k, e in enumerate(exponents)]
-    names = ", ".join(f"y{k}, z{k}" for k in range(len(exponents)))
-    text = f"input x: f32[7]\n{chr(10).join(lines)}\nw = 1.0 / sqrt(x)\noutput w, {names}\n"
+    lines = [
+        f"y{k} = x ** {e}\nz{k} = x[0] ** {e}\nl{k} = log(x ** {e})"
+        for k, e in enumerate(exponents)
+    ]
+    names = ", ".join(f"y{k}, z{k}, l{k}" for k in range(len(exponents)))
+    more = "w = 1.0 / sqrt(x)\nl = log(x ** abs(flip(x, 0)))"
+    text = f"input x: f32[7]\n{chr(10).join(lines)}\n{more}\noutput w, l, {names}\n"
     x = np.array([-np.inf, np.inf, np.nan, 0.0, -0.0, -2.0, 2.0], np.float32)
     found = agreed(text, tmp_path, {}, {"x": x}, levels=EVERY)
     for k, e in enumerate(exponents):
