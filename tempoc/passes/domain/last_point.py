@@ -115,9 +115,9 @@ class _BehindLoop:
         That counts the elements of its largest node, as one select takes about as much.
         """
         sizes = estimated_sizes(before.universe)
-        kept = {n.name for n in self.graph.nodes.values() if self.dim in n.domain.dims}
+        inside = {n.name for n in self.graph.nodes.values() if self.dim in n.domain.dims}
         gone = [n for n in before.nodes.values() if self.dim in n.domain.dims]
-        saved = [_elements(n.types[0], sizes) for n in gone if n.name not in kept]
+        saved = [_elements(n.types[0], sizes) for n in gone if n.name not in inside]
         earlier = {e.source for e in all_reads(before) if self._is_last(e, before)}
         held = [e for e in all_reads(self.graph) if self._is_last(e, self.graph)]
         new = [e for e in held if e.source not in earlier]
