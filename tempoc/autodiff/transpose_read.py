@@ -71,10 +71,11 @@ def _before_narrowing(build: PointBuild, operand: OperandCotangent) -> Term:
     """The cotangent of an operand as it was computed, before it got the operand's dtype.
 
     As in JAX, where weights are cast before all points read them, readers are summed in the wider
-    dtype: products are sums of products then, and are not rounded one by one.
+    dtype: products are sums of products then, and are not rounded one by one. What the program
+    itself rounds, which may be a cotangent as it is, stays so, and what it is differentiated by.
     """
     term = operand.term
-    if not isinstance(term.handle, Edge):
+    if not isinstance(term.handle, Edge) or term.handle.source in build.builder.graph.nodes:
         return term
     node = build.builder.nodes[term.handle.source]
     if not isinstance(node.op, Cast) or term.handle.entries != identity(node.domain):

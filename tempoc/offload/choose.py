@@ -7,6 +7,9 @@ turned out to be unnecessary are restored. A second search starts with the store
 least often: cells of one step rather than an array that every step writes, weights rather than
 caches. The choice whose copies take less time is kept. At last loads are prefetched a step ahead if
 memory allows.
+
+Of a program with many stores, one at a time takes too many dry runs: from some number of them on,
+twice as many stores are offloaded at a time as the time before, and restored by halves.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from tempoc.base.cost_model import MODEL, CostModel
 from tempoc.base.effort import EFFORT
 from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.analysis.count_calls import count_calls
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 
@@ -52,7 +56,9 @@ def choose(
     Its program is not verified.
     """
     calls = max(1, count_calls(program.tree, dict(bounds)))
-    most = max(EFFORT.offload_candidates, EFFORT.dry_run_calls // calls)
+    parts = len(program.stores) + sum(1 for _ in statements_in(program.tree))
+    each = calls + EFFORT.dry_run_parts * parts
+    most = max(EFFORT.offload_candidates, EFFORT.dry_run_calls // each)
     chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, limit=most)
     choice = chooser.run()
     has_others = len(choice.reach) < len(offloadable(program))
@@ -99,7 +105,8 @@ class _Chooser:
     """Tries choices, ``limit`` of them or few more.
 
     ``often``: how often each store is copied, in powers of two, if that decides which are tried
-    first, of equals the largest; else their sizes do.
+    first, of equals the largest; else their sizes do. ``in_blocks``: one store at a time turned out
+    to take too many dry runs.
     """
 
     program: prog.Program
@@ -109,6 +116,7 @@ class _Chooser:
     limit: int
     tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
     often: Mapping[str, int] = field(default_factory=dict)
+    in_blocks: bool = False
 
     def few_copies(self) -> OffloadChoice:
         """Run the search again, by how often stores are copied."""
@@ -117,7 +125,8 @@ class _Chooser:
         dry_run = forecast(everything.program, self.bounds, self.given, every_step=True)
         often = {n: dry_run.moved.get(n, 0) // size for n, size in sizes.items()}
         self.often = {n: times.bit_length() for n, times in often.items()}
-        self.limit += len(self.tried)
+        if not self.in_blocks:
+            self.limit += len(self.tried)
         return self.run()
 
     def run(self) -> OffloadChoice:
@@ -137,7 +146,30 @@ class _Chooser:
             if better is None:
                 break
             best = better
-        return self.prune(everything, farthest)
+        self.in_blocks |= len(self.tried) + len(names) > self.limit
+        if not self.in_blocks:
+            return self.prune(everything, farthest)
+        self.limit = len(self.tried) + EFFORT.offloaded_blocks
+        choice = self.offload_blocks(best, names) or everything
+        return self.prune(choice, farthest, max(1, len(choice.reach) // 2))
+
+    def offload_blocks(self, best: OffloadChoice, names: tuple[str, ...]) -> OffloadChoice | None:
+        """Offload one store, two, four and so on of those at the peak, as often as that lowers it.
+
+        ``None`` if nothing fits before the limit is reached.
+        """
+        while best.peak > self.budget and not self.is_enough():
+            left = [n for n in self.large(best, names) if best.reach.get(n) != NEAR]
+            better = best
+            for bits in range(len(left).bit_length() + 1):
+                block = dict.fromkeys(left[: 1 << bits], NEAR)
+                better = min((better, self.evaluate({**best.reach, **block})), key=lambda c: c.peak)
+                if better.peak <= self.budget:
+                    break
+            if better is best:
+                return None
+            best = better
+        return best if best.peak <= self.budget else None
 
     def is_enough(self) -> bool:
         """Whether the limit of candidates is reached."""
@@ -171,9 +203,7 @@ class _Chooser:
         self, best: OffloadChoice, names: tuple[str, ...], farthest: int
     ) -> OffloadChoice | None:
         """Offload one more store, or shorten its reach; the first move that lowers the peak."""
-        sizes = best.forecast.stores
-        large = (n for n in names if sizes.get(n, 0) >= MODEL.small_bytes)
-        for name in sorted(large, key=lambda n: (self.often.get(n, 0), -sizes[n])):
+        for name in self.large(best, names):
             if self.is_enough():
                 break
             if best.reach.get(name, farthest + 1) == NEAR:
@@ -185,18 +215,34 @@ class _Chooser:
                 return next((c for c in others if c.peak == nearest.peak), nearest)
         return None
 
-    def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
-        """Drop offloaded stores and lengthen reaches as far as the budget allows."""
-        for name in sorted(
-            choice.reach, key=lambda n: (-self.often.get(n, 0), self.size(choice, n))
-        ):
-            if self.is_enough():
-                break
-            others = {n: r for n, r in choice.reach.items() if n != name}
-            least = choice.reach[name]
-            kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]
-            fits = (self.evaluate(kind) for kind in kinds)
-            choice = next((c for c in fits if c.peak <= self.budget), choice)
+    def large(self, choice: OffloadChoice, names: tuple[str, ...]) -> list[str]:
+        """The stores that are not small at the peak, in the order in which they are tried."""
+        sizes = choice.forecast.stores
+        large = (n for n in names if sizes.get(n, 0) >= MODEL.small_bytes)
+        return sorted(large, key=lambda n: (self.often.get(n, 0), -sizes[n]))
+
+    def prune(self, choice: OffloadChoice, farthest: int, size: int = 1) -> OffloadChoice:
+        """Drop offloaded stores and lengthen reaches as far as the budget allows.
+
+        First of ``size`` stores at a time, then of half as many, down to one.
+        """
+        while size:
+            names = sorted(
+                choice.reach, key=lambda n: (-self.often.get(n, 0), self.size(choice, n))
+            )
+            for block in (names[k : k + size] for k in range(0, len(names), size)):
+                if self.is_enough():
+                    return choice
+                others = {n: r for n, r in choice.reach.items() if n not in block}
+                reaches = {n: choice.reach[n] for n in block}
+                lengths = range(farthest, min(reaches.values()), -1)
+                longer = (
+                    {**others, **{n: max(r, before) for n, before in reaches.items()}}
+                    for r in lengths
+                )
+                fits = (self.evaluate(kind) for kind in (others, *longer))
+                choice = next((c for c in fits if c.peak <= self.budget), choice)
+            size //= 2
         return choice
 
     def size(self, choice: OffloadChoice, name: str) -> int:

@@ -177,6 +177,7 @@ class _Rewriter:
                 continue
             moving += stays
             inside += (use for stay in stays for use in stay.uses.values())
+        by_store = _by_store(moving)
         for stay in moving:
             before[stay.first] += [use.load() for use in stay.uses.values() if use.reads]
             if loop is None or loop.limit is not None or self.late & {*symbols(loop.upper)}:
@@ -186,7 +187,7 @@ class _Rewriter:
                 used = [
                     k for k, part in enumerate(parts) if not isinstance(part.statement, prog.Free)
                 ]
-                after[stay.last] += self.evictions(stay, loop, moving, (used[0], used[-1]))
+                after[stay.last] += self.evictions(stay, loop, by_store, (used[0], used[-1]))
         statements: list[prog.ProgramStatement] = []
         for k, part in enumerate(parts):
             statements += [prog.Load(cells=(*before[k],))] if before[k] else []
@@ -225,15 +226,21 @@ class _Rewriter:
                 yield replace(cell, key=key, when=ix.conjunction(has_next, *then))
 
     def evictions(
-        self, stay: _Residency, loop: prog.Loop, others: list[_Residency], ends: tuple[int, int]
+        self,
+        stay: _Residency,
+        loop: prog.Loop,
+        others: Mapping[str, list[_Residency]],
+        ends: tuple[int, int],
     ) -> Iterator[prog.Cell]:
         """The evictions after a step; cells that the next step reads only after the last step.
 
-        ``ends`` are the first and the last statement of the body that are not frees.
+        ``others`` are the residencies of the body by store, ``ends`` the first and the last
+        statement of the body that are not frees.
         """
         last = ix.compare(">=" if loop.step > 0 else "<=", _next_value(loop), loop.upper)
         for use in stay.uses.values():
-            again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
+            same = others[use.store] if len(stay.uses) == 1 else []
+            again = [s for s in same if self.reads_next(s, use, loop)]
             free = any((s.first, stay.last) == ends for s in again)
             stays = free or (again and use.store in self.ahead)
             yield replace(use.evict(), when=last) if stays else use.evict()
@@ -263,12 +270,16 @@ class _Rewriter:
     def residencies(self, parts: list[_StatementMoves]) -> list[list[_Residency]]:
         """The residencies of the cells of a sequence, for each group of cells that may alias."""
         result: list[list[_Residency]] = []
+        insides = [_uses_by_store(part.inside) for part in parts]
         for group in self.groups([part.uses for part in parts]):
             runs: list[_Residency] = []
             follows = False
+            ((store, _), *_) = group
             for k, part in enumerate(parts):
-                own = {p: u for p, u in part.uses.items() if p in group}
-                if self.may_alias(group.values(), part.inside):
+                own: dict[_StoredCell, _CellUse] = {}
+                if not group.keys().isdisjoint(part.uses):
+                    own = {p: u for p, u in part.uses.items() if p in group}
+                if self.may_alias(group.values(), insides[k].get(store, ())):
                     follows = False
                 if not own:
                     near = any(u.left == NEAR for u in group.values())
@@ -285,14 +296,17 @@ class _Rewriter:
         return result
 
     def groups(self, uses: list[_Uses]) -> list[dict[_StoredCell, _CellUse]]:
-        """Groups of cells that may alias."""
-        groups: list[dict[_StoredCell, _CellUse]] = []
-        for place, use in {p: u for own in uses for p, u in own.items()}.items():
-            same = [g for g in groups if self.may_alias([use], g.values())]
-            groups = [g for g in groups if g not in same]
-            merged = {p: u for g in same for p, u in g.items()}
-            groups.append({**merged, place: use})
-        return groups
+        """Groups of cells that may alias, each of one store."""
+        groups: dict[int, dict[_StoredCell, _CellUse]] = {}
+        of_store: dict[str, list[int]] = {}
+        cells = {p: u for own in uses for p, u in own.items()}
+        for number, (place, use) in enumerate(cells.items()):
+            near = of_store.get(use.store, [])
+            same = [k for k in near if self.may_alias([use], groups[k].values())]
+            merged = {p: u for k in same for p, u in groups.pop(k).items()}
+            groups[number] = {**merged, place: use}
+            of_store[use.store] = [*(k for k in near if k not in same), number]
+        return [*groups.values()]
 
     def transfers(self, s: prog.ProgramStatement) -> _StatementMoves:
         """A statement of a sequence with its transfers and uses."""
@@ -337,6 +351,23 @@ class _Rewriter:
                     )
                     uses[place] = uses[place].and_then(use) if place in uses else use
         return uses
+
+
+def _by_store(stays: Iterable[_Residency]) -> dict[str, list[_Residency]]:
+    """Residencies by the stores whose cells they have."""
+    by_store: dict[str, list[_Residency]] = {}
+    for stay in stays:
+        for store in dict.fromkeys(name for name, _ in stay.uses):
+            by_store.setdefault(store, []).append(stay)
+    return by_store
+
+
+def _uses_by_store(uses: Iterable[_CellUse]) -> dict[str, list[_CellUse]]:
+    """Uses by their stores: cells of different stores never alias."""
+    by_store: dict[str, list[_CellUse]] = {}
+    for use in uses:
+        by_store.setdefault(use.store, []).append(use)
+    return by_store
 
 
 def _next_value(loop: prog.Loop) -> ix.Expr:

@@ -49,6 +49,22 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "g[t] = tanh(h[t]) + x[t]\noutput g[T-1] as last\n",
         ("`h[t]` needs `g[t-1]` (line 4)", "`g[t]` needs `h[t]` (line 5)"),
     ),
+    "the gradient of a scan over rows": (
+        "dim i < I\ndim b < B\ndim t < T\ninput x[b, t]: f32[4]\nparam w0: f32[9, 4]\n"
+        "param v: f32[9]\nw[0] = w0\n"
+        "u[i, b, t] = w @ x + 0.5 * u[b = b-1] when b >= 1\n"
+        "u[i, b, t] = w @ x\n"
+        "a[i, b, 0] = u[t = 0]\n"
+        "a[i, b, t] = u + logsumexp(expand_dims(a[t = t-1], 1) + v, axis = 0)\n"
+        "point = max(u)\n"
+        "cost = mean((logsumexp(a[t = T-1]) - sum(point[t = 0:T]))[b = 0:B])\n"
+        "w[i+1] = w - grad(cost, w)\noutput cost\n",
+        (
+            "`grad(cost, u)[i, b, t]` needs `grad(cost, u)[i, b+1, t]` (line 9)",
+            "why: `point` and `grad(cost, point)` (line 12) need nothing of other `b`, but",
+            "`whole = point[i, 0:B, t]`",
+        ),
+    ),
     "a scan within a kernel": (
         "dim t < T\ninput x[t]: f32\nh[0] = 0.0\nh[t] = sin(h[t-1]) + x[t]\noutput h\n",
         ("`h` (line 4) is a scan: ", "steps of", "nothing to change: each step needs the one"),

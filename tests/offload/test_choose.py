@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given as drawn, note, settings
 
+from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.peak import peak
+from tempoc.offload import choose as choosing
 from tempoc.offload.choose import Copied, choose, copied, depth
-from tempoc.offload.rewrite import FAR, NEAR, offloaded
+from tempoc.offload.rewrite import FAR, NEAR, offloadable, offloaded
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.forecast.budget import check_budget
@@ -54,6 +56,19 @@ k[l, t] = w @ x
 y[l, t] = tanh(exp(k[l, 0:t+1] @ x) @ k[l, 0:t+1])
 output y[L-1, T-1] as last
 """
+MANY = """
+dim t < T
+input x[t]: f32[64]
+""" + "".join(
+    f"""
+h{k}[0] = x[0]
+h{k}[t] = tanh(h{k}[t-1] + x * {k}.0)
+g{k}[T-1] = h{k}[T-1]
+g{k}[t] = tanh(g{k}[t+1] * h{k})
+output g{k}[0] as g{k}
+"""
+    for k in range(6)
+)
 
 
 def of(text: str, **bounds: int) -> tuple[Program, dict[str, int], frozenset[str]]:
@@ -85,6 +100,19 @@ def test_what_loops_only_read_goes_before_what_they_write() -> None:
     natural = forecast(program, bounds, given).peak
     found = choose(program, bounds, given, natural - 3 * 32 * 32 * 4)
     assert list(found.reach) == ["w"]
+
+
+def test_many_go_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one at a time takes too many dry runs, the budget is kept to all the same."""
+    program, bounds, given = of(MANY, T=12)
+    natural = forecast(program, bounds, given).peak
+    assert len(offloadable(program)) > 6
+    few = EFFORT._replace(offload_candidates=3, dry_run_calls=0, offloaded_blocks=24)
+    monkeypatch.setattr(choosing, "EFFORT", few)
+    for part in (2, 3):
+        found = choose(program, bounds, given, natural // part)
+        assert found.peak <= natural // part
+        assert 0 < len(found.reach) < len(offloadable(program))
 
 
 def test_no_further_than_it_has_to_be() -> None:

@@ -23,6 +23,11 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def at_least(a, b):
+    """`a >= b`, which XLA takes to be true for NaN where `a` is a square and `b` turns out 0."""
+    return (a > b) | (a == b)
+
+
 def updated(array, part, start, when=None):
     """The array with a part put in, if a condition holds; axes of length 1 are left out meanwhile.
 
@@ -102,8 +107,8 @@ def enough(at, length, r_0, w, x, label, enough_mul2, matmul_matmul, loss, *, N,
         objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
         objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
         objective_mul2 = 0.01 * jnp.matmul(enough_add, enough_add)
-        enough_add2 = loss[i] - enough_mul2 * matmul_matmul
-        enough = jnp.sum(objective_sub, axis=0) / jnp.float32(N) + objective_mul2 <= enough_add2
+        objective_add = jnp.sum(objective_sub, axis=0) / jnp.float32(N) + objective_mul2
+        enough = at_least(loss[i] - enough_mul2 * matmul_matmul, objective_add)
         return enough
     return (jax.vmap(point)(length, enough_mul2),)
 

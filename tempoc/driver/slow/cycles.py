@@ -68,6 +68,24 @@ class LoopCycles:
         unread = [d for d in cycle if edge_between(self.graph, nodes[d.sink], d.source) is None]
         return is_running(cycle, dim, self.words), len(unread), len(cycle)
 
+    def recurring(self, dim: str) -> set[str]:
+        """What the source defines by other steps of itself along a dimension.
+
+        Of ``u[b] = x[b] + u[b-1]`` a loop may hold only reads of ``u``: a scan computed it before.
+        What goes to another step of a further dimension as well is no cycle at one step of that.
+        """
+        nodes = self.words.source.nodes
+        reads = [(n.name, e, self.moving(e)) for n in nodes.values() for e in n.inputs]
+        near = [x for x in reads if not x[2] - {dim}]
+        parts = edges_in_cycles(nodes, near, lambda x: (x[0], x[1].source))
+        return {n for part, inside in parts if any(dim in x[2] for x in inside) for n in part}
+
+    def moving(self, edge: Edge) -> set[str]:
+        """The dimensions along which an edge of the source reads another step, no range."""
+        dims = self.words.source.nodes[edge.source].domain.dims
+        each = zip(dims, edge.entries, strict=True)
+        return {d for d, e in each if not isinstance(e, ix.Slice) and e != ix.Sym(d)}
+
     def goes_diagonally(self, names: Collection[str], outer: str, inner: str) -> bool:
         """Whether points with one sum of two coordinates need none of each other."""
         inside = [n for n in names if n in self.reads.nodes]
@@ -126,8 +144,8 @@ def _moving_edge(graph: Graph, need: Dependence, cycle: LoopCycle) -> Edge | Non
 def is_running(links: Sequence[Dependence], dim: str, words: Words) -> bool:
     """Whether a cycle is a running value that passes made of a reduction over a dimension."""
     names = {words.name(need.sink) for need in links}
-    source = words.source.nodes.get(min(names))
-    return len(names) == 1 and source is not None and dim not in source.domain.dims
+    dims = words.dims(links[0].sink)
+    return len(names) == 1 and dims is not None and dim not in dims
 
 
 def _running(cycle: LoopCycle, graph: Graph, words: Words) -> str:

@@ -190,8 +190,13 @@ class LoopFindings:
         """Why nodes of a kernel that are in no cycle have no star; ``cycle``: that of others."""
         dim = remark.dim
         named = [m for m in free if m in remark.nodes] or free
+        is_part = self.is_part(named[-1], cycle)
+        if remark.reason != "cycle" and not is_part:
+            recurring = self.cycles.recurring(dim)
+            named = [m for m in named if self.words.origin(m) not in recurring]
+        if not named:
+            return None
         nodes = [self.graph.nodes[m] for m in named]
-        is_part = self.is_part(nodes[-1].name, cycle)
         start = f"{self.subject(nodes, is_part)} nothing of other `{dim}`"
         match remark.reason:
             case "holes":
@@ -205,14 +210,17 @@ class LoopFindings:
                     "at all points and choose with `where`",
                 )
             case "kept":
-                name = "part" if is_part else self.words.name(nodes[-1].name)
+                source = self.words.source.nodes
+                given = [source.get(self.words.name(n.name)) for n in nodes]
+                whole = next((n for n in given[::-1] if n and dim in n.domain.dims), None)
+                name = "part" if is_part or whole is None else whole.name
                 return Finding(
                     why=f"{start}, but at all `{dim}` at once it would have to be kept for the "
                     f"loop as a whole",
                     help="give it an equation of its own, `part`; "
-                    * is_part
+                    * (name == "part")
                     + "where that fits, read it as one tensor: `whole = "
-                    f"{bracketed(name, self.whole(nodes[-1], dim))}`, then `whole[{dim}]`",
+                    f"{bracketed(name, self.whole(whole or nodes[-1], dim))}`, then `whole[{dim}]`",
                     minor=2 * kernel.fixed > kernel.time,
                 )
             case "shown":

@@ -37,6 +37,18 @@ class Words:
             return f"grad({parts[0]}, {parts[2]})"
         return parts[0]
 
+    def origin(self, name: str) -> str:
+        """The tensor of the source whose value, or whose cotangent, a node is a part of."""
+        return name.split(".")[2] if self.name(name).startswith("grad(") else self.name(name)
+
+    def dims(self, name: str) -> set[str] | None:
+        """The dimensions of that tensor; of a record those of all it is made of."""
+        root = self.origin(name)
+        if root in self.source.nodes:
+            return {*self.source.nodes[root].domain.dims}
+        domains = [n.domain for n in self.source.nodes.values() if n.name.split(".")[0] == root]
+        return {d for x in domains for d in x.dims} if domains else None
+
     def span(self, node: Node) -> Span | None:
         """Where a node comes from: in the main file if any of it does, in the tensor's equation.
 

@@ -48,6 +48,7 @@ HELPERS = {
     "valid_rows_product": VALID_ROWS_PRODUCT,
     "in_blocks": IN_BLOCKS,
     "unpacked": UNPACKED,
+    "at_least": binary.AT_LEAST,
     "integer_power": binary.INTEGER_POWER,
     "first_lane": FIRST_LANE,
     "wrong_value": WRONG_VALUE,

@@ -11,7 +11,15 @@ from typing import ClassVar
 
 from tempoc.base.arrays import np
 from tempoc.ops.definition import padding as pads, promotion
-from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype, paired, scalar, ufunc
+from tempoc.ops.definition.dtype_text import (
+    Scalar,
+    cast,
+    dtype_of,
+    numpy_dtype,
+    paired,
+    scalar,
+    ufunc,
+)
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -326,26 +334,41 @@ class Comparison(Nary):
         return np.asarray(ufunc(self.numpy)(*args))
 
 
+AT_LEAST = '''\
+def at_least(a, b):
+    """`a >= b`, which XLA takes to be true for NaN where `a` is a square and `b` turns out 0."""
+    return (a > b) | (a == b)
+'''
+
+
 class _AtLeast(Comparison):
     """Whether one is no less than the other, the operand ``lesser``.
 
     XLA takes ``x * x >= 0.0`` to be true for NaN as well (JAX 0.10.2), as of all that it knows not
-    to be negative, but not ``x * x >= -0.0``.
+    to be negative, but not ``x * x >= -0.0``. That an operand is 0 it also sees where no literal
+    stands: in the first step of a loop, in a sum of nothing, in a number that is rounded to it.
     """
 
     __slots__ = ()
     lesser: ClassVar[int]
 
-    def texts(
-        self, args: EmittedValues, results: tuple[TensorType, ...], out: Emitter
-    ) -> list[str]:
-        """As for others, but for a zero of floating point."""
-        texts = Comparison.texts(self, args, results, out)
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """As for others, if no number of floating point may be 0."""
         dtype, lesser = self.operand(tuple(a.type for a in args))[0], args[self.lesser]
-        if dtype.is_float and lesser.constant == 0:
-            zero = f"-{texts[self.lesser]}" if lesser.type.shape else scalar(-0.0, dtype)
-            texts[self.lesser] = zero
-        return texts
+        number = lesser.constant
+        if not dtype.is_float or (number is not None and _rounded(number, dtype)):
+            return Comparison.emit(self, args, results, out)
+        texts = self.texts(args, results, out)
+        if number is None or lesser.type.shape:
+            return (f"at_least({texts[1 - self.lesser]}, {texts[self.lesser]})",)
+        texts[self.lesser] = scalar(-0.0, dtype)
+        return (self.jax.format(*paired(*texts)),)
+
+
+def _rounded(number: Scalar, dtype: DType) -> Scalar:
+    """The number as the dtype has it."""
+    with np.errstate(all="ignore"):
+        return float(np.asarray(number).astype(numpy_dtype(dtype)))
 
 
 class Less(Comparison):

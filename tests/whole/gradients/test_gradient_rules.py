@@ -167,6 +167,14 @@ def test_readers_in_single_precision_are_summed_before_they_are_rounded() -> Non
     assert found["g"] == 3 + 2**-6
 
 
+def test_what_the_program_rounds_is_a_gradient_as_it_is_rounded() -> None:
+    """The cotangent of a factor is the other one: neither that nor its cotangent is left out."""
+    text = "z = bf16(x)\nv = bf16(w)\ng = grad(v * z, v)\nh = grad(g, z)"
+    found = outputs(text, "z, g, h")
+    assert found["g"] == found["z"].astype(np.float32).sum().astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(found["h"].astype(np.float32), np.ones(5))
+
+
 BRANCHES = """dim t < T
 input x[t]: f32
 input w: f32

@@ -99,7 +99,8 @@ l = cummax(x, axis = 0)
 m = 1.0 / a
 n = isnan(y) or x == 0.0
 o = stack([abs(y) >= 0.0, 0.0 <= exp(y), maximum(y, 1.0) >= zeros([6])], 0)
-output b, c, d, e, f, g, h, i, j, k, l, m, n, o
+p = stack([abs(y) >= full([6], -0.0), abs(y) >= sum(zeros([2])), y * y >= 1e-50], 0)
+output b, c, d, e, f, g, h, i, j, k, l, m, n, o, p
 """
     x = np.array([0.0, -0.0, 0.0, -0.0, 0.0, -0.0], np.float32)
     y = np.array([-np.inf, np.nan, 1.0, -np.nan, np.inf, np.nan], np.float32)
