@@ -13,24 +13,33 @@ Which step is the last is not known before the data have ended the loop, so a do
 ``k == K-1``: each step would compute what only the last one needs. What such a node reads of the
 last step is computed behind the loop, too, as far as it is cheap: reading it from the loop would
 mean to store it in each step.
+
+With a length for each of several points (``bound K until %stop over i``), each step after the end
+of a point selects what is read of its last one (``vectorization/lockstep.py``): nodes move if that
+is smaller than what the steps no longer compute. Sinkhorn distances of 4 and 16 pairs of clouds, 40
+and 50 points each, take 7.2 and 25.4 ms of CPU time so (2026-11-28), 1.03 and 1.02 of ``vmap`` of a
+``while_loop`` in JAX, and 1.77 and 1.80 of it with the price of the plan computed in each step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
+from tempoc.ops.definition.types import TensorType
+from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import all_reads, components, substitute_in_op
+from tempoc.sdg.graph.query import all_reads, components, operand_type, substitute_in_op
 from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import evaluate, substitute
 
 
 def compute_last_points(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
@@ -39,8 +48,10 @@ def compute_last_points(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
     bounds = graph.universe.bounds
     for dim in graph.universe.dims:
         bound = next(b for b in bounds if b.name == dim.bound)
-        if bound.until and not bound.outer and not any(dim.name in b.outer for b in bounds):
-            behind = _BehindLoop(graph=graph, dim=dim.name, bound=bound.name)
+        if bound.until and not any(dim.name in b.outer for b in bounds):
+            behind = _BehindLoop(
+                graph=graph, dim=dim.name, bound=bound.name, outer=tuple(bound.outer)
+            )
             moved += behind.move_all()
             graph = behind.graph
     return graph, tuple(moved)
@@ -48,11 +59,15 @@ def compute_last_points(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
 
 @dataclass(slots=True, kw_only=True)
 class _BehindLoop:
-    """Moves nodes behind the loop over a dimension; ``copies`` are theirs of sources."""
+    """Moves nodes behind the loop over a dimension; ``copies`` are theirs of sources.
+
+    ``outer`` are the dimensions of which each point has a length of its own.
+    """
 
     graph: Graph
     dim: str
     bound: str
+    outer: tuple[str, ...]
     copies: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -66,34 +81,70 @@ class _BehindLoop:
         order = reversed([n for part in components(self.graph) for n in part])
         movable = dict.fromkeys(n for n in order if n not in lazy and self._is_movable(n))
         moved: list[str] = []
-        read_at = self._read_at()
-        for name in movable:
-            if name in read_at and all(e == self.last for e in read_at[name]):
+        rest = [*movable]
+        while rest:
+            before, copies = self.graph, {**self.copies}
+            tried = self._move_first(rest, movable)
+            if not tried:
+                break
+            rest = rest[rest.index(tried[0]) + 1 :]
+            if self.outer and not self._is_smaller(before):
+                self.graph, self.copies = before, copies
+                continue
+            moved += tried
+            rest = [name for name in rest if name not in tried]
+        return moved
+
+    def _move_first(self, names: Sequence[str], movable: Container[str]) -> list[str]:
+        """Move the first node of which only the last step is read, and those that are so then.
+
+        Their names; none if there is no such node.
+        """
+        others = now = self._read_at_last()
+        moved: list[str] = []
+        for name in names:
+            if name in now and not (moved and name in others):
                 self._move(name, movable)
                 moved.append(name)
-                read_at = self._read_at()
+                now = self._read_at_last()
         return moved
+
+    def _is_smaller(self, before: Graph) -> bool:
+        """Whether what is now read of last steps is smaller than what no step computes any more.
+
+        That counts the elements of its largest node, as one select takes about as much.
+        """
+        sizes = estimated_sizes(before.universe)
+        inside = {n.name for n in self.graph.nodes.values() if self.dim in n.domain.dims}
+        gone = [n for n in before.nodes.values() if self.dim in n.domain.dims]
+        saved = [_elements(n.types[0], sizes) for n in gone if n.name not in inside]
+        earlier = {e.source for e in all_reads(before) if self._is_last(e, before)}
+        held = [e for e in all_reads(self.graph) if self._is_last(e, self.graph)]
+        new = [e for e in held if e.source not in earlier]
+        reads = {e.source: _elements(operand_type(self.graph, e), sizes) for e in new}
+        return sum(reads.values()) < max(saved)
 
     def _is_movable(self, name: str) -> bool:
         node = self.graph.nodes[name]
-        if self.dim not in node.domain.dims or node.domain.where != ix.TRUE:
+        if not {self.dim, *self.outer} <= {*node.domain.dims} or node.domain.where != ix.TRUE:
             return False
         if isinstance(node.op, Merge | Until):
             return False
         return is_computed(node) and node.op.pure and not node.op.checks
 
-    def _read_at(self) -> dict[str, list[ix.Entry]]:
-        """The steps at which each node of the loop is read."""
-        steps: dict[str, list[ix.Entry]] = {}
+    def _read_at_last(self) -> set[str]:
+        """The nodes of the loop of which all reads are of the last step."""
+        reads: dict[str, bool] = {}
         for edge in all_reads(self.graph):
-            if (step := self._step(edge)) is not None:
-                steps.setdefault(edge.source, []).append(step)
-        return steps
+            reads[edge.source] = reads.get(edge.source, True) and self._is_last(edge, self.graph)
+        return {name for name, last in reads.items() if last}
 
-    def _step(self, edge: Edge) -> ix.Entry | None:
-        """The step at which an edge reads a node of the loop; ``None`` for other nodes."""
-        dims = self.graph.nodes[edge.source].domain.dims
-        return edge.entries[dims.index(self.dim)] if self.dim in dims else None
+    def _is_last(self, edge: Edge, graph: Graph) -> bool:
+        """Whether an edge reads the last step of the point that reads: others have their own."""
+        dims = graph.nodes[edge.source].domain.dims
+        at = dict(zip(dims, edge.entries, strict=True))
+        own = all(at.get(d) == ix.Sym(d) for d in self.outer)
+        return own and at.get(self.dim) == self.last
 
     def _move(self, name: str, movable: Container[str]) -> None:
         """Compute a node behind the loop, and copies of what it needs for that."""
@@ -138,8 +189,11 @@ class _BehindLoop:
             inputs = []
             for edge in node.inputs:
                 source = self.graph.nodes[edge.source]
-                is_last = self._step(edge) == self.last
-                if is_last and source.name in movable and not source.op.heavy:
+                if (
+                    self._is_last(edge, self.graph)
+                    and source.name in movable
+                    and not source.op.heavy
+                ):
                     if source.name not in self.copies:
                         waiting.append(self._copy(source))
                     place = source.domain.dims.index(self.dim)
@@ -153,3 +207,7 @@ class _BehindLoop:
         self.copies[source.name] = name
         self._put(replace(self._at_last(source), name=name))
         return name
+
+
+def _elements(type_: TensorType, sizes: Mapping[str, int]) -> int:
+    return prod(evaluate(extent, sizes) for extent in type_.shape)

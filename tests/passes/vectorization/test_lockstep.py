@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.passes.context import PassContext
+from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.vectorization.lockstep import Lockstep
 from tempoc.poly.relations.space import Space
 from tests.support.elaborated import graph_of
@@ -72,3 +73,10 @@ def test_what_stays_apart(why: str) -> None:
     context = PassContext(Space(before.universe))
     assert Lockstep().run(before, context) is before
     assert why in " ".join(r.message for r in context.remarks.entries)
+
+
+@pytest.mark.parametrize(("last", "moves"), [("x * 2.0", False), ("sum(x * ones([8]))", True)])
+def test_what_only_last_steps_need_moves_behind_them(last: str, moves: bool) -> None:
+    graph = graph_of(f"{SOURCE}z[i, k] = {last}\ny[i] = z[i, K-1]\noutput y\n")
+    after = ReduceDomain().run(graph, PassContext(Space(graph.universe)))
+    assert ("k" not in after.nodes["z"].domain.dims) is moves
