@@ -275,7 +275,7 @@ SIX_BITS = 2**6
 
 POWER = '''\
 def power(base, exponent):
-    """base ** exponent. XLA takes its logarithm to be exponent * log(abs(base)), but not here."""
+    """base ** exponent, of which XLA would compute a logarithm from that of the absolute base."""
     result = jnp.power(base, exponent)
     return jnp.where(jnp.isnan(result), jnp.nan, result)
 '''
