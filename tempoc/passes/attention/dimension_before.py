@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.new_dimension import with_dimension
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Dim, Universe
+from tempoc.symbolic.domain import Universe
 
 
 def dimension_before(
@@ -25,11 +25,5 @@ def dimension_before(
         bound = next(b for b in universe.bounds if b.name == before.bound)
         if bound.value == size and before.name not in named:
             return universe, before.name
-    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
-    number = ""
-    while {f"{name}{number}", f"{name}s{number}"} & taken:
-        number = str(int(number or "1") + 1)
-    bound = Bound(name=f"{name}s{number}", value=size)
-    dim = Dim(name=f"{name}{number}", bound=bound.name)
-    dims = (*universe.dims[:place], dim, *universe.dims[place:])
-    return replace(universe, bounds=(*universe.bounds, bound), dims=dims), dim.name
+    universe, dim = with_dimension(graph, universe, name, size, place)
+    return universe, dim.name

@@ -22,13 +22,14 @@ from tempoc.passes.context import PassContext
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.new_dimension import with_dimension
 from tempoc.sdg.graph.query import substitute_in_op, type_of_read
 from tempoc.sdg.graph.rewrite import compose, compose_node, replace_nodes, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Dim, Domain, Universe, entries_at
+from tempoc.symbolic.domain import Dim, Domain, Universe, entries_at
 from tempoc.symbolic.walk import substitute, symbols
 
 T = TypeVar("T")
@@ -449,15 +450,8 @@ def declared(
         bound = next(b for b in universe.bounds if b.name == dim.bound)
         if dim.name.rstrip("0123456789") == name and bound.value == size:
             return universe, dim
-    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
-    number = ""
-    while {f"{name}{number}", f"{name}s{number}"} & taken:
-        number = str(int(number or "1") + 1)
-    bound = Bound(name=f"{name}s{number}", value=size)
-    dim = Dim(name=f"{name}{number}", bound=bound.name)
     place = next((k for k, d in enumerate(universe.dims) if d.name == before), len(universe.dims))
-    dims = (*universe.dims[:place], dim, *universe.dims[place:])
-    return replace(universe, bounds=(*universe.bounds, bound), dims=dims), dim
+    return with_dimension(graph, universe, name, size, place)
 
 
 def _with_direct_reads(graph: Graph, copies: Mapping[str, Node]) -> Graph:

@@ -80,10 +80,11 @@ from tempoc.passes.tiling.region import (
 )
 from tempoc.pipeline.step import LoopRemark
 from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.new_dimension import with_dimension
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
 
 
@@ -461,13 +462,7 @@ def _declared(
         bound = next(b for b in universe.bounds if b.name == dim.bound)
         if dim.name.startswith(name) and bound.value == count and dim.name not in own:
             return universe, dim.name
-    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
-    number = ""
-    while {f"{name}{number}", f"{name}s{number}"} & taken:
-        number = str(int(number or "1") + 1)
-    bound = Bound(name=f"{name}s{number}", value=count)
-    dim = Dim(name=f"{name}{number}", bound=bound.name)
-    place = next((k for k, d in enumerate(universe.dims, 1) if d.name == beside), None)
-    dims = (*universe.dims[:place], dim, *(universe.dims[place:] if place else ()))
-    declared = replace(universe, bounds=(*universe.bounds, bound), dims=dims)
-    return declared, dim.name
+    after = (k for k, d in enumerate(universe.dims, 1) if d.name == beside)
+    place = next(after, len(universe.dims))
+    universe, dim = with_dimension(graph, universe, name, count, place)
+    return universe, dim.name
