@@ -50,7 +50,7 @@ HELPERS = {
     "unpacked": UNPACKED,
     "at_least": binary.AT_LEAST,
     "integer_power": binary.INTEGER_POWER,
-    "power": binary.POWER,
+    "raised": binary.RAISED,
     "first_lane": FIRST_LANE,
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,

@@ -258,7 +258,7 @@ class Power(Arithmetic):
         if dtype.is_float:
             start, count = (a.constant for a in args)
             exact = (start is not None and start >= 0) or (count is not None and count % 1 == 0)
-            return (self.jax.format(base, exponent) if exact else f"power({base}, {exponent})",)
+            return (self.jax.format(base, exponent) if exact else f"raised({base}, {exponent})",)
         count = -1 if args[1].constant is None else int(args[1].constant)
         if 0 <= count < SIX_BITS:
             return (self.jax.format(base, exponent),)
@@ -273,8 +273,8 @@ class Power(Arithmetic):
 
 SIX_BITS = 2**6
 
-POWER = '''\
-def power(base, exponent):
+RAISED = '''\
+def raised(base, exponent):
     """base ** exponent, of which XLA would compute a logarithm from that of the absolute base."""
     result = jnp.power(base, exponent)
     return jnp.where(jnp.isnan(result), jnp.nan, result)

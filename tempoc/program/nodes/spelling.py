@@ -11,7 +11,7 @@ PREAMBLE = (
     *("greatest", "greatest_first", "has_cudnn", "in_batches", "in_blocks", "in_branch", "in_rows"),
     *("in_windows", "integer_power", "jax", "jnp", "joined", "lax", "ldl_rows", "least_first"),
     *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_in_prefixes"),
-    *("at_least", "looped_in_strips", "power", "put_into_sum", "running"),
+    *("at_least", "looped_in_strips", "put_into_sum", "raised", "running"),
     *("looped_while", "lu_rows", "matvec", "minus_log", "paired", "picked_product"),
     *("random_bits", "random_fold", "random_gumbel", "random_integers", "random_key"),
     *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
