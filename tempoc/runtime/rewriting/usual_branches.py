@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend.core import ClosedJaxpr, JaxprEqn, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal, jaxpr_as_fun
 
 from tempoc.runtime.rewriting.rewriter import CALLS, LOOPS, JaxprRewriter, functions
 
@@ -64,7 +64,8 @@ def _with_usual_branches(function: Callable[..., Any]) -> Callable[..., Any]:
         bound = functools.partial(function, **named)
         closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
         given = jax.tree.leaves(arrays)
-        if closed.effects or not _has_usual(closed):  # What has effects may not be done again.
+        # What has effects may not be done again; what waits for a number may do so forever.
+        if closed.effects or not _has_usual(closed) or _waits(closed):
             return jax.tree.unflatten(jax.tree.structure(results), jaxpr_as_fun(closed)(*given)), ()
         right, *values = _step(closed, jnp.bool_(True), given)
         return jax.tree.unflatten(jax.tree.structure(results), values), (right,)
@@ -115,6 +116,32 @@ def _has_usual(closed: ClosedJaxpr) -> bool:
 
 def _is_usual_call(eqn: JaxprEqn) -> bool:
     return eqn.primitive.name in CALLS and any(map(_has_usual, functions(eqn)))
+
+
+def _waits(closed: ClosedJaxpr) -> bool:
+    """Whether a ``while`` loop without such branches ends by what it computes, not by a counter.
+
+    A function of the user may have one, which values that are not finite keep from its end.
+    """
+    for eqn in closed.jaxpr.eqns:
+        if eqn.primitive.name == "while" and not (_is_usual_loop(eqn) or _counts(eqn)):
+            return True
+        if any(map(_waits, [*functions(eqn)][-1:] if _is_usual(eqn) else functions(eqn))):
+            return True
+    return False
+
+
+def _counts(loop: JaxprEqn) -> bool:
+    """Whether a loop goes on while a counter, to which each step adds a number, is less."""
+    tested, body = loop.params["cond_jaxpr"].jaxpr, loop.params["body_jaxpr"].jaxpr
+    tests, place = tested.eqns, len(tested.invars)
+    if [e.primitive.name for e in tests] == ["lt"] and tests[0].invars[0] in tested.invars:
+        place = tested.invars.index(tests[0].invars[0]) - loop.params["cond_nconsts"]
+    if not 0 <= place < len(body.outvars):
+        return False
+    counter, next_one = body.invars[loop.params["body_nconsts"] + place], body.outvars[place]
+    made = (e for e in body.eqns if next_one in e.outvars and e.primitive.name == "add")
+    return any(e.invars[0] is counter and isinstance(e.invars[1], Literal) for e in made)
 
 
 def _step(body: ClosedJaxpr, right: Any, given: Sequence[Any]) -> list[Any]:

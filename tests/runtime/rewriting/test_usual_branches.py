@@ -37,6 +37,18 @@ def otherwise(x, y):
     """A branch of somebody else, within a usual one."""
     other = lambda: lax.cond(x[0] > 0, lambda: x, lambda: y)
     return (usually(x[0] < 3, other, lambda: x * 0),)
+
+
+def waiting(x, y):
+    """A loop of somebody else, which NaN of the usual branch would keep from its end."""
+    x = usually(jnp.isfinite(x[2]), lambda: x * y, lambda: y)
+    return (lax.while_loop(lambda x: ~(x[1] <= 1), lambda x: x / 2, x),)
+
+
+def counting(x, y):
+    """It ends whatever it computes, if the number of its steps is known late, too."""
+    x = usually(jnp.isfinite(x[2]), lambda: x * y, lambda: y)
+    return (lax.fori_loop(0, jnp.int32(y[0]), lambda _, x: x / 2, x),)
 '''
 TEXT: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": lax}
 exec(HELPERS["usually"] + KERNELS, TEXT)
@@ -83,6 +95,13 @@ def test_rare_branches_are_left_out():
     plain, usual = (str(jax.make_jaxpr(f)(X, Y)) for f in (TEXT["ahead"], made["usually"]))
     assert "cond[" in plain and "cos " in plain
     assert "cond[" not in usual and "cos " not in usual
+
+
+def test_a_loop_that_waits_for_a_number_is_compiled_with_all_branches():
+    for name, waits in (("waiting", True), ("counting", False)):
+        kernel, made = compiled(name)
+        np.testing.assert_array_equal(kernel(X * jnp.nan, Y)[0], Y / (1 if waits else 2))
+        assert ("cond[" in str(jax.make_jaxpr(made["usually"])(X, Y))) == waits
 
 
 def test_what_overwrites_arguments_is_compiled_as_it_is():
