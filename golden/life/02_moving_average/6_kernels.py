@@ -62,21 +62,6 @@ def linear_rows(row, first, count, reverse=False):
     return lax.while_loop(lambda state: state[0], once, (~jnp.stack(finite).all(), rows))[1]
 
 
-
-def running(scan, combine, start, x, axis, reverse=False):
-    """`scan` of an axis, as lax.cumsum. XLA for CPUs is faster in a loop that combines its rows.
-
-    One column takes as long, except for sums of exponentials.
-    """
-    column = x.ndim == 1 and scan is not lax.cumlogsumexp
-    if column or jax.default_backend() != "cpu":
-        return scan(x, axis=axis, reverse=reverse)
-    rows = jnp.moveaxis(x, axis, 0)
-    step = lambda before, row: (combine(before, row),) * 2
-    first = jnp.full(rows.shape[1:], start, x.dtype)
-    return jnp.moveaxis(lax.scan(step, first, rows, reverse=reverse)[1], 0, axis)
-
-
 def total_scan(at, x, *, T):
     """02_moving_average.rt:12: average[t] = mean(x[max(0, t-width+1):t+1])
     02_moving_average.rt:15: smooth[0] = x[0]
@@ -87,8 +72,7 @@ def total_scan(at, x, *, T):
     average_windows = lax.reduce_window(x_wide, jnp.float32(0.0), lax.add, (4,), (1,), "VALID")
     def row(k, before):
         return (0.9 * before + 0.1 * x[k+1],)
-    total_scan = running(lax.cumsum, jnp.add, 0.0, x, axis=0)
-    return average_windows, linear_rows(row, (x[0],), T-1)[0], total_scan
+    return average_windows, linear_rows(row, (x[0],), T-1)[0], lax.cumsum(x, axis=0)
 
 
 def average(at, average_windows, *, T):

@@ -27,12 +27,8 @@ from tempoc.symbolic import expr as ix
 
 RUNNING = '''
 def running(scan, combine, start, x, axis, reverse=False):
-    """`scan` of an axis, as lax.cumsum. XLA for CPUs is faster in a loop that combines its rows.
-
-    One column takes as long, except for sums of exponentials.
-    """
-    column = x.ndim == 1 and scan is not lax.cumlogsumexp
-    if column or jax.default_backend() != "cpu":
+    """`scan` of an axis, as lax.cumsum. XLA for CPUs is faster in a loop that combines its rows."""
+    if jax.default_backend() != "cpu":
         return scan(x, axis=axis, reverse=reverse)
     rows = jnp.moveaxis(x, axis, 0)
     step = lambda before, row: (combine(before, row),) * 2
@@ -98,9 +94,12 @@ class Scan(Op):
         v = pads.converted(pads.with_own_padding(args[0], out), wide, out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), self.monoid.neutral(wide)) if self.reverse else v.text
-        start = bare(self.monoid.neutral(wide))
-        how = f"{self.jax}, jnp.{self.monoid.numpy}, {start}"
-        text = f"running({how}, {x}, axis={axis}{', reverse=True' if self.reverse else ''})"
+        how = f"{x}, axis={axis}{', reverse=True' if self.reverse else ''}"
+        if v.type.ndim == 1 and self.monoid is not LOGSUMEXP:  # XLA takes as long for one column.
+            text = f"{self.jax}({how})"
+        else:
+            start = bare(self.monoid.neutral(wide))
+            text = f"running({self.jax}, jnp.{self.monoid.numpy}, {start}, {how})"
         return (cast(text, wide, results[0].dtype),)
 
 
