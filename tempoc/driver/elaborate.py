@@ -1,7 +1,4 @@
-"""From sources to the graph: the front end, then the derivatives that the program asks for.
-
-Imports no pass, for which checking would wait.
-"""
+"""From sources to the graph: the front end, then the derivatives that the program asks for."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

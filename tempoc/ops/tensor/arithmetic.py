@@ -256,8 +256,8 @@ class Power(Arithmetic):
         dtype = results[0].dtype
         base, exponent = self.texts(args, results, out)
         if dtype.is_float:
-            start, count = (a.constant for a in args)
-            exact = (start is not None and start >= 0) or (count is not None and count % 1 == 0)
+            of, to = (a.constant for a in args)
+            exact = (of is not None and of >= 0) or (to is not None and to % 1 == 0)
             return (self.jax.format(base, exponent) if exact else f"raised({base}, {exponent})",)
         count = -1 if args[1].constant is None else int(args[1].constant)
         if 0 <= count < SIX_BITS:
