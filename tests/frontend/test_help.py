@@ -57,6 +57,10 @@ MENDED = {
         'extern jax f(a: f32[t+1]) -> (r: f32) from "m:f"\ny = f(x[t = 0:t+1])', "`extern host`",
         'extern host f(a: f32[t+1]) -> (r: f32) from "m:f"\ny = f(x[t = 0:t+1])',
     ),
+    "RT086 what never varies": (
+        "on = true\ny[t] = where(on[t], A, 0.)", "read it without a bracket",
+        "on = true\ny[t] = where(on, A, 0.)",
+    ),
     "RT021 a scatter": (
         "y = scatter_add(A, argmax(A, axis = 1))", "`segment_sum(x, ids, n)`",
         "y = segment_sum(A, argmax(A, axis = 1), D)",

@@ -324,11 +324,13 @@ def list_index(span: Span, index: int, count: int) -> Diagnostic:
     return error("RT085", f"index {index} is outside a list of {count} {plural}", span)
 
 
-def too_many_indices(span: Span, given: int, ndim: int) -> Diagnostic:
-    """More spatial indices than axes."""
+def too_many_indices(span: Span, given: int, ndim: int, varies: bool = True) -> Diagnostic:
+    """More spatial indices than axes; ``varies``: the tensor has temporal dimensions."""
     axes = {0: "it has no axes", 1: "it has 1 axis"}.get(ndim, f"it has {ndim} axes")
     plural = "index" if given == 1 else "indices"
-    return error("RT086", f"{given} {plural} into a tensor, but {axes}", span, SPATIAL)
+    same = "it is the same at all points: read it without a bracket"
+    help = SPATIAL if ndim or varies else same
+    return error("RT086", f"{given} {plural} into a tensor, but {axes}", span, help)
 
 
 def spatial_range(

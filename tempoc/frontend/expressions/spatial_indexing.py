@@ -52,7 +52,8 @@ def select(
         raise Failure(type_errors.record_index(span, value))
     x = tensor(round, frame, value, span)
     if len(items) > x.type.ndim:
-        raise Failure(type_errors.too_many_indices(span, len(items), x.type.ndim))
+        varies = bool(val.dims_of(value, round.universe))
+        raise Failure(type_errors.too_many_indices(span, len(items), x.type.ndim, varies))
     written: list[slicing.IndexEntry] = []
     gathers: list[val.Ref] = []
     named: list[str] = []
