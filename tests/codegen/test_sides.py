@@ -88,7 +88,7 @@ def test_scores_are_masked_and_no_operand() -> None:
     text = WHOLE["attention to what comes"]
     found = kernels(HEAD + text + outputs(text))
     assert "jnp.arange(T, dtype=jnp.int32) >= t" in found
-    assert "jnp.matmul(softmax_div_masked, w) if finite else" in found
+    assert "jnp.matmul(softmax_div, w) if finite else" in found
 
 
 def test_gradients_of_attention() -> None:

@@ -99,12 +99,10 @@ def surprise(at, Wq, x, k, v, *, T):
             score_masked = jnp.where(valid, score, -jnp.inf)
             e_exp = jnp.exp(score_masked - jnp.max(score_masked, axis=0, keepdims=True))
             weight = e_exp / jnp.sum(e_exp, axis=0, keepdims=True)
-            weight_masked = jnp.where(valid, weight, 0.0)
             valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
-            a = jnp.matmul(weight_masked, v) if finite else term_by_term(
-                lambda v, weight_masked, valid2: jnp.matmul(
-                    weight_masked, jnp.where(valid2, v, 0.0),
-                ), (0, 0, 0), v, weight_masked, valid2,
+            a = jnp.matmul(weight, v) if finite else term_by_term(
+                lambda v, weight, valid2: jnp.matmul(weight, jnp.where(valid2, v, 0.0)), (0, 0, 0),
+                v, weight, valid2,
             )
             surprise = -jnp.log(extreme(jnp.max, jnp.where(valid, weight, -jnp.inf), (0,)))
             return (a, surprise)

@@ -111,14 +111,11 @@ def sparse(at, k, q, v, *, B, T):
             )
             near_attention_softmax_div = near_attention_softmax_e_exp / near_attention_softmax_sum
             v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
-            near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, 0.0)
             valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
-            near = jnp.matmul(
-                near_attention_softmax_div_masked, v_slice,
-            ) if finite else term_by_term(
-                lambda v_slice, near_attention_softmax_div_masked, valid2: jnp.matmul(
-                    near_attention_softmax_div_masked, jnp.where(valid2, v_slice, 0.0),
-                ), (0, 0, 0), v_slice, near_attention_softmax_div_masked, valid2,
+            near = jnp.matmul(near_attention_softmax_div, v_slice) if finite else term_by_term(
+                lambda v_slice, near_attention_softmax_div, valid2: jnp.matmul(
+                    near_attention_softmax_div, jnp.where(valid2, v_slice, 0.0),
+                ), (0, 0, 0), v_slice, near_attention_softmax_div, valid2,
             )
             k_slice2 = jnp.take(
                 k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip",
@@ -138,12 +135,8 @@ def sparse(at, k, q, v, *, B, T):
             v_slice2 = jnp.take(
                 v, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip",
             )
-            sparse_attention_softmax_div_masked = jnp.where(
-                valid3, sparse_attention_softmax_div, 0.0,
-            )
             valid4 = (jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1)[:, None]
-            v_slice2_masked = jnp.where(valid4, v_slice2, 0.0)
-            sparse = jnp.matmul(sparse_attention_softmax_div_masked, v_slice2_masked)
+            sparse = jnp.matmul(sparse_attention_softmax_div, jnp.where(valid4, v_slice2, 0.0))
             return (near, sparse)
         point = in_batches(point, 32*((T+1)//2), in_axes=(0, None, 0, None))
         return in_batches(point, 32*T*((T+1)//2), in_axes=(None, 0, 0, 0))(

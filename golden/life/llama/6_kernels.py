@@ -258,14 +258,13 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
             e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=2, keepdims=True))
             softmax_div = e_exp / jnp.sum(e_exp, axis=2, keepdims=True)
             v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
-            softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
             valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
             grouped_attention_einsum = jnp.einsum(
-                "kgs,skd->kgd", softmax_div_masked, v_slice,
+                "kgs,skd->kgd", softmax_div, v_slice,
             ) if finite else term_by_term(
-                lambda v_slice, softmax_div_masked, valid2: jnp.einsum(
-                    "kgs,skd->kgd", softmax_div_masked, jnp.where(valid2, v_slice, 0.0),
-                ), (0, 2, 0), v_slice, softmax_div_masked, valid2,
+                lambda v_slice, softmax_div, valid2: jnp.einsum(
+                    "kgs,skd->kgd", softmax_div, jnp.where(valid2, v_slice, 0.0),
+                ), (0, 2, 0), v_slice, softmax_div, valid2,
             )
             z = x + matvec(wo, jnp.reshape(grouped_attention_einsum, (576,)), B*min(S, T))
             rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
@@ -299,10 +298,9 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
         scores_div_masked = jnp.where(valid, scores_div, -jnp.inf)
         e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=2, keepdims=True))
-        v_slice = jnp.moveaxis(v, 1, 0)
-        softmax_div_masked = jnp.where(valid, e_exp / jnp.sum(e_exp, axis=2, keepdims=True), 0.0)
-        z_reshape = jnp.reshape(jnp.einsum("kgs,skd->kgd", softmax_div_masked, v_slice), (576,))
-        z = x + matvec(wo, z_reshape, B)
+        softmax_div = e_exp / jnp.sum(e_exp, axis=2, keepdims=True)
+        grouped_attention_einsum = jnp.einsum("kgs,skd->kgd", softmax_div, jnp.moveaxis(v, 1, 0))
+        z = x + matvec(wo, jnp.reshape(grouped_attention_einsum, (576,)), B)
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
         rms_norm_mul3 = rms_norm_mul2 * mlp_norm
         swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B)) * matvec(up, rms_norm_mul3, B)

@@ -544,12 +544,8 @@ def drawn_temperature_categorical_late(
         attention_v_reshape, attention_v_reshape_late, lax.rem(t, min(32, T)), 1,
     )
     attention_v_reshape_slice = jnp.moveaxis(attention_v_reshape, 1, 0)
-    attention_past_multi_head_attention_softmax_div_masked = jnp.where(
-        valid, attention_past_multi_head_attention_softmax_div, 0.0,
-    )
     attention_past_multi_head_attention_einsum = jnp.einsum(
-        "hs,she->he", attention_past_multi_head_attention_softmax_div_masked,
-        attention_v_reshape_slice,
+        "hs,she->he", attention_past_multi_head_attention_softmax_div, attention_v_reshape_slice,
     )
     attention_reshape = jnp.reshape(attention_past_multi_head_attention_einsum, (3, 64))
     x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, blocks_0_attention_out)
@@ -616,12 +612,8 @@ def drawn_temperature_categorical_late(
         attention2_v_reshape, attention2_v_reshape_late, lax.rem(t, min(32, T)), 1,
     )
     attention2_v_reshape_slice = jnp.moveaxis(attention2_v_reshape, 1, 0)
-    attention2_past_multi_head_attention_softmax_div_masked = jnp.where(
-        valid, attention2_past_multi_head_attention_softmax_div, 0.0,
-    )
     attention2_past_multi_head_attention_einsum = jnp.einsum(
-        "hs,she->he", attention2_past_multi_head_attention_softmax_div_masked,
-        attention2_v_reshape_slice,
+        "hs,she->he", attention2_past_multi_head_attention_softmax_div, attention2_v_reshape_slice,
     )
     attention2_reshape = jnp.reshape(attention2_past_multi_head_attention_einsum, (3, 64))
     x_add3 = x_add2 + jnp.einsum("ij,kj->ik", attention2_reshape, blocks_1_attention_out)
@@ -724,15 +716,13 @@ def drawn_logits_early(
             scores_div_masked = jnp.where(valid, scores_einsum * 0.25, -jnp.inf)
             e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=1, keepdims=True))
             softmax_div = e_exp / jnp.sum(e_exp, axis=1, keepdims=True)
-            softmax_div_masked = jnp.where(valid, softmax_div, 0.0)
             valid2 = ((spots >= jnp.maximum(0, t-31)) & (spots < t+1))[:, None, None]
             multi_head_attention_einsum = jnp.einsum(
-                "hs,she->he", softmax_div_masked, attention_v_reshape_near,
+                "hs,she->he", softmax_div, attention_v_reshape_near,
             ) if finite else term_by_term(
-                lambda attention_v_reshape_near, softmax_div_masked, valid2: jnp.einsum(
-                    "hs,she->he", softmax_div_masked,
-                    jnp.where(valid2, attention_v_reshape_near, 0.0),
-                ), (0, 1, 0), attention_v_reshape_near, softmax_div_masked, valid2,
+                lambda attention_v_reshape_near, softmax_div, valid2: jnp.einsum(
+                    "hs,she->he", softmax_div, jnp.where(valid2, attention_v_reshape_near, 0.0),
+                ), (0, 1, 0), attention_v_reshape_near, softmax_div, valid2,
             )
             attention_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
             x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, attention_out)
@@ -817,13 +807,11 @@ def drawn_temperature_categorical_early(
     valid = jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1)
     scores_div_masked = jnp.where(valid, scores_div, -jnp.inf)
     e_exp = jnp.exp(scores_div_masked - jnp.max(scores_div_masked, axis=1, keepdims=True))
+    softmax_div = e_exp / jnp.sum(e_exp, axis=1, keepdims=True)
     v_reshape_slice = lax.dynamic_slice_in_dim(v_reshape, jnp.maximum(0, t-31), min(32, P), axis=0)
-    softmax_div_masked = jnp.where(valid, e_exp / jnp.sum(e_exp, axis=1, keepdims=True), 0.0)
     valid2 = (jnp.arange(min(32, P), dtype=jnp.int32) < jnp.minimum(32, t+1))[:, None, None]
     v_reshape_slice_masked = jnp.where(valid2, v_reshape_slice, 0.0)
-    multi_head_attention_einsum = jnp.einsum(
-        "hs,she->he", softmax_div_masked, v_reshape_slice_masked,
-    )
+    multi_head_attention_einsum = jnp.einsum("hs,she->he", softmax_div, v_reshape_slice_masked)
     attention2_reshape = jnp.reshape(multi_head_attention_einsum, (3, 64))
     x_add3 = x_add2[t] + jnp.einsum("ij,kj->ik", attention2_reshape, attention_out)
     drawn_logits_x_layer_norm2_d_sub = x_add3 - jnp.sum(x_add3, axis=1, keepdims=True) / 64

@@ -155,7 +155,7 @@ class Body:
                 type=type_,
                 padded=self._padded(type_),
                 valid=valid[k],
-                vanishing=self._scores.exponentials.get(name, ()),
+                vanishing=self._scores.weights.get(name, ()),
                 finite=any(_is_same(v, text, type_, valid[k]) for v in args if v.finite is True),
                 constant=constant,
             )

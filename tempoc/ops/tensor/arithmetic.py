@@ -302,14 +302,23 @@ class Minimum(Nary):
         return np.asarray(np.minimum(*args))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Maximum(Nary):
-    """The greater of two; NaN if one is."""
+    """The greater of two; NaN if one is, but with ``skips_nan`` the other one."""
+
+    skips_nan: bool = False
 
     name, jax = "maximum", "jnp.maximum({0}, {1})"
 
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """``jnp.fmax`` is the one that skips NaN."""
+        if not self.skips_nan:
+            return Nary.emit(self, args, results, out)
+        return (f"jnp.fmax({', '.join(paired(*self.texts(args, results, out)))})",)
+
     def compute(self, *args: Array) -> Array:
         """As in NumPy."""
-        return np.asarray(np.maximum(*args))
+        return np.asarray((np.fmax if self.skips_nan else np.maximum)(*args))
 
 
 class Clip(Nary):

@@ -60,6 +60,8 @@ def clean(
     """
     if v.finite is True or (other is not None and not v.type.dtype.is_float):
         return v
+    if {*v.vanishing} <= {*axes}:
+        axes = tuple(k for k in axes if k not in v.vanishing)
     return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
 
 

@@ -1,15 +1,16 @@
 """Builds tiles from whose terms the maximum so far is subtracted (``online_softmax.py``).
 
     %e = sum(exp(x - max(x)))         %m.past, %m.now   the maximum before and after a tile
-                                      %m.base = maximum %m.now, -3.4e38
+                                      %m.base = maximum{skips_nan=true} %m.now, -3.4e38
                                       %m.scale = exp(%m.past - %m.base)
                                 ->    %e.each = sum(exp(x.tile - %m.base))
                                       %e.now = %e.past * %m.scale + %e.each
                                       %e = %e.now[tiles-1] + (%m - %m)
 
 Where all elements so far are ``-inf``, ``x - max`` is NaN; the base is finite there, so that the
-terms are 0. Adding ``m - m`` in the end makes the result NaN, as the terms are, where the maximum
-of all elements is infinite or NaN; otherwise it adds 0.
+terms are 0. Nor is it NaN: terms beyond a ragged tile are 0 in any case (``masked_scores.py``), and
+an element that is NaN makes its own term NaN. Adding ``m - m`` in the end makes the result NaN, as
+the terms are, where the maximum of all elements is infinite or NaN; otherwise it adds 0.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ class OnlineTiler(Tiler):
             least = Literal(value=lowest(now.types[0].dtype), dtype=now.types[0].dtype)
             none = self.put(node, "least", least, (), Domain(()))
             both = read_of(now), read_of(none)
-            self.bases[top] = self.put(node, "base", binary.Maximum(), both, now.domain)
+            maximum = binary.Maximum(skips_nan=True)
+            self.bases[top] = self.put(node, "base", maximum, both, now.domain)
         return self.bases[top]
 
     # ------------------------------------------------------------ sums

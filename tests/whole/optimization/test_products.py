@@ -168,6 +168,28 @@ output y
     agree(text, {"T": 3}, levels=(2,))
 
 
+WEIGHTS = """
+import nn
+dim t < T
+input q[t]: f32[2]
+input k[t]: f32[2]
+input v[t]: f32[3]
+y = nn.softmax(k[0:t+1] @ q) @ v[0:t+1]
+late = f16(nn.softmax(k[max(0, t-2):t+1] @ q)) @ f16(v[max(0, t-2):t+1])
+output y, late
+"""
+
+
+@pytest.mark.parametrize("passes", [None, "canonicalize,tile{size=2},vectorize,fuse"])
+def test_weights_of_masked_scores_are_not_masked(passes: str | None) -> None:
+    """What lies beyond the scores has the weight 0, also in tiles in which no score counts."""
+    agree(WEIGHTS, {"T": 5}, {"T": 1}, special=True, passes=passes, levels=(2,))
+    agree(WEIGHTS, {"T": 3}, {"T": 4}, passes=passes, levels=(2,))
+    text = emitted(WEIGHTS, passes).kernels
+    assert "jnp.fmax(" in text or passes is None
+    assert not re.search("(div|exp|f16)(_tile)?_masked", text)
+
+
 def test_terms_are_added_in_single_precision() -> None:
     names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
     exec(TERM_BY_TERM, names)
