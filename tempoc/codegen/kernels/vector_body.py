@@ -132,7 +132,7 @@ class VectorBody:
         readers = {(r.member, r.slot) for r in self.single.reads if r.tensor == element.name}
         reads = [r for r in self.statement.single.reads if (r.member, r.slot) in readers]
         reads = [r for r in reads if r.tensor == element.tensor]
-        whole, at = self.whole, (element.dim, element.axis, element.at)
+        whole, at = self.whole, (element.axis, element.at)
         return bool(reads) and all(has_zero_columns(r, whole, *at) for r in reads)
 
     def failure(self) -> str:

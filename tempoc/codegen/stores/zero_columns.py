@@ -5,56 +5,59 @@
 
 All points share the whole array, of which those rows count for a point whose own elements reach its
 column. The column of an earlier row lies beyond that row's own elements, where kernels write zeros
-(`Widen`). A product then need not mask the column, which would make a transposed copy of all rows.
+(`Widen`), or the program does (`Pad`, of tiles). A product then need not mask the column, which
+would make a transposed copy of all rows.
 """
 
 from __future__ import annotations
 
 from tempoc.codegen.stores.context import Stages
-from tempoc.ops.tensor.movement import Widen
+from tempoc.ops.tensor.movement import Pad, Widen
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.statements import Read
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import substitute
 
 
-def has_zero_columns(read: Read, stages: Stages, dim: str, axis: int, place: ix.Expr) -> bool:
+def has_zero_columns(read: Read, stages: Stages, axis: int, place: ix.Expr) -> bool:
     """Whether the rows that a read leaves out hold zeros at ``place``, a position of ``axis``.
 
-    ``dim`` is the dimension of the rows, of which the read takes a range.
+    It takes a range of rows along one dimension.
     """
     tensor, store = stages.statements.tensors[read.tensor], stages.buffers[read.tensor]
-    writers = stages.statements.writers(read.tensor)
-    source = stages.graph.nodes[tensor.node]
-    if tensor.is_given or not isinstance(source.op, Widen) or len(writers) != 1:
-        return False
-    rows = stages.entries(read).get(dim)
-    places = [a for a in store.axes if a.dim == dim]
-    if not places or places[0].ring or places[0].grows or places[0].every != 1:
-        return False
-    if not isinstance(rows, ix.Slice) or rows.step != 1 or source.domain.where != ix.TRUE:
-        return False
+    source, reader = stages.graph.nodes[tensor.node], stages.graph.nodes[read.member]
+    at = stages.entries(read)
+    ranges = {d: e for d, e in at.items() if isinstance(e, ix.Slice)}
     extent = _own_extent(stages, source, axis)
-    if extent is None:
+    if tensor.is_given or len(stages.statements.writers(read.tensor)) != 1:
         return False
-    reader, last = stages.graph.nodes[read.member], ix.sub(rows.lo, ix.ONE)
-    covers = _are_all_rows(rows, dim, source, reader, stages.space, places[0].size)
-    if not covers or any(stages.graph.universe.is_dim(s) and s != dim for s in symbols(extent)):
+    if extent is None or len(ranges) != 1 or source.domain.where != ix.TRUE:
         return False
-    growth = ix.sub(substitute(extent, {dim: ix.add(ix.Sym(dim), ix.ONE)}), extent)
-    rises = isinstance(growth, ix.Const) and growth.value >= 0
-    beyond = ix.compare(">=", place, substitute(extent, {dim: last}))
-    return rises and stages.space.implies(reader.domain, beyond)
+    ((dim, rows),) = ranges.items()
+    rooms = [a for a in store.axes if a.dim == dim and not (a.ring or a.grows) and a.every == 1]
+    if rows.step != 1 or len(rooms) != 1:
+        return False
+    if not _are_all_rows(rows, dim, source, reader, stages.space, rooms[0].size):
+        return False
+    following = substitute(extent, {dim: ix.add(ix.Sym(dim), ix.ONE)})
+    rises = stages.space.implies(source.domain, ix.compare(">=", following, extent))
+    points = {d: e for d, e in at.items() if not isinstance(e, ix.Slice)}
+    last = substitute(extent, {**points, dim: ix.sub(rows.lo, ix.ONE)})
+    return rises and stages.space.implies(reader.domain, ix.compare(">=", place, last))
 
 
 def _own_extent(stages: Stages, source: Node, axis: int) -> ix.Expr | None:
-    """The extent of a row before it was widened; ``None`` if it was along another axis as well."""
-    assert isinstance(source.op, Widen)
+    """The extent of a row before zeros were added; ``None`` if they are elsewhere, too."""
+    if not isinstance(source.op, Widen | Pad):
+        return None
     shape = operand_type(stages.graph, source.inputs[0]).shape
-    others = [k for k in range(len(shape)) if k != axis]
-    return shape[axis] if all(shape[k] == source.op.shape[k] for k in others) else None
+    if any(e != shape[k] for k, e in enumerate(source.types[0].shape) if k != axis):
+        return None
+    if isinstance(source.op, Pad) and (source.op.value or source.op.widths[axis][0] != ix.ZERO):
+        return None
+    return shape[axis]
 
 
 def _are_all_rows(

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tempoc.driver.pipelines import O2, with_tiles
 from tempoc.ops.tensor.contraction import (
     MATVEC,
     TERM_BY_TERM,
     TRANSPOSED_MATMUL,
     VALID_ROWS_PRODUCT,
 )
+from tempoc.pipeline.spec import show_pipeline
 from tests.support.agreement import agree, all_equal, compile_text
 from tests.whole.device.test_buckets import emitted
 
@@ -146,12 +148,23 @@ output d
 """
 
 
+TILES = show_pipeline(with_tiles(O2, 2))
+
+
 def test_columns_of_rows_with_zeros_are_not_masked() -> None:
     """Rows are masked once, where they are written: what is no number there stays in its row."""
     agree(COLUMNS, {"T": 3}, special=True, levels=(2,))
     text = emitted(COLUMNS, None).kernels
     assert "wide_t_masked" not in text
     assert "jnp.sum(e_exp, " in text  # the scores are masked, not their exponentials
+
+
+def test_columns_of_tiles_are_not_masked() -> None:
+    """Nor are those of tiles, which are padded with zeros."""
+    agree(COLUMNS, {"T": 5}, {"T": 1}, special=True, passes=TILES)
+    text = emitted(COLUMNS, TILES).kernels
+    assert "_tile_row" in text
+    assert "_tile_row_masked" not in text
 
 
 def test_distances_from_maxima_are_masked_where_they_are_summed() -> None:
@@ -180,7 +193,7 @@ output y, late
 """
 
 
-@pytest.mark.parametrize("passes", [None, "canonicalize,tile{size=2},vectorize,fuse"])
+@pytest.mark.parametrize("passes", [None, TILES])
 def test_weights_of_masked_scores_are_not_masked(passes: str | None) -> None:
     """What lies beyond the scores has the weight 0, also in tiles in which no score counts."""
     agree(WEIGHTS, {"T": 5}, {"T": 1}, special=True, passes=passes, levels=(2,))
