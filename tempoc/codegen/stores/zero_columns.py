@@ -36,10 +36,10 @@ def has_zero_columns(read: Read, stages: Stages, axis: int, place: ix.Expr) -> b
     if extent is None or len(ranges) != 1 or source.domain.where != ix.TRUE:
         return False
     ((dim, rows),) = ranges.items()
-    rooms = [a for a in store.axes if a.dim == dim and not (a.ring or a.grows) and a.every == 1]
-    if rows.step != 1 or len(rooms) != 1:
+    axes = [a for a in store.axes if a.dim == dim and not (a.ring or a.grows) and a.every == 1]
+    if rows.step != 1 or len(axes) != 1:
         return False
-    if not _are_all_rows(rows, dim, source, reader, stages.space, rooms[0].size):
+    if not _are_all_rows(rows, dim, source, reader, stages.space, axes[0].size):
         return False
     following = substitute(extent, {dim: ix.add(ix.Sym(dim), ix.ONE)})
     rises = stages.space.implies(source.domain, ix.compare(">=", following, extent))
