@@ -5,6 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.plan import plan
 from tempoc.memory.text import bytes_of, kinds, show
 from tempoc.memory.verify import verify
@@ -39,6 +43,19 @@ def test_the_smallest_store_that_is_enough(text, tensor, kind, size):
     plan, store = found.plan, found.plan.stores[tensor]
     shown = kinds(plan, found.statements)[tensor]
     assert (shown, show_expr(bytes_of(store, plan.extents))) == (kind, size)
+
+
+def test_a_store_of_all_steps_is_whole_where_their_number_is_limited_and_data_end_them():
+    text = """dim t < T until stop
+assume T <= 64
+input w: f32[4]
+x[0] = w
+x[t+1] = max(x[t = 0:t+1], axis = 0) * w
+stop = sum(x) > 100.0
+output x[T-1] as x
+"""
+    whole = Compilation(load_source(Source("until.rt", text)), Options(level=2)).plan
+    assert [axis.size for axis in whole.stores["x"].axes] == [Sym("T")]
 
 
 @pytest.mark.parametrize("text", [FIBONACCI, LAST, WHOLE, CAUSAL, WINDOWED, AHEAD, STACK, RETURNS])

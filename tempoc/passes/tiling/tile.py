@@ -267,6 +267,8 @@ class TensorSearch:
         }
         if not self.options.size:  # whoever asks for tiles knows that their operands are stored
             remaining |= {n: self.bytes(n) for n in self.outside(region)}
+        if not self.options.size and self.options.limit == MODEL.array_bytes:
+            remaining |= self.kept_steps(region)
         if max(remaining.values()) >= max(before.values()):
             most = max(remaining, key=remaining.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"
@@ -350,6 +352,29 @@ class TensorSearch:
                 inside = region.carriers.get(edge.source) is not None
                 if (axis is not None or is_vector) and not inside and self.is_large(edge.source):
                     yield edge.source
+
+    def kept_steps(self, region: TileRegion) -> dict[str, int]:
+        """The bytes of all steps of a loop that a step of it reads along the region's axis.
+
+        They are stored whatever is cut, as the keys of a decoder are. If they are no smaller than
+        what a step makes of them, tiles hardly save memory. A budget may keep them with the host.
+        """
+        stored: dict[str, int] = {}
+        for name, flow in region.carriers.items():
+            node = self.graph.nodes[name]
+            loops = {*node.domain.dims}.difference(node.vector)
+            at = AxisAt(name, flow)
+            for edge, axis in zip(node.inputs, self.flows.places(at), strict=True):
+                if axis is None or axis >= slices(edge) or edge.source in region.carriers:
+                    continue
+                source, usual = self.graph.nodes[edge.source], self.at(name)
+                dim = self.flows.sliced(edge, axis)
+                if dim in loops.difference(source.vector):
+                    own = (d for d in node.vector if self.flows.is_own(edge, d))
+                    step = bytes_of(self.longest(source.types[edge.out], source), usual)
+                    points = prod(usual[d] + 1 for d in own)
+                    stored[edge.source] = step * points * self.rows(region, name)
+        return stored
 
     def remark_missed(self, name: str, why: str, first: bool) -> None:
         """Remark why the first axis of a tensor is not cut, unless a tile size was requested."""

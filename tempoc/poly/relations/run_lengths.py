@@ -242,7 +242,10 @@ class CompletedRun(Space):
     """
 
     def __init__(self, space: Space) -> None:
-        """Assumptions hold of the lengths; values of bounds are kept."""
+        """Assumptions hold of lengths, and of the largest ones: a run checks them before it starts.
+
+        Values of bounds are kept.
+        """
         universe = space.universe
         self.largest = largest(universe)
         most: dict[str, ix.Expr] = {b.name: ix.Sym(self.largest[b.name]) for b in universe.ended}
@@ -256,8 +259,10 @@ class CompletedRun(Space):
             ),
         ]
         less = tuple(ix.compare("<=", ix.Sym(n), e) for n, e in most.items())
-        facts = (*universe.assumptions, *less)
-        super().__init__(replace(universe, bounds=tuple(bounds), assumptions=facts))
+        assumed = dict.fromkeys(
+            (*universe.assumptions, *(substitute(a, values) for a in universe.assumptions))
+        )
+        super().__init__(replace(universe, bounds=tuple(bounds), assumptions=(*assumed, *less)))
 
     @cached_property
     def symbolic(self) -> Space:

@@ -234,6 +234,29 @@ def test_what_stays_large_is_said() -> None:
     assert said == ["`z` takes 12 bytes*T: `z`, which is as large, is needed as a whole"]
 
 
+def test_scores_of_a_step_are_not_cut_where_the_keys_of_all_steps_are_stored() -> None:
+    text = """bound B
+bound T
+assume T <= 8192
+dim b < B
+dim t < T
+%v = input{dtype=f32, shape=(WIDTH,)} : [b, t] f32[WIDTH]
+%w = param{template="w", dtype=f32, shape=(8, WIDTH)} : [] f32[8, WIDTH]
+%g.0 = copy %v[b, 0] : [b*] f32[WIDTH]
+%g.1 = tanh %a[b, t-1] : [b*, t | t >= 1] f32[WIDTH]
+%g = merge{targets=((b, 0), (b, t))} %g.0 when t == 0, %g.1 when t >= 1 : [b, t] f32[WIDTH]
+%h = tanh %g : [b*, t] f32[WIDTH]
+%s = einsum{spec="sd,kd->sk"} %h[b, 0:t+1], %w : [b*, t] f32[t+1, 8]
+%a = einsum{spec="sk,sd->d"} %s, %h[b, 0:t+1] : [b*, t] f32[WIDTH]
+output a = %a[0:B, T-1]
+"""
+    wide = graph(text.replace("WIDTH", "8"))
+    assert tiled(wide, Tile())[0] == wide
+    assert tiled(wide, Tile(limit=MODEL.array_bytes - 1))[0] != wide
+    narrow = graph(text.replace("WIDTH", "4"))
+    assert tiled(narrow, Tile())[0] != narrow
+
+
 def test_tiles_that_are_asked_for_read_operands_of_any_size() -> None:
     before = graph(f"""{HEAD}%v = input{{dtype=f32, shape=(32,)}} : [b, t] f32[32]
 %g.0 = copy %v[b, 0] : [b*] f32[32]
