@@ -77,6 +77,10 @@ class ResultSelection:
         if isinstance(s, prog.Guard):
             inside = self.conditional(s.body, condition)
             return None if inside is None else replace(s, body=inside)
+        if isinstance(s, prog.Sequence):
+            parts = [self.conditional(item, condition) for item in s.items]
+            items = tuple(part for part in parts if part is not None)
+            return replace(s, items=items) if len(items) == len(parts) else None
         if isinstance(s, prog.Free):
             return prog.Guard(condition=condition, body=s)
         if not isinstance(s, prog.Call) or s.kernel not in self.kinds.light or s.endings:
