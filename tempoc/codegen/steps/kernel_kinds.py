@@ -77,6 +77,17 @@ class ResultSelection:
         if isinstance(s, prog.Guard):
             inside = self.conditional(s.body, condition)
             return None if inside is None else replace(s, body=inside)
+        if isinstance(s, prog.Sequence):  # a call, and what is freed beside it
+            if sum(isinstance(item, prog.Call) for item in s.items) != 1:
+                return None
+            parts = [
+                prog.Guard(condition=condition, body=item)
+                if not any(True for _ in calls(item))
+                else self.conditional(item, condition)
+                for item in s.items
+            ]
+            items = tuple(part for part in parts if part is not None)
+            return replace(s, items=items) if len(items) == len(parts) else None
         if isinstance(s, prog.Free):
             return prog.Guard(condition=condition, body=s)
         if not isinstance(s, prog.Call) or s.kernel not in self.kinds.light or s.endings:

@@ -8,11 +8,11 @@ horizontally. A join must leave everything schedulable (``analysis/dependence.py
 a cycle within an instance, must not reverse a loop that could run forward, and must not make one
 wait for another that it could share (``loop_starts.py``). Then groups of later loops read states,
 not copies of their last steps (``later_loops.py``), nor what the steps computed, if states hold
-that as well (``merged_reads.py``). Light functions of what is stored anyway move to their consumers
-(``delay.py``), as do functions of positions (masks, ``positions.py``), and cheap nodes (constants)
-are copied into each group that uses them (``sink.py``). Padding that nobody sees is left out
-(``columns.py``), and rows that a step stores are handed to the groups that read them in the same
-step (``handed.py``).
+that as well (``merged_reads.py``), or they read states from these steps (``prior_steps.py``). Light
+functions of what is stored anyway move to their consumers (``delay.py``), as do functions of
+positions (masks, ``positions.py``), and cheap nodes (constants) are copied into each group that
+uses them (``sink.py``). Padding that nobody sees is left out (``columns.py``), and rows that a step
+stores are handed to the groups that read them in the same step (``handed.py``).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tempoc.passes.fusion.later_loops import reads_of_later_loops
 from tempoc.passes.fusion.merged_reads import reads_of_states
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.positions import computed_where_read
+from tempoc.passes.fusion.prior_steps import reads_of_steps
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Group
@@ -73,6 +74,10 @@ class Fuse(GraphPass):
         graph, twice = reads_of_states(graph, homes, context.space)
         for node in twice:
             message = f"later loops read the steps of `{node.name}` where they are stored anyway"
+            context.remarks.add(self.name, message, node.span)
+        graph, homes, apart = reads_of_steps(graph, homes, context.space)
+        for node in apart:
+            message = f"later loops read `{node.name}` from its steps, which are stored anyway"
             context.remarks.add(self.name, message, node.span)
         graph, homes = computed_where_read(graph, homes)
         graph, homes = sink(graph, homes)

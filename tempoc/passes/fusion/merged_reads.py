@@ -10,8 +10,9 @@ Else both are stored at all steps: the same values twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
@@ -32,14 +33,15 @@ def reads_of_states(
     And the nodes that are not stored for them.
     """
     uses, lazy = users(graph), enclosing_conds(graph)
-    loops = _LaterReads(graph=graph, homes=homes)
+    loops = LaterReads(graph=graph, homes=homes)
     moved: dict[OperandUse, Edge] = {}
     writers: dict[str, Node] = {}
     for state, branch, writer, targets in _branches(graph):
         others = [u for u in uses[writer.name] if not _is_merge(graph.nodes[u.reader])]
         if not others or writer.name in writers or {writer.name, state.name} & {*lazy}:
             continue
-        late = {u: _moved(graph, u, writer, targets) for u in loops.late(writer, state, others)}
+        others = loops.late(writer, others, partial(loops.is_stored, state.name))
+        late = {u: _moved(graph, u, writer, targets) for u in others}
         edges = {u: replace(e, source=state.name) for u, e in late.items() if e is not None}
         written = written_where(state, branch, graph)
         if len(edges) == len(late) > 0 and space.implies(writer.domain, written):
@@ -54,7 +56,7 @@ def reads_of_states(
 
 
 @dataclass(frozen=True, slots=True)
-class _LaterReads:
+class LaterReads:
     """What is known of the loops over each dimension, as it is asked for."""
 
     graph: Graph
@@ -62,22 +64,34 @@ class _LaterReads:
     rounds: dict[str, Mapping[str, int]] = field(default_factory=dict)
     full: dict[str, set[str]] = field(default_factory=dict)
 
-    def late(self, writer: Node, state: Node, uses: Sequence[OperandUse]) -> list[OperandUse]:
-        """Those of the uses of a writer for which it is stored at all steps, as its state is.
+    def late(
+        self, writer: Node, uses: Sequence[OperandUse], stored: Callable[[str], bool]
+    ) -> list[OperandUse]:
+        """Those of the uses, of a writer or its state, for which that is stored at all steps.
 
-        None if others need that as well.
+        None if others need that as well, or the other one is not stored along the same dimension.
         """
         for dim in (d for d in writer.domain.dims if d not in writer.vector):
-            rounds = self.rounds_of_groups(dim)
-            own = rounds[self.homes.get(writer.name, writer.name)]
-            late = [u for u in uses if rounds[self.homes.get(u.reader, u.reader)] > own]
+            late = self.of_later_loops(writer, uses, dim)
             moving = any(self.is_moving(u, writer, dim) for u in late)
-            if moving and all(u in late or self.is_near(u, writer, dim) for u in uses):
-                if dim not in self.full:
-                    self.full[dim] = full_extent_nodes(self.graph, dim)
-                if state.name in self.full[dim]:
-                    return late
+            near = all(u in late or self.is_near(u, writer, dim) for u in uses)
+            if moving and near and stored(dim):
+                return late
         return []
+
+    def of_later_loops(
+        self, writer: Node, uses: Sequence[OperandUse], dim: str
+    ) -> list[OperandUse]:
+        """The uses by groups of later loops than a writer's."""
+        rounds = self.rounds_of_groups(dim)
+        own = rounds[self.homes.get(writer.name, writer.name)]
+        return [u for u in uses if rounds[self.homes.get(u.reader, u.reader)] > own]
+
+    def is_stored(self, name: str, dim: str) -> bool:
+        """Whether all steps of a node are stored, in whatever groups its consumers are."""
+        if dim not in self.full:
+            self.full[dim] = full_extent_nodes(self.graph, dim)
+        return name in self.full[dim]
 
     def is_moving(self, use: OperandUse, writer: Node, dim: str) -> bool:
         """Whether a use takes more steps than one that is the same for all of its points."""

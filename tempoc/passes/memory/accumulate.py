@@ -33,7 +33,12 @@ from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
 from tempoc.passes.analysis.summands import Summand, is_small_sum, nested, summands
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.memory.accumulate_benefit import StoredNodes, is_made_in_loop, saves_memory
+from tempoc.passes.memory.accumulate_benefit import (
+    StoredNodes,
+    is_made_in_loop,
+    saves_memory,
+    small_contractions,
+)
 from tempoc.passes.memory.serialize import large_sums
 from tempoc.passes.memory.summed_elements import SummedElements, with_summed_elements
 from tempoc.passes.running_recurrence import LoopEnds, running_recurrence
@@ -102,6 +107,9 @@ class Accumulate(GraphPass):
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
         beneficial = {n.name for n in sums if saves_memory(graph, n, names, uses)}
+        if not self.piece:
+            of_these = {name: steps[name] for name in steps if name in beneficial}
+            beneficial -= small_contractions(graph, of_these, full_extent)
         large = large_sums(graph, context, self.piece) if self.piece else {}
         steps |= large
         chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]

@@ -63,6 +63,10 @@ def test_what_all_steps_but_one_compute_is_selected() -> None:
     inner = prog.Guard(condition=parse("N >= 3"), body=AVERAGE)
     (kept,) = step(("i >= 1", inner))
     assert kept == replace(inner, body=where(AVERAGE, "i >= 1"))
+    free = prog.Free(cells=(prog.Cell(store="g"),))
+    (kept,) = step(("i >= 1", replace(inner, body=prog.Sequence(items=(AVERAGE, free)))))
+    parts = where(AVERAGE, "i >= 1"), prog.Guard(condition=parse("i >= 1"), body=free)
+    assert kept == replace(inner, body=prog.Sequence(items=parts))
 
 
 def test_what_happens_every_now_and_then_stays_a_branch() -> None:

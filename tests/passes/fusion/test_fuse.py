@@ -180,10 +180,20 @@ def groups(text: str, step: Fuse | None = None) -> list[tuple[str, ...]]:
     return [g.members for g in outcome.graph.groups]
 
 
-def test_steps_of_which_the_state_lacks_one_are_not_read_from_it() -> None:
+def test_steps_of_which_the_state_lacks_one_are_stored_for_both() -> None:
     text = CASES[HELD].replace("%h : [t | t < T-1]", "%h : [t]", 1).replace("%h[T-1]", "%h.1[T-1]")
     graph = Story().tell("", text, Fuse()).graph
     assert [graph.nodes[n].inputs[-1].source for n in ("d.0", "d.m")] == ["h.1", "h.1"]
+    assert graph.nodes["d.1"].inputs[-1].source == "h.then"
+    assert graph.nodes["h.then"].sources[1:] == ("h.1", "x")
+
+
+def test_states_of_which_later_loops_need_more_than_steps_are_read_themselves() -> None:
+    text = CASES[HELD].replace("%h : [t | t < T-1]", "%h : [t]", 1).replace("%h[T-1]", "%h.1[T-1]")
+    whole = f"{text}output h = %h[0:T]\n"
+    apart = text.replace("mul %d[t+1], %h.1 :", "mul %d[t+1], %h :")  # no step of %h.1 is stored
+    for others in (whole, apart):
+        assert "h.then" not in Story().tell("", others, Fuse()).graph.nodes
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,16 @@ output e = %e[0:B, 0:I]""",
     " : [b, i] f32[T, 3, 3]",
 }
 
+SMALL = """
+%e = full{shape=(ROWS, 3), value=1.0, dtype=f32} : [] f32[ROWS, 3]
+%w = add %y, %e : [b, i, t] f32[ROWS, 3]
+%z = exp %x : [b, i, t] f32[3]
+%m = max{axes=(0,)} %w[b, i, 0:t+1] : [b, i, t] f32[ROWS, 3]
+%s = einsum{spec="to,ti->oi"} %y[b, i, 0:T], %z[b, i, 0:T] : [b, i] f32[3, 3]
+output m = %m[0:B, 0:I, 0:T]
+output s = %s[0:B, 0:I]
+"""
+
 
 def accumulated(before: Graph, limit: int = 100) -> Graph:
     """The graph after the pass, verified; it means the same up to rounding."""
@@ -140,3 +150,9 @@ def test_large_sums_stay() -> None:
     before = graph(HEAD + MADE["a contraction is one product a step"])
     assert accumulated(before, limit=8) == before
     assert accumulated(before, limit=9) != before
+
+
+def test_contractions_of_what_is_small_beside_what_is_stored_stay() -> None:
+    for rows, stays in ((8, True), (7, False)):  # 6 elements are summed, 4 times as many are stored
+        before = graph(HEAD + SMALL.replace("ROWS", str(rows)))
+        assert (accumulated(before) == before) == stays
