@@ -91,6 +91,34 @@ def test_lengths_that_stay_on_the_device(tmp_path, runs):
     assert len(runs) == 1
 
 
+CALM = """
+dim p < P until done
+dim k < K until calm
+input a: f32[3]
+goal[0] = a
+goal[p+1] = 0.5 * reached
+x[p, 0] = ones([3])
+x[p, k+1] = 0.5 * (x + goal / x)
+calm[p, k] = max(abs(x * x - goal)) < 1e-3
+reached[p] = x[p, K-1]
+done = max(reached) < 0.9
+output reached[P-1] as last, P as rounds
+"""
+
+
+def test_lengths_in_steps_of_a_loop_that_the_data_end(tmp_path, runs):
+    """Nothing in a step asks again whether the step exists."""
+    directory = compiled(tmp_path, CALM)
+    step = ready(directory, {"P": 9, "K": 20})
+    for scale in (1, 100, 3, 1):
+        a = scale * (1 + np.arange(3, dtype=np.float32))
+        wanted = run(directory, {"P": 9, "K": 20}, {"a": a})
+        same(step({"a": a}), wanted.outputs)
+        assert wanted.bounds["P"] == wanted.outputs["rounds"] < 9
+    assert len(runs) == 1
+    assert "= taken_if(" not in (directory / "kernels.py").read_text()
+
+
 HALVES = """
 dim k < K until stop
 input a: f32

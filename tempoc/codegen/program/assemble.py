@@ -64,7 +64,7 @@ from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.needed_points import needed_points
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.domain import Universe, conjuncts
 from tempoc.symbolic.walk import substitute
 
 
@@ -412,7 +412,7 @@ class _Tree:
         if universe.ended:
             end = lengths.loop_limit(tree, self.stages.statements, universe)
         inner = self
-        if end is not None and lengths.runs_to_end(tree, self.stages.statements, universe):
+        if end is not None and lengths.runs_to_end(tree, end, self.stages.statements, universe):
             inner = replace(self, guarded=(*self.guarded, ix.compare("<", ix.Sym(tree.var), end)))
         return prog.Loop(
             var=tree.var,
@@ -425,8 +425,9 @@ class _Tree:
         )
 
     def _guard(self, condition: ix.Expr, body: prog.ProgramStatement) -> prog.ProgramStatement:
-        """The body under a condition, unless that is implied by an enclosing loop or the body."""
-        if condition == ix.TRUE or condition in self.guarded:
+        """The body under what enclosing loops do not guarantee, unless the body implies that."""
+        condition = ix.conjunction(*(p for p in conjuncts(condition) if p not in self.guarded))
+        if condition == ix.TRUE:
             return body
         if isinstance(body, prog.Guard) and self._largest(body.condition) == condition:
             return body

@@ -175,11 +175,15 @@ def _with_step(
             yield tree, only
 
 
-def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
-    """Whether a step that has begun runs to its end: no statement in it ends an earlier step."""
+def runs_to_end(loop: TreeLoop, limit: ix.Expr, statements: Statements, universe: Universe) -> bool:
+    """Whether a step that has begun runs to its end: no statement in it ends an earlier step.
+
+    ``limit`` is the one of the loop; other lengths than those in it do not end the loop.
+    """
+    names = symbols(limit)
     for execute in executed(loop.body):
         s = statements.by_name[execute.statement]
-        for bound in s.ends:
+        for bound in (b for b in s.ends if b in names):
             outer = universe.outer(bound)
             at = dict(zip(s.domain.dims, execute.point, strict=True))
             step = next(d for d in s.domain.dims if d not in outer)

@@ -274,7 +274,7 @@ def _shift(
 ) -> tuple[int, int]:
     """How far from its own cell a node reads another of the cycle. Raises ``StaysNested``."""
     reader = Domain(node.domain.dims, ix.conjunction(node.domain.where, edge.guard))
-    shift: list[int] = []
+    shift: dict[str, int] = {}
     for dim, entry in zip(source.domain.dims, edge.entries, strict=True):
         if dim not in dims:
             continue
@@ -284,5 +284,5 @@ def _shift(
             far = ends[0] if ends[0] == ends[1] else None
         if not isinstance(far, ix.Const):
             raise StaysNested(f"`{edge.source}` is read at a distance that varies")
-        shift.append(far.value)
-    return shift[0], shift[1]
+        shift[dim] = far.value
+    return shift[dims[0]], shift[dims[1]]

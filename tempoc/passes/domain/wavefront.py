@@ -18,9 +18,9 @@ is laid out beforehand in the order in which rows take it: ``x[j-1]`` as a rever
 each row takes a part, and tables in rows.
 
 Equations written ahead, as ``d[i+1, j+1] = ...``, are taken at the cells that they write if they
-are no lattice as they stand. The price is up to I*(I+J) cells in place of I*J. It runs late: what a
-scan can compute is one by then, and what is laid out beforehand is not forwarded to where it would
-be gathered.
+are no lattice as they stand. The price is up to I*(I+J) cells in place of I*J, so that the places
+of a row should be those of the shorter dimension. It runs late: what a scan can compute is one by
+then, and what is laid out beforehand is not forwarded to where it would be gathered.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp
+from tempoc.ops.tensor.source import Input
 from tempoc.passes.analysis.lattice import Lattice, StaysNested, lattice, nested_cycles
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.retime import shifted_node
@@ -40,6 +41,7 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import has_run_lengths, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 
 
 class Wavefront(GraphPass):
@@ -60,7 +62,8 @@ class Wavefront(GraphPass):
             shown, span = f"`{first.split('.')[0]}`", graph.nodes[first].span
             try:
                 _check_readers(graph, names)
-                tables, cells = _lattice(graph, names, (i, j), context.space.symbolic)
+                rows = _rows_along((i, j), graph, context.space.symbolic)
+                tables, cells = _lattice(graph, names, rows, context.space.symbolic)
                 skewing = Skewing.of(tables, cells, context, earlier)
                 graph = drop_dead(skewing.result())
             except StaysNested as reason:
@@ -123,6 +126,26 @@ def _at_written_cells(
     for name, dim, count in shifts:
         graph = shifted_node(graph, name, dim, count, space)
     return graph if shifts else None
+
+
+def _rows_along(dims: tuple[str, str], graph: Graph, space: Space) -> tuple[str, str]:
+    """The dimension that gets the places of a row, which should be the shorter one, and the other.
+
+    Where nothing tells the extents, one of which no input has a value at each point is taken to be
+    shorter: customers that come with data pass a few stations. It is the same for all lattices
+    along these dimensions.
+    """
+    universe, (first, second) = graph.universe, dims
+    sizes = [universe.settled(ix.Sym(universe.dim(d).bound)) for d in dims]
+    known = [isinstance(size, ix.Const) for size in sizes]
+    point = Domain(())
+    if space.implies(point, ix.compare("<=", *sizes)):
+        return first, second
+    if space.implies(point, ix.compare("<=", sizes[1], sizes[0])) or known == [False, True]:
+        return second, first
+    given = [n.domain.dims for n in graph.nodes.values() if isinstance(n.op, Input)]
+    own = [any(d in n and other not in n for n in given) for d, other in (dims, dims[::-1])]
+    return (second, first) if own == [True, False] and known[0] is False else (first, second)
 
 
 def _check_readers(graph: Graph, names: Iterable[str]) -> None:

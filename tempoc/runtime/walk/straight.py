@@ -66,7 +66,9 @@ def straight_call(
     ended = bounds_set_by_run(program.bounds, program.lengths)
     node = _only_call(program, bounds, ended, given, single_calls)
     late = any(_depends(o, layouts[o.store], ended) for o in program.outputs)
-    if node is None or _says_of_lengths(program, late):
+    several = {n.bound for n in program.lengths if n.outer}
+    varying = any(_depends(o, layouts[o.store], several) for o in program.outputs)
+    if node is None or varying or _says_of_lengths(program):
         return None
     number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
@@ -136,15 +138,12 @@ def _point(
     return tuple(evaluate(e, {**bounds, **tables}) for e in expressions)
 
 
-def _says_of_lengths(program: prog.Program, late: bool) -> bool:
-    """Whether something has to be checked of the lengths that a run finds out.
-
-    ``late``: outputs depend on them; then also, whether there are several of one bound.
-    """
+def _says_of_lengths(program: prog.Program) -> bool:
+    """Whether something has to be checked of the lengths that a run finds out."""
     ended = bounds_set_by_run(program.bounds, program.lengths)
     is_assumed = any(not ended.isdisjoint(symbols(a.condition)) for a in program.assumptions)
     derived = ended.difference(*((n.bound, n.largest) for n in program.lengths))
-    return is_assumed or bool(derived) or (late and any(n.outer for n in program.lengths))
+    return is_assumed or bool(derived)
 
 
 def _is_fixed(store: Layout, capacities: Sequence[tuple[int, ...]]) -> bool:

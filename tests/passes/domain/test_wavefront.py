@@ -219,6 +219,32 @@ def test_a_table_in_each_step_of_training() -> None:
         np.testing.assert_allclose(computed[name], value, rtol=1e-4, err_msg=name)
 
 
+QUEUES = """dim k < K
+dim s < S
+input gap[k]: f32
+input service[k, s]: f32
+arrive[0, 0] = gap[0]
+arrive[k, 0] = arrive[k-1, 0] + gap
+arrive[k, s] = leave[k, s-1]
+free[0, s] = zeros([2])
+leave = maximum(arrive, min(free)) + service
+free[k+1, s] = where(arange(2) == argmin(free), leave, free)
+output leave[0:K, S-1] as left
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "row"), [("", "s"), ("assume K <= S\n", "k"), ("assume S <= K\n", "s")]
+)
+def test_rows_along_the_shorter_dimension(told: str, row: str) -> None:
+    """Nothing is given at each station only; what is assumed of the extents says more."""
+    compiled = Compilation(load_source(Source("m.rt", QUEUES + told)), Options())
+    rows = [n for n in compiled.passes.graph.nodes.values() if n.name.endswith(".rows")]
+    assert rows and all({*n.domain.dims} == {"diagonal", row} for n in rows)
+    if not told:
+        agree(QUEUES, {"K": 5, "S": 2}, {"K": 1, "S": 3})
+
+
 SCALED = """dim i < I
 dim j < J
 input d[i, j]: f32
