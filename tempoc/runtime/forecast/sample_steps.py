@@ -1,9 +1,10 @@
 """Samples the steps of a loop for the dry run: a subset with the same peak of memory.
 
 Few of a million steps differ: the first ones, until all cells of a rotation exist, the last ones,
-and those around a step at which a condition changes or stores grow. All steps are taken where this
-cannot be decided: if each step has cells of its own, or a condition is not affine in the loop
-variable.
+and those around a step at which a condition changes or stores grow. Whole rotations are left out,
+since a step reads and takes away what another one wrote, some steps before. All steps are taken
+where this cannot be decided: if each step has cells of its own, or a condition is not affine in the
+loop variable.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ class LoopSample:
     """The steps of a loop to sample: the ``first`` ones, the last ones, and those around changes.
 
     A change is where one of the ``marks`` is 0, and where a group of stores (by number) needs more
-    ``rows`` than one of its sizes.
+    ``rows`` than one of its sizes. As many steps as are left out in a row are a multiple of the
+    ``period`` after which cells and conditions repeat.
     """
 
     first: int
+    period: int
     marks: tuple[Function, ...]
     rows: tuple[tuple[int, Function], ...]
 
@@ -56,6 +59,9 @@ class LoopSample:
             if first_value != second_value:
                 root = -first_value // (second_value - first_value)
                 sampled |= {*range(root - _AROUND, root + _AROUND + 1)}
+        places = sorted(k for k in sampled if 0 <= k < len(steps))
+        for k, following in itertools.pairwise(places):
+            sampled |= {*range(k + 1, k + 1 + (following - k - 1) % self.period)}
         return [steps[k] for k in sorted(sampled) if 0 <= k < len(steps)]
 
 
@@ -74,18 +80,20 @@ def sample_of(
 
     Conditions with more than so many cases of ``min`` and ``max`` are not analyzed.
     """
-    var, first = loop.var, _AROUND
+    var, first, period = loop.var, _AROUND, 1
     marks: dict[ix.Expr, None] = {}
     rows: dict[tuple[int, ix.Expr], None] = {}
     inner = variables(loop.body)
     try:
         for part in statements_in(loop.body):
             for cell in _cells(part):
-                first = max(first, _AROUND + _rotation(cell, layouts[cell.store], var))
+                moduli = _rotation(cell, layouts[cell.store], var)
+                first = max(first, _AROUND + math.prod(moduli))
+                period = math.lcm(period, *moduli)
             for e in _conditions(part):
-                period = _period(e, var)
-                first = max(first, _AROUND + (period or 0))
-                marks |= {} if period else dict.fromkeys(_marks(e, var, inner, most))
+                own = _period(e, var)
+                first, period = max(first, _AROUND + (own or 0)), math.lcm(period, own or 1)
+                marks |= {} if own else dict.fromkeys(_marks(e, var, inner, most))
             for need in _needs(part):
                 number = groups.index(group_of(need))
                 rows |= {(number, e): None for e in need.rows if _is_affine(e, var, inner)}
@@ -93,6 +101,7 @@ def sample_of(
         return None
     return LoopSample(
         first,
+        period,
         tuple(function(values.of(e)) for e in marks),
         tuple((number, function(values.of(e))) for number, e in rows),
     )
@@ -108,15 +117,15 @@ def _cells(s: prog.ProgramStatement) -> Iterator[prog.Cell]:
             pass
 
 
-def _rotation(cell: prog.Cell, store: Layout, var: str) -> int:
-    """The number of cells of a store through which a loop rotates."""
-    count = 1
+def _rotation(cell: prog.Cell, store: Layout, var: str) -> list[int]:
+    """The moduli of a store through whose cells a loop rotates, one for each such key."""
+    moduli: list[int] = []
     for e, modulo in zip(cell.key, store.moduli, strict=True):
         if var in symbols(e):
-            if not modulo:
+            if not modulo or (modulo > 1 and _degree(e, var) > 1):
                 raise _Unpredictable
-            count *= modulo
-    return count
+            moduli.append(modulo)
+    return moduli
 
 
 def _conditions(s: prog.ProgramStatement) -> Iterator[ix.Expr]:
