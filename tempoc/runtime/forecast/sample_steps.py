@@ -28,14 +28,13 @@ _AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class LoopSample:
-    """The steps of a loop to sample: the ``first`` ones, the last ones, and those around changes.
+    """The steps of a loop to sample: the first ones, the last ones, and those around changes.
 
     A change is where one of the ``marks`` is 0, and where a group of stores (by number) needs more
-    ``rows`` than one of its sizes. As many steps as are left out in a row are a multiple of the
-    ``period`` after which cells and conditions repeat.
+    ``rows`` than one of its sizes. Of the steps between them, a multiple of the ``period`` is left
+    out: after so many, cells and conditions repeat.
     """
 
-    first: int
     period: int
     marks: tuple[Function, ...]
     rows: tuple[tuple[int, Function], ...]
@@ -47,9 +46,10 @@ class LoopSample:
 
         Marks are affine: their roots follow from their values at the first two steps.
         """
-        if len(steps) <= 2 * (self.first + _AROUND):
+        first = _AROUND + self.period
+        if len(steps) <= 2 * (first + _AROUND):
             return steps
-        sampled = {*range(self.first), *range(len(steps) - _AROUND, len(steps))}
+        sampled = {*range(first), *range(len(steps) - _AROUND, len(steps))}
         start, second = at(steps[0]), at(steps[1])
         lines = [(mark(start), mark(second)) for mark in self.marks]
         for group, rows in self.rows:
@@ -80,19 +80,17 @@ def sample_of(
 
     Conditions with more than so many cases of ``min`` and ``max`` are not analyzed.
     """
-    var, first, period = loop.var, _AROUND, 1
+    var, period = loop.var, 1
     marks: dict[ix.Expr, None] = {}
     rows: dict[tuple[int, ix.Expr], None] = {}
     inner = variables(loop.body)
     try:
         for part in statements_in(loop.body):
             for cell in _cells(part):
-                moduli = _rotation(cell, layouts[cell.store], var)
-                first = max(first, _AROUND + math.prod(moduli))
-                period = math.lcm(period, *moduli)
+                period = math.lcm(period, *_rotation(cell, layouts[cell.store], var))
             for e in _conditions(part):
                 own = _period(e, var)
-                first, period = max(first, _AROUND + (own or 0)), math.lcm(period, own or 1)
+                period = math.lcm(period, own or 1)
                 marks |= {} if own else dict.fromkeys(_marks(e, var, inner, most))
             for need in _needs(part):
                 number = groups.index(group_of(need))
@@ -100,7 +98,6 @@ def sample_of(
     except _Unpredictable:
         return None
     return LoopSample(
-        first,
         period,
         tuple(function(values.of(e)) for e in marks),
         tuple((number, function(values.of(e))) for number, e in rows),
@@ -119,13 +116,10 @@ def _cells(s: prog.ProgramStatement) -> Iterator[prog.Cell]:
 
 def _rotation(cell: prog.Cell, store: Layout, var: str) -> list[int]:
     """The moduli of a store through whose cells a loop rotates, one for each such key."""
-    moduli: list[int] = []
-    for e, modulo in zip(cell.key, store.moduli, strict=True):
-        if var in symbols(e):
-            if not modulo or (modulo > 1 and _degree(e, var) > 1):
-                raise _Unpredictable
-            moduli.append(modulo)
-    return moduli
+    turning = [(e, m) for e, m in zip(cell.key, store.moduli, strict=True) if var in symbols(e)]
+    if any(not modulo or (modulo > 1 and _degree(e, var) > 1) for e, modulo in turning):
+        raise _Unpredictable
+    return [modulo for _, modulo in turning]
 
 
 def _conditions(s: prog.ProgramStatement) -> Iterator[ix.Expr]:
