@@ -150,7 +150,8 @@ class Effort(NamedTuple):
     larger one.
     """
     far_factor: int = 2
-    """The search for tiles ends when two sizes both take more than this factor times the budget."""
+    """The search for tiles ends when two sizes both take more than this factor times the budget, or
+    save less than what is to be saved divided by it."""
     offloaded_calls: int = 200_000
     """Programs with more calls by the host are not searched for stores to offload."""
     offload_moves: int = 64

@@ -23,6 +23,7 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Capacities, groups
+from tempoc.runtime.device.stores import layouts_of
 from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.forecast.least_run import default_filled_stores
@@ -122,6 +123,19 @@ z[l, t] = max(y[l, max(0, t-2):t+1]) + sum(y[l, 0:T]) + sum(y[l, t:min(t+2, T)])
 o[l] = sum(z[l, 0:T:2])
 late = sum(o[0:L]) * ones([3, 3])
 output o, late
+"""
+# The last of four loops takes the cells of a window of five steps, each where it is read last.
+TAKEN = """
+dim t < T
+input x: f32[8]
+s[0] = x
+s[t+1] = sin(s[t])
+e[t] = exp(s[t])
+z[t] = sum(e[t])
+g[t] = sum(z[t:min(t+5, T)]) * e[t]
+w[0] = x
+w[t+1] = w + g[t]
+output w[T-1] as w
 """
 PASSES = "canonicalize,fuse"
 
@@ -378,3 +392,10 @@ def test_rows_of_different_lengths() -> None:
         peaks.add(run_given(loaded, given, Settings(account=True)).peak_bytes)
     assert len(peaks) > 1
     assert max(peaks) == predicted(loaded.program, bounds).peak
+
+
+def test_steps_that_are_left_out_are_whole_rotations() -> None:
+    _, loaded = compiled(TAKEN, passes=None)
+    assert any(5 in s.moduli for s in layouts_of(loaded.program, {"T": 40}).values())
+    for size in range(40, 45):
+        predicted(loaded.program, {"T": size})

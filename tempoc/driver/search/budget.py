@@ -231,15 +231,14 @@ class _BudgetSearch:
         """Distinct variants with smaller and smaller tiles, until one fits.
 
         Skipped are limits above the budget, and the limits in between if both the largest and the
-        smallest exceed the budget by ``EFFORT.far_factor``.
+        smallest are far from it.
         """
         by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
             variant = candidates.tiled(compilation, limit, self.bounds)
             least = min((v.peak for v in by_limit.values()), default=0)
-            far = len(by_limit) > 1 and least > EFFORT.far_factor * self.budget
-            if limit not in small or far:
+            if limit not in small or (len(by_limit) > 1 and self.is_far(least)):
                 self.skipped.append(variant)
                 continue
             if candidates.is_alike(variant, compilation):
@@ -255,6 +254,11 @@ class _BudgetSearch:
         if fitting:
             self.measure(candidates.tiled(compilation, 2 * max(fitting), self.bounds))
         return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
+
+    def is_far(self, peak: int) -> bool:
+        """Whether a peak is far from the budget: by a factor, or by most of what it is to save."""
+        natural, factor = self.measured[0].peak, EFFORT.far_factor
+        return peak > factor * self.budget or factor * (natural - peak) < natural - self.budget
 
     def measure_skipped(self) -> Iterator[BudgetVariant]:
         """Measure the skipped variants that differ from all measured ones."""

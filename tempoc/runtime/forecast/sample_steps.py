@@ -1,9 +1,10 @@
 """Samples the steps of a loop for the dry run: a subset with the same peak of memory.
 
 Few of a million steps differ: the first ones, until all cells of a rotation exist, the last ones,
-and those around a step at which a condition changes or stores grow. All steps are taken where this
-cannot be decided: if each step has cells of its own, or a condition is not affine in the loop
-variable.
+and those around a step at which a condition changes or stores grow. Whole rotations are left out,
+since a step reads and takes away what another one wrote, some steps before. All steps are taken
+where this cannot be decided: if each step has cells of its own, or a condition is not affine in the
+loop variable.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ _AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class LoopSample:
-    """The steps of a loop to sample: the ``first`` ones, the last ones, and those around changes.
+    """The steps of a loop to sample: the first ones, the last ones, and those around changes.
 
     A change is where one of the ``marks`` is 0, and where a group of stores (by number) needs more
-    ``rows`` than one of its sizes.
+    ``rows`` than one of its sizes. Of the steps between them, a multiple of the ``period`` is left
+    out: after so many, cells and conditions repeat.
     """
 
-    first: int
+    period: int
     marks: tuple[Function, ...]
     rows: tuple[tuple[int, Function], ...]
 
@@ -44,9 +46,10 @@ class LoopSample:
 
         Marks are affine: their roots follow from their values at the first two steps.
         """
-        if len(steps) <= 2 * (self.first + _AROUND):
+        first = _AROUND + self.period
+        if len(steps) <= 2 * (first + _AROUND):
             return steps
-        sampled = {*range(self.first), *range(len(steps) - _AROUND, len(steps))}
+        sampled = {*range(first), *range(len(steps) - _AROUND, len(steps))}
         start, second = at(steps[0]), at(steps[1])
         lines = [(mark(start), mark(second)) for mark in self.marks]
         for group, rows in self.rows:
@@ -56,6 +59,9 @@ class LoopSample:
             if first_value != second_value:
                 root = -first_value // (second_value - first_value)
                 sampled |= {*range(root - _AROUND, root + _AROUND + 1)}
+        places = sorted(k for k in sampled if 0 <= k < len(steps))
+        for k, following in itertools.pairwise(places):
+            sampled |= {*range(k + 1, k + 1 + (following - k - 1) % self.period)}
         return [steps[k] for k in sorted(sampled) if 0 <= k < len(steps)]
 
 
@@ -74,25 +80,25 @@ def sample_of(
 
     Conditions with more than so many cases of ``min`` and ``max`` are not analyzed.
     """
-    var, first = loop.var, _AROUND
+    var, period = loop.var, 1
     marks: dict[ix.Expr, None] = {}
     rows: dict[tuple[int, ix.Expr], None] = {}
     inner = variables(loop.body)
     try:
         for part in statements_in(loop.body):
             for cell in _cells(part):
-                first = max(first, _AROUND + _rotation(cell, layouts[cell.store], var))
+                period = math.lcm(period, *_rotation(cell, layouts[cell.store], var))
             for e in _conditions(part):
-                period = _period(e, var)
-                first = max(first, _AROUND + (period or 0))
-                marks |= {} if period else dict.fromkeys(_marks(e, var, inner, most))
+                own = _period(e, var)
+                period = math.lcm(period, own or 1)
+                marks |= {} if own else dict.fromkeys(_marks(e, var, inner, most))
             for need in _needs(part):
                 number = groups.index(group_of(need))
                 rows |= {(number, e): None for e in need.rows if _is_affine(e, var, inner)}
     except _Unpredictable:
         return None
     return LoopSample(
-        first,
+        period,
         tuple(function(values.of(e)) for e in marks),
         tuple((number, function(values.of(e))) for number, e in rows),
     )
@@ -108,15 +114,12 @@ def _cells(s: prog.ProgramStatement) -> Iterator[prog.Cell]:
             pass
 
 
-def _rotation(cell: prog.Cell, store: Layout, var: str) -> int:
-    """The number of cells of a store through which a loop rotates."""
-    count = 1
-    for e, modulo in zip(cell.key, store.moduli, strict=True):
-        if var in symbols(e):
-            if not modulo:
-                raise _Unpredictable
-            count *= modulo
-    return count
+def _rotation(cell: prog.Cell, store: Layout, var: str) -> list[int]:
+    """The moduli of a store through whose cells a loop rotates, one for each such key."""
+    turning = [(e, m) for e, m in zip(cell.key, store.moduli, strict=True) if var in symbols(e)]
+    if any(not modulo or (modulo > 1 and _degree(e, var) > 1) for e, modulo in turning):
+        raise _Unpredictable
+    return [modulo for _, modulo in turning]
 
 
 def _conditions(s: prog.ProgramStatement) -> Iterator[ix.Expr]:
