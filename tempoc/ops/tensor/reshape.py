@@ -215,7 +215,7 @@ def _with_room(
     if have == want:
         return v
     true = tuple(ix.product(v.type.shape[k] for k in group[0]) for group in parts)
-    flat = f"jnp.reshape({v.text}, {pads.static_shape(have, out)})"
+    flat = out.bind("flat", f"jnp.reshape({v.text}, {pads.static_shape(have, out)})")
     return out.align(EmittedValue(flat, replace(v.type, shape=true), have), want)
 
 
