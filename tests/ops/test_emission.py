@@ -18,6 +18,7 @@ from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.reduction import Sum
+from tempoc.ops.tensor.reshape import Reshape
 from tempoc.runtime.messages.faults import message
 from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
@@ -91,6 +92,18 @@ def test_align_cuts_and_lengthens() -> None:
     assert out.lines == [
         "x2 = x[:T-1]",
         "x3 = lax.pad(x, jnp.float32(0.0), ((0, T, 0), (0, 0, 0)))",
+    ]
+
+
+def test_rows_with_more_padding_than_elements_are_reshaped_in_their_order() -> None:
+    bounds = {parse("t"): parse("T"), parse("2*t"): parse("max(2*T - 2, 1)")}
+    out = KernelEmitter(dims=("t",), bound=lambda e: bounds.get(e, e), names=Names(["t", "T", "x"]))
+    v = EmittedValue("x", TensorType(F, shape("2*t")), shape("max(2*T - 2, 1)"))
+    texts = Reshape(shape=shape("t", 2)).emit((v,), (TensorType(F, shape("t", 2)),), out)
+    assert texts == ("jnp.reshape(flat2, (T, 2))",)
+    assert out.lines == [
+        "flat = jnp.reshape(x, (max(1, 2*T-2),))",
+        "flat2 = lax.pad(flat, jnp.float32(0.0), ((0, min(2, 2*T-1), 0),))",
     ]
 
 

@@ -91,6 +91,7 @@ class Reshape(Op):
             return (v.text,)
         parts = groups(v.type.shape, result.shape)
         if all(_keeps_order(part, v, result.shape, shape) for part in parts):
+            v = _with_room(parts, v, shape, out)
             return (f"jnp.reshape({v.text}, {pads.static_shape(shape, out)})",)
         return (_gathered(pads.nonempty(v, range(v.type.ndim), out), result, shape, out),)
 
@@ -199,12 +200,23 @@ def _before(left: ix.Expr, right: ix.Expr, i: int, j: int) -> bool:
 
 
 def _keeps_order(group: AxisGroup, v: EmittedValue, shape: Shape, padded: Shape) -> bool:
-    """Whether a plain reshape of the padded arrays keeps a group's valid elements in front."""
+    """Whether a group's valid elements are in front, in their order, before and after."""
     ours = [(v.type.shape[k], v.padded[k]) for k in group[0]]
     theirs = [(shape[k], padded[k]) for k in group[1]]
-    if ix.product(p for _, p in ours) != ix.product(p for _, p in theirs):
-        return False
     return _outermost(ours) and _outermost(theirs)
+
+
+def _with_room(
+    parts: list[AxisGroup], v: EmittedValue, padded: Shape, out: Emitter
+) -> EmittedValue:
+    """The operand with as much padding behind the elements of each group as the result has."""
+    have = tuple(ix.product(v.padded[k] for k in group[0]) for group in parts)
+    want = tuple(ix.product(padded[k] for k in group[1]) for group in parts)
+    if have == want:
+        return v
+    true = tuple(ix.product(v.type.shape[k] for k in group[0]) for group in parts)
+    flat = out.bind("flat", f"jnp.reshape({v.text}, {pads.static_shape(have, out)})")
+    return out.align(EmittedValue(flat, replace(v.type, shape=true), have), want)
 
 
 def _outermost(axes: list[tuple[ix.Expr, ix.Expr]]) -> bool:

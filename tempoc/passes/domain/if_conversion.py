@@ -204,10 +204,14 @@ class _Conversion:
         own, whole = self.graph.nodes[edge.source].types[edge.out], merge.types[0]
         return own.dtype is whole.dtype and own.shape in (whole.shape, ())
 
-    def _fill(self, name: str) -> bool:
-        """Let a node with holes, and those with holes that it reads, be computed at all points."""
+    def _fill(self, name: str, ends: bool = False) -> bool:
+        """Let a node with holes, and those with holes that it reads, be computed at all points.
+
+        With ``ends`` also one that lacks points at the ends alone. So are those that it then reads
+        at points that they lack: ``c[r+1] - c`` has none at the last ``r``.
+        """
         node = self.nodes.get(name) or self.graph.nodes[name]
-        if name in self.nodes or not _has_holes(node.domain, self.dim, self.space):
+        if name in self.nodes or not (ends or _has_holes(node.domain, self.dim, self.space)):
             return True
         if not self._is_fillable(node):
             return False
@@ -218,10 +222,17 @@ class _Conversion:
         self.nodes[name] = replace(node, domain=domain)
         if not all(self._fill(edge.source) for edge in node.inputs):
             return False
-        edges = tuple(self._inside(domain, edge) for edge in node.inputs)
+        edges = tuple(self._filled(domain, edge) for edge in node.inputs)
         inputs = tuple(edge for edge in edges if edge is not None)
         self.nodes[name] = replace(node, domain=domain, inputs=inputs)
         return len(inputs) == len(edges)
+
+    def _filled(self, domain: Domain, edge: Edge) -> Edge | None:
+        """A read from all points of a domain, of a source that lacks points at the ends as well."""
+        inside = self._inside(domain, edge)
+        if inside is not None or self.dim not in self._source(edge.source).domain.dims:
+            return inside
+        return self._inside(domain, edge) if self._fill(edge.source, ends=True) else None
 
     def _is_fillable(self, node: Node) -> bool:
         """Whether more points cost little and change nothing else, extents that vary included."""

@@ -53,6 +53,15 @@ output y = %y[0:T, 0:S]
 %b = merge{{targets=((s,), (s,))}} %b.0 when s % 4 < 2, %b.1 when s % 4 >= 2 : [s] f32
 output b = %b[0:S]
 """,
+    "differences that the last point lacks": f"""\
+%d = sub %z[t, s+1], %z : [t, s | s < S-1] f32[2]
+%y.0 = mul %d, %d : [t, s | {EVEN} and s < S-1] f32[2]
+%y.1 = sub %z, %d[t, s-1] : [t, s | {ODD}] f32[2]
+%y.2 = neg %z : [t, s | s == S-1] f32[2]
+%y = merge{{targets=((t, s), (t, s), (t, s))}} %y.0 when {EVEN} and s < S-1, %y.1 when {ODD}, \
+%y.2 when s == S-1 : [t, s] f32[2]
+output y = %y[0:T, 0:S]
+""",
     "the steps of a state": f"""%h.0 = copy %x[s//2] : [s | s < S-1] f32
 %h.1 = tanh %h[t, s] : [t, s | t < T-1 and {ODD}] f32
 %h.2 = sin %h[t, s] : [t, s | t < T-1 and {EVEN}] f32
