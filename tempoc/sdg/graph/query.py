@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import wraps
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from tempoc.base import graphs
@@ -21,6 +23,26 @@ from tempoc.symbolic.walk import extent, substitute, symbols
 T = TypeVar("T")
 
 
+def _of_last_graph(query: Callable[[Graph], T]) -> Callable[[Graph], T]:
+    """A query that keeps its answer for the graph that was asked about last.
+
+    Graphs do not change, and passes that find nothing to do ask the same of the same graph: that
+    was half of the questions. Answers must not change either.
+    """
+    last: list[tuple[Graph, T]] = []
+
+    @wraps(query)
+    def answer(graph: Graph) -> T:
+        for known, kept in last:
+            if known is graph:
+                return kept
+        result = query(graph)
+        last[:] = [(graph, result)]
+        return result
+
+    return answer
+
+
 class OperandUse(NamedTuple):
     """Operand ``slot`` of node ``reader``."""
 
@@ -34,13 +56,14 @@ def param_leaves(graph: Graph, param: str) -> tuple[str, ...]:
     return tuple(n for n in names if param and f"{n}.".startswith(f"{param}."))
 
 
-def users(graph: Graph) -> dict[str, tuple[OperandUse, ...]]:
+@_of_last_graph
+def users(graph: Graph) -> Mapping[str, tuple[OperandUse, ...]]:
     """The consumers of each node: the operands that read any of its outputs, in node order."""
     uses_by_node: dict[str, list[OperandUse]] = {name: [] for name in graph.nodes}
     for node in graph.nodes.values():
         for slot, edge in enumerate(node.inputs):
             uses_by_node[edge.source].append(OperandUse(node.name, slot))
-    return {name: tuple(uses) for name, uses in uses_by_node.items()}
+    return MappingProxyType({name: tuple(uses) for name, uses in uses_by_node.items()})
 
 
 def all_reads(graph: Graph) -> Iterator[Edge]:
@@ -134,6 +157,7 @@ def ancestors(graph: Graph, roots: Iterable[str]) -> set[str]:
     return {*graphs.reachable(roots, lambda name: graph.nodes[name].sources)}
 
 
+@_of_last_graph
 def topological(graph: Graph) -> tuple[str, ...]:
     """All nodes in topological order of the graph without the edges of merges.
 
@@ -147,9 +171,11 @@ def topological(graph: Graph) -> tuple[str, ...]:
     return tuple(n for part in strongly_connected_components(graph.nodes, operands) for n in part)
 
 
-def components(graph: Graph) -> list[tuple[str, ...]]:
+@_of_last_graph
+def components(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """The strongly connected components, producers first, whatever the points that are read."""
-    return strongly_connected_components(graph.nodes, lambda name: graph.nodes[name].sources)
+    sources = {name: node.sources for name, node in graph.nodes.items()}
+    return tuple(strongly_connected_components(sources, sources.__getitem__))
 
 
 def has_run_lengths(graph: Graph, names: Iterable[str]) -> bool:
