@@ -127,12 +127,14 @@ def function(
 
 def passed_on(f: KernelFunction) -> tuple[int, ...] | None:
     """The argument that each result of a kernel is, if it does nothing but pass these on."""
-    body = cast(ast.FunctionDef, ast.parse(f.text).body[0]).body
-    # A line more may give the name of an argument to another value: arrays are updated in place.
-    if len(body) != 2 or f.checks or f.endings or any(r.where != ix.TRUE for r in f.results):
+    if f.checks or f.endings or any(r.where != ix.TRUE for r in f.results):
         return None
     names, results = [a.name for a in f.arguments], [r.text for r in f.results]
-    return tuple(map(names.index, results)) if {*results} <= {*names} else None
+    if not {*results} <= {*names}:
+        return None
+    body = cast(ast.FunctionDef, ast.parse(f.text).body[0]).body
+    # A line more may give the name of an argument to another value: arrays are updated in place.
+    return tuple(map(names.index, results)) if len(body) == 2 else None
 
 
 def _spans(statement: Statement, stages: Stages) -> Iterator[Span]:
