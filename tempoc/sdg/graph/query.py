@@ -33,9 +33,9 @@ def _of_last_graph(query: Callable[[Graph], T]) -> Callable[[Graph], T]:
 
     @wraps(query)
     def answer(graph: Graph) -> T:
-        for known, kept in last:
+        for known, previous in last:
             if known is graph:
-                return kept
+                return previous
         result = query(graph)
         last[:] = [(graph, result)]
         return result
