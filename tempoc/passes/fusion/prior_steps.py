@@ -50,7 +50,7 @@ def reads_of_steps(
         late = loops.late(writer, uses[state.name], partial(_is_stored, loops, writer, uses))
         reads = _StepReads(graph=replace(graph, nodes=nodes), space=space, state=state)
         if late and all(reads.add(use, homes, lazy) for use in late):
-            nodes |= reads.nodes
+            nodes = {**nodes, **reads.nodes}
             homes |= reads.homes
             apart.append(state)
     return replace(graph, nodes=nodes) if apart else graph, homes, tuple(apart)
