@@ -404,6 +404,8 @@ class CostModel(NamedTuple):
     without: 500 positions in each of 100 steps 142 and 92, 8176 at once 125 and 98."""
     checked_ns: float = 1.0
     """See above."""
+    choice_ns: float = 150.0
+    """What each step computes for one side of a `where` is named from here on."""
     guard_samples: int = 24
     """At how many steps a condition is looked at, to estimate how often it holds."""
 

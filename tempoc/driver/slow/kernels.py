@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from math import prod
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at, thousands_text
+from tempoc.driver.slow.choices import ChoiceFindings
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.driver.slow.findings import NOTHING
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.operators import OperatorFindings
 from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.indexing.indexing import OneHot, SpatialIndex
 from tempoc.ops.tensor.joining import Concat
 from tempoc.runtime.messages.units import size_text
 from tempoc.sdg.graph.graph import Edge, Node
@@ -32,6 +36,7 @@ class KernelFindings:
         self.estimator = estimator
         self.words = words
         self.operators = OperatorFindings(compilation, estimator, words)
+        self.choices = ChoiceFindings(compilation, words)
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the kernels that take most of a part's time."""
@@ -39,9 +44,11 @@ class KernelFindings:
             if part.share(kernel) >= MODEL.telling_share:
                 yield from self.range(kernel)
                 yield from self.concatenation(kernel)
+                yield from self.shifted(part, kernel)
                 yield from self.matrix(kernel)
                 yield from self.spread(kernel)
                 yield from self.scan(kernel)
+                yield from self.choices.of(part, kernel)
                 known = [*self.operators.of(part, kernel)]
                 yield from known or self.operator(part, kernel)
         whole = self.whole(part)
@@ -120,6 +127,41 @@ class KernelFindings:
                 )
                 return
 
+    def shifted(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
+        """The latest of what does not need the loop, moved along by one place at each step."""
+        for node in self.nodes(kernel) if kernel.loops else ():
+            if not isinstance(node.op, Concat):
+                continue
+            name, edges = self.words.name(node.name), node.inputs
+            old = [e for e in edges if self.shifts(self.graph.nodes[e.source], name)]
+            new = [e for e in edges if e not in old]
+            if len(old) != 1 or len(new) != 1 or self.reads(new[0].source, name):
+                continue
+            type_, dim = node.types[0], kernel.loops[-1].var
+            size = prod(evaluate(e, kernel.at) for e in type_.shape)
+            moved = 2 * size * numpy_dtype(type_.dtype).itemsize * kernel.count
+            if moved / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
+                continue
+            kept = evaluate(type_.shape[node.op.axis], kernel.at)
+            yield Finding(
+                why=f"`{name}` ({self.words.line(node)}) is copied at each `{dim}`, moved along "
+                f"by what is new: {thousands_text(size)} elements",
+                help="leave what is new where it is, and read a window of it "
+                f"(`x[max(0, {dim}-{kept - 1}):{dim}+1]`), which is shorter at first",
+            )
+            return
+
+    def shifts(self, node: Node, name: str) -> bool:
+        """Whether a node is a part of the tensor as it was at another step."""
+        own = [e for e in node.inputs if self.words.name(e.source) == name]
+        identity = [ix.Sym(d) for d in node.domain.dims]
+        return isinstance(node.op, SpatialIndex) and any([*e.entries] != identity for e in own)
+
+    def reads(self, start: str, name: str) -> bool:
+        """Whether a node needs a tensor at any point."""
+        nodes = self.graph.nodes
+        return name in reachable([start], lambda n: nodes[n].sources)
+
     # ------------------------------------------------------------ operations
 
     def operator(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
@@ -153,7 +195,7 @@ class KernelFindings:
                 e = edges.get(tensors[read.tensor].node)
                 moving = any(d in dims for x in read.entries for d in symbols(x))
                 size = self.size(read, kernel)
-                if e is None or moving or size < MODEL.weighty_bytes:
+                if e is None or moving or size < MODEL.weighty_bytes or self.picks(node):
                     continue
                 if size * kernel.count / MODEL.bytes_per_ns < kernel.moved / 2:
                     continue
@@ -164,6 +206,10 @@ class KernelFindings:
                     "once for all of them",
                 )
                 return
+
+    def picks(self, node: Node) -> bool:
+        """Whether a product takes a row, of which `one_hot` says which one."""
+        return any(isinstance(self.graph.nodes[e.source].op, OneHot) for e in node.inputs)
 
     def size(self, read: Read, kernel: TimedKernel) -> int:
         """The bytes that a read takes from a store."""
@@ -181,6 +227,8 @@ class KernelFindings:
             steps = [k for k, a in enumerate(axes) if loops & {*symbols(entry_of[a.dim])}]
             if not steps or axes[steps[-1]].ring:
                 continue
+            if isinstance(entry_of[axes[steps[-1]].dim], ix.Slice):
+                continue  # a diagonal is spread in each order of the axes
             before = [a for a in axes[: steps[-1]] if isinstance(entry_of[a.dim], ix.Slice)]
             count = prod(evaluate(a.size, self.estimator.values) for a in before)
             inner = prod(evaluate(e, self.estimator.values) for e in store.shape)
