@@ -181,6 +181,10 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "o[t] = sum(exp(v[0:t+1] - x[t]), axis = 0)\noutput o[T-1] as last\n",
         ("`o` (line 7) goes through all of `v[0:t+1]` anew at each `t`", "running value", "window"),
     ),
+    "the greatest of what is to come": (
+        "dim t < T\ninput x[t]: f32\ninput y[t]: f32\nm[t] = max(x[t:T] * y[t])\noutput m\n",
+        ("`x[t:T]` anew", "`S[t] = maximum(S[t+1], ...)`", "`[t:min(t+256, T)]`"),
+    ),
     "attention to all that was": (
         "import nn\ndim t < T\ninput q[t]: f32[64]\ninput k[t]: f32[64]\n"
         "a[t] = nn.attention(q[t], k[0:t+1], k[0:t+1])\noutput a\n",

@@ -19,11 +19,13 @@ from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex
 from tempoc.ops.tensor.joining import Concat
+from tempoc.ops.tensor.reduction import Max, Min, Reduction
 from tempoc.runtime.messages.units import size_text
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Read
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, extent, symbols
 
 
@@ -72,7 +74,7 @@ class KernelFindings:
         ]
         if not grows:
             return
-        node, _, dim = grows[-1]
+        node, edge, dim = grows[-1]
         names = [self.words.read_by(n, e) for n, e, d in grows if d == dim]
         bound = self.estimator.values[self.graph.universe.dim(dim).bound]
         pairs = thousands_text(bound * bound // 2)
@@ -80,10 +82,32 @@ class KernelFindings:
         yield Finding(
             why=f"`{self.words.name(node.name)}` ({line}) goes through all of {quoted(names)} "
             f"anew at each `{dim}`: {pairs} elements in all, not {bound}",
-            help=f"if what is summed does not depend on `{dim}` but by factors, keep a running "
-            f"value (`S[{dim}] = S[{dim}-1] + ...`); else a window "
-            f"(`[max(0, {dim}-255):{dim}+1]`) bounds it; of factors that are tensors, sums "
-            "at a lag (`h[t-s] * x[s]`) are quick",
+            help=self.shorter(kernel, node, edge, dim),
+        )
+
+    def shorter(self, kernel: TimedKernel, node: Node, edge: Edge, dim: str) -> str:
+        """What helps against a range from the first step on, or up to the last one."""
+        entry = next(e for e in edge.entries if isinstance(e, ix.Slice) and dim in symbols(e))
+        ahead = dim in symbols(entry.lo) and dim not in symbols(entry.hi)
+        last = show(entry.hi)
+        window = f"[{dim}:min({dim}+256, {last})]" if ahead else f"[max(0, {dim}-255):{dim}+1]"
+        other = f"S[{dim}+1]" if ahead else f"S[{dim}-1]"
+        same = [
+            n.op
+            for n in self.nodes(kernel)
+            if self.words.name(n.name) == self.words.name(node.name)
+        ]
+        reducing = [op for op in same if op.contraction or isinstance(op, Reduction)]
+        if reducing and all(isinstance(op, Max) for op in reducing):
+            greater = "minimum" if isinstance(reducing[0], Min) else "maximum"
+            return (
+                f"if what is compared does not depend on `{dim}`, keep a running value "
+                f"(`S[{dim}] = {greater}({other}, ...)`); else a window (`{window}`) bounds it"
+            )
+        return (
+            f"if what is summed does not depend on `{dim}` but by factors, keep a running "
+            f"value (`S[{dim}] = {other} + ...`); else a window (`{window}`) bounds it; of factors "
+            "that are tensors, sums at a lag (`h[t-s] * x[s]`) are quick"
         )
 
     def growing(self, node: Node, edge: Edge, kernel: TimedKernel) -> Iterator[str]:
