@@ -20,24 +20,24 @@ from tempoc.ops.tensor.source import IndexValue
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
 
-Key = str | int
+ChosenValue = str | int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Operation:
+class _StepOperation:
     """An operator of a step: what it reads of the step, and how long it takes."""
 
     op: Op
-    operands: tuple[Key, ...]
+    operands: tuple[ChosenValue, ...]
     nanoseconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _StepOperations:
     """The operators of one step, and which of them others read or keep."""
 
-    operations: Mapping[Key, _Operation]
-    results: tuple[Key, ...]
+    operations: Mapping[ChosenValue, _StepOperation]
+    results: tuple[ChosenValue, ...]
 
 
 class ChoiceFindings:
@@ -62,7 +62,7 @@ class ChoiceFindings:
                 yield self.finding(written, kernel)
                 return
 
-    def steps(self, kernel: TimedKernel) -> Iterator[tuple[_Step, tuple[str, ...]]]:
+    def steps(self, kernel: TimedKernel) -> Iterator[tuple[_StepOperations, tuple[str, ...]]]:
         """The steps of a kernel in a loop, or of scans; with the names of their nodes."""
         members = kernel.statement.members
         nodes = [self.graph.nodes[m] for m in members]
@@ -72,10 +72,10 @@ class ChoiceFindings:
         if kernel.loops:
             yield self.loop(nodes, kernel), tuple(members)
 
-    def loop(self, nodes: Sequence[Node], kernel: TimedKernel) -> _Step:
+    def loop(self, nodes: Sequence[Node], kernel: TimedKernel) -> _StepOperations:
         """A step of a loop. What other kernels read is a result."""
-        operations: dict[Key, _Operation] = {
-            n.name: _Operation(
+        operations: dict[ChosenValue, _StepOperation] = {
+            n.name: _StepOperation(
                 op=n.op,
                 operands=tuple(e.source for e in n.inputs),
                 nanoseconds=operator_nanoseconds(
@@ -84,18 +84,18 @@ class ChoiceFindings:
             )
             for n in nodes
         }
-        kept = {w.member for w in kernel.statement.writes}
+        written = {w.member for w in kernel.statement.writes}
         effects = {n.name for n in nodes if not n.op.pure}
-        return _Step(operations=operations, results=(*sorted(kept | effects),))
+        return _StepOperations(operations=operations, results=(*sorted(written | effects),))
 
-    def scan(self, node: Node, op: Recurrence, kernel: TimedKernel) -> _Step:
+    def scan(self, node: Node, op: Recurrence, kernel: TimedKernel) -> _StepOperations:
         """A step of a scan, whose values are numbered."""
         given = op.given(operand_types(self.graph, node))
         types, key = assumed_types(op.steps, given), len(given)
-        operations: dict[Key, _Operation] = {}
+        operations: dict[ChosenValue, _StepOperation] = {}
         for step, taken, dtypes in steps_of(op):
             results = tuple(types[key : key + len(dtypes)])
-            operations[key] = _Operation(
+            operations[key] = _StepOperation(
                 op=step,
                 operands=taken,
                 nanoseconds=operator_nanoseconds(
@@ -103,7 +103,7 @@ class ChoiceFindings:
                 ),
             )
             key += len(dtypes)
-        return _Step(operations=operations, results=op.carried)
+        return _StepOperations(operations=operations, results=op.carried)
 
     def written(self, names: Sequence[str], chosen: str) -> Node | None:
         """The `where` of the source, by one bool, that a choice comes from."""
@@ -134,7 +134,7 @@ class ChoiceFindings:
         )
 
 
-def _choices(step: _Step) -> Iterator[tuple[Key, int]]:
+def _choices(step: _StepOperations) -> Iterator[tuple[ChosenValue, int]]:
     """The choices of a step, with the operand that is a side."""
     for key, operation in step.operations.items():
         if isinstance(operation.op, Select):
@@ -142,10 +142,10 @@ def _choices(step: _Step) -> Iterator[tuple[Key, int]]:
             yield key, 2
 
 
-def _only_for(step: _Step, choice: Key, number: int) -> list[Key]:
+def _only_for(step: _StepOperations, choice: ChosenValue, number: int) -> list[ChosenValue]:
     """What is computed for one side of a choice alone."""
 
-    def operands(key: Key) -> list[Key]:
+    def operands(key: ChosenValue) -> list[ChosenValue]:
         taken = step.operations[key].operands if key in step.operations else ()
         return [k for n, k in enumerate(taken) if (key, n) != (choice, number)]
 

@@ -166,12 +166,12 @@ class KernelFindings:
             moved = 2 * size * numpy_dtype(type_.dtype).itemsize * kernel.count
             if moved / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
                 continue
-            kept = evaluate(type_.shape[node.op.axis], kernel.at)
+            length = evaluate(type_.shape[node.op.axis], kernel.at)
             yield Finding(
                 why=f"`{name}` ({self.words.line(node)}) is copied at each `{dim}`, moved along "
                 f"by what is new: {thousands_text(size)} elements",
                 help="leave what is new where it is, and read a window of it "
-                f"(`x[max(0, {dim}-{kept - 1}):{dim}+1]`), which is shorter at first",
+                f"(`x[max(0, {dim}-{length - 1}):{dim}+1]`), which is shorter at first",
             )
             return
 
