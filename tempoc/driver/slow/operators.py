@@ -11,7 +11,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import extent_sorted, is_wide, numbers_shown
+from tempoc.driver.slow.rates import extent_sorted, numbers_shown, wide_share
 from tempoc.driver.slow.words import Words, fits, time_text
 from tempoc.ops.control.effects import Print
 from tempoc.ops.indexing.indexing import OneHot
@@ -139,7 +139,12 @@ class OperatorFindings:
         self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
     ) -> Iterator[Finding]:
         """Double precision."""
-        wide = [n for n in nodes if is_wide(n.op, n.types)]
+        wide = [
+            n
+            for n in nodes
+            if wide_share(n.op, operand_types(self.graph, n), n.types, kernel.at)
+            >= MODEL.main_share
+        ]
         if kernel.time >= MODEL.main_share * part.time and (
             self.estimator.portion(kernel, [n.name for n in wide]) >= MODEL.main_share
         ):

@@ -8,7 +8,7 @@ from math import log2, prod
 from tempoc.base.cost_model import CostModel
 from tempoc.ops.control.effects import EffectOp, Print
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.control.steps import OpStep
+from tempoc.ops.control.steps import OpStep, assumed_types
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType, Types
@@ -34,13 +34,21 @@ def operator_nanoseconds(
         return count * log2(max(2, extent_sorted(op, types, at))) * model.sorted_ns
     summed = op.contraction or any(x.contraction for x, _, _ in steps_of(op))
     rate = model.summed_per_ns if summed else model.elementwise_per_ns
-    return count / rate * (model.f64_factor if is_wide(op, results) else 1.0)
+    return count / rate * (1.0 + (model.f64_factor - 1.0) * wide_share(op, types, results, at))
 
 
-def is_wide(op: Op, results: Types) -> bool:
-    """Whether an operator computes in double precision, or a step of a scan does."""
-    inside = (d for _, _, dtypes in steps_of(op) for d in dtypes)
-    return any(d is DType.F64 for d in (*(t.dtype for t in results), *inside))
+def wide_share(op: Op, types: Types, results: Types, at: Mapping[str, int]) -> float:
+    """The fraction of its operations that an operator does in double precision."""
+    if not isinstance(op, Recurrence):
+        return float(any(t.dtype is DType.F64 for t in results))
+    known = [*assumed_types(op.steps, given := op.given(types))]
+    wide, total, place = 0, 0, len(given)
+    for step, taken, dtypes in op.steps:
+        made = tuple(known[place : place + len(dtypes)])
+        count = evaluate(step.work(tuple(known[k] for k in taken), made), at)
+        wide, total = wide + count * (DType.F64 in dtypes), total + count
+        place += len(dtypes)
+    return wide / (total or 1)
 
 
 def steps_of(op: Op) -> tuple[OpStep, ...]:
