@@ -181,6 +181,10 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "o[t] = sum(exp(v[0:t+1] - x[t]), axis = 0)\noutput o[T-1] as last\n",
         ("`o` (line 7) goes through all of `v[0:t+1]` anew at each `t`", "running value", "window"),
     ),
+    "the greatest of what is to come": (
+        "dim t < T\ninput x[t]: f32\ninput y[t]: f32\nm[t] = max(x[t:T] * y[t])\noutput m\n",
+        ("`x[t:T]` anew", "`S[t] = maximum(S[t+1], ...)`", "`[t:min(t+256, T)]`"),
+    ),
     "attention to all that was": (
         "import nn\ndim t < T\ninput q[t]: f32[64]\ninput k[t]: f32[64]\n"
         "a[t] = nn.attention(q[t], k[0:t+1], k[0:t+1])\noutput a\n",
@@ -190,6 +194,32 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "dim t < T\ninput x[t]: f32[4]\nh[t]: f32[4*(t+1)] = x[0] when t == 0\n"
         "h[t] = concat([h[t-1], x[t]], 0)\ns = sum(h)\noutput s\n",
         ("`h` (line 4) concatenates parts whose lengths vary with `t`", "read a slice of them"),
+    ),
+    "a window that is moved along": (
+        "dim t < T\ninput x[t]: f32[64]\nparam w: f32[64]\nc[0] = zeros([512, 64])\n"
+        "c[t] = concat([c[t-1][1:512], expand_dims(x, 0)], 0)\ny = sum(tanh(c @ w))\noutput y\n",
+        ("`c` (line 5) is copied at each `t`, moved along", "(`x[max(0, t-511):t+1]`)"),
+    ),
+    "a side that is not chosen": (
+        "dim t < T\ninput x[t]: f32[64]\ninput m[t]: bool\nparam w: f32[64, 64]\n"
+        "h[0] = zeros(64)\nh[t] = where(m, tanh(w @ h[t-1] + x), h[t-1])\noutput h\n",
+        ("line 6 computes at each step what `where`", "`cond` in place of `where` computes only"),
+    ),
+    "a clock of its own": (
+        "dim t < T\nparam w: f32[128, 128]\ninput x[t]: f32[128]\nf[0] = zeros(128)\n"
+        "f[t] = tanh(w @ f[t-1] + x + s[t-1])\ns[0] = zeros(128)\n"
+        "s[t] = where(t % 8 == 0, tanh(w @ (w @ s[t-1]) + f), s[t-1])\noutput f[T-1] as last\n",
+        ("line 7 computes at each `t` what `where`", "an equation with a condition (`when`)"),
+    ),
+    "double precision within a scan": (
+        "dim t < T\nparam w: f32[64, 64]\nh[0] = ones([64])\n"
+        "h[t] = tanh(f32(f64(w) @ f64(h[t-1])))\noutput h\n",
+        ("`h` (line 4) is a scan", "line 4 computes in `f64`"),
+    ),
+    "a row that the loop finds, taken by a product": (
+        "dim t < T\nparam E: f32[5000, 64]\nh[0] = ones([64])\n"
+        "h[t] = tanh(h[t-1] + one_hot(argmax(h[t-1]), 5000) @ E)\noutput h\n",
+        ("line 4 multiplies `E` with `one_hot`", "`E[argmax(h[t-1])]`"),
     ),
     "a matrix for one vector": (
         RNN.replace("8", "512") + "output h[T-1] as last\n",
@@ -289,6 +319,23 @@ def test_no_axis_is_in_the_way_where_the_loop_has_the_one_in_front() -> None:
     text, _ = CLIFFS["an axis in the way"]
     report = explained(text.replace("param", "input"))
     assert "the loop over `t`" in report and "innermost" not in report
+
+
+def test_the_diagonals_of_a_table_are_spread_however_it_lies_in_memory() -> None:
+    report = explained(
+        "dim i < I\ndim j < J\ninput x[i, j]: f32\nd[i, j] = x when i == 0 or j == 0\n"
+        "d[i, j] = x + minimum(d[i-1, j], d[i, j-1])\noutput d[I-1, J-1] as last\n"
+    )
+    assert "i + j are computed at once" in report and "innermost" not in report
+
+
+def test_what_decides_a_length_stands_in_its_own_equation() -> None:
+    text = (
+        "dim t < T until stop\ninput x: f32[64]\nparam w: f32[64, 64]\nh[0] = x\n"
+        "h[t+1] = tanh(w @ h)\nstop = sum((w @ (w @ h) - h) ** 2) < 1e-9\n"
+        "output h[T-1] as last\n"
+    )
+    assert "`stop[t]` needs `h[t]` (line 6)" in explained(text)
 
 
 def test_layers_with_weights_that_cannot_be_written_out() -> None:

@@ -48,7 +48,6 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternVjp
-from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
 from tempoc.program.analysis.traversal import regions
@@ -326,9 +325,8 @@ def _stages(
     batch: int,
 ) -> Stages:
     """The inputs of codegen; for lengths found at run time, with names for the largest ones."""
-    wide = (DType.I64, DType.F64)
     nodes = graph.nodes.values()
-    x64 = any(n.op.doubles or any(t.dtype in wide for t in n.types) for n in nodes)
+    x64 = any(n.op.doubles or any(t.dtype.is_double for t in n.types) for n in nodes)
     run = CompletedRun(space) if graph.universe.ended else None
     largest: dict[str, ix.Expr] = (
         {} if run is None else {n: ix.Sym(m) for n, m in run.largest.items()}

@@ -112,6 +112,7 @@ class HostLoops:
         for node in self.graph.nodes.values():
             if isinstance(node.op, Until) and node.op.bound == bound:
                 stop = self.graph.nodes[node.inputs[0].source]
-                line = self.words.line(stop)
-                return f"`{self.words.name(stop.name)}`" + (f", {line}" if line else "")
+                name = self.words.name(stop.name)
+                line = self.words.line(self.words.source.nodes.get(name, stop))
+                return f"`{name}`" + (f", {line}" if line else "")
         return f"`{bound}`"

@@ -6,20 +6,26 @@ from collections.abc import Iterator
 from math import prod
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at, thousands_text
+from tempoc.driver.slow.choices import ChoiceFindings
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.driver.slow.findings import NOTHING
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.operators import OperatorFindings
 from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.indexing.indexing import OneHot, SpatialIndex
 from tempoc.ops.tensor.joining import Concat
+from tempoc.ops.tensor.reduction import Max, Min, Reduction
 from tempoc.runtime.messages.units import size_text
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Read
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, extent, symbols
 
 
@@ -32,6 +38,7 @@ class KernelFindings:
         self.estimator = estimator
         self.words = words
         self.operators = OperatorFindings(compilation, estimator, words)
+        self.choices = ChoiceFindings(compilation, words)
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the kernels that take most of a part's time."""
@@ -39,9 +46,11 @@ class KernelFindings:
             if part.share(kernel) >= MODEL.telling_share:
                 yield from self.range(kernel)
                 yield from self.concatenation(kernel)
+                yield from self.shifted(part, kernel)
                 yield from self.matrix(kernel)
                 yield from self.spread(kernel)
                 yield from self.scan(kernel)
+                yield from self.choices.of(part, kernel)
                 known = [*self.operators.of(part, kernel)]
                 yield from known or self.operator(part, kernel)
         whole = self.whole(part)
@@ -65,7 +74,7 @@ class KernelFindings:
         ]
         if not grows:
             return
-        node, _, dim = grows[-1]
+        node, edge, dim = grows[-1]
         names = [self.words.read_by(n, e) for n, e, d in grows if d == dim]
         bound = self.estimator.values[self.graph.universe.dim(dim).bound]
         pairs = thousands_text(bound * bound // 2)
@@ -73,10 +82,32 @@ class KernelFindings:
         yield Finding(
             why=f"`{self.words.name(node.name)}` ({line}) goes through all of {quoted(names)} "
             f"anew at each `{dim}`: {pairs} elements in all, not {bound}",
-            help=f"if what is summed does not depend on `{dim}` but by factors, keep a running "
-            f"value (`S[{dim}] = S[{dim}-1] + ...`); else a window "
-            f"(`[max(0, {dim}-255):{dim}+1]`) bounds it; of factors that are tensors, sums "
-            "at a lag (`h[t-s] * x[s]`) are quick",
+            help=self.shorter(kernel, node, edge, dim),
+        )
+
+    def shorter(self, kernel: TimedKernel, node: Node, edge: Edge, dim: str) -> str:
+        """What helps against a range from the first step on, or up to the last one."""
+        entry = next(e for e in edge.entries if isinstance(e, ix.Slice) and dim in symbols(e))
+        ahead = dim in symbols(entry.lo) and dim not in symbols(entry.hi)
+        last = show(entry.hi)
+        window = f"[{dim}:min({dim}+256, {last})]" if ahead else f"[max(0, {dim}-255):{dim}+1]"
+        other = f"S[{dim}+1]" if ahead else f"S[{dim}-1]"
+        same = [
+            n.op
+            for n in self.nodes(kernel)
+            if self.words.name(n.name) == self.words.name(node.name)
+        ]
+        reducing = [op for op in same if op.contraction or isinstance(op, Reduction)]
+        if reducing and all(isinstance(op, Max) for op in reducing):
+            greater = "minimum" if isinstance(reducing[0], Min) else "maximum"
+            return (
+                f"if what is compared does not depend on `{dim}`, keep a running value "
+                f"(`S[{dim}] = {greater}({other}, ...)`); else a window (`{window}`) bounds it"
+            )
+        return (
+            f"if what is summed does not depend on `{dim}` but by factors, keep a running "
+            f"value (`S[{dim}] = {other} + ...`); else a window (`{window}`) bounds it; of factors "
+            "that are tensors, sums at a lag (`h[t-s] * x[s]`) are quick"
         )
 
     def growing(self, node: Node, edge: Edge, kernel: TimedKernel) -> Iterator[str]:
@@ -120,6 +151,41 @@ class KernelFindings:
                 )
                 return
 
+    def shifted(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
+        """The latest of what does not need the loop, moved along by one place at each step."""
+        for node in self.nodes(kernel) if kernel.loops else ():
+            if not isinstance(node.op, Concat):
+                continue
+            name, edges = self.words.name(node.name), node.inputs
+            old = [e for e in edges if self.shifts(self.graph.nodes[e.source], name)]
+            new = [e for e in edges if e not in old]
+            if len(old) != 1 or len(new) != 1 or self.reads(new[0].source, name):
+                continue
+            type_, dim = node.types[0], kernel.loops[-1].var
+            size = prod(evaluate(e, kernel.at) for e in type_.shape)
+            moved = 2 * size * numpy_dtype(type_.dtype).itemsize * kernel.count
+            if moved / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
+                continue
+            length = evaluate(type_.shape[node.op.axis], kernel.at)
+            yield Finding(
+                why=f"`{name}` ({self.words.line(node)}) is copied at each `{dim}`, moved along "
+                f"by what is new: {thousands_text(size)} elements",
+                help="leave what is new where it is, and read a window of it "
+                f"(`x[max(0, {dim}-{length - 1}):{dim}+1]`), which is shorter at first",
+            )
+            return
+
+    def shifts(self, node: Node, name: str) -> bool:
+        """Whether a node is a part of the tensor as it was at another step."""
+        own = [e for e in node.inputs if self.words.name(e.source) == name]
+        identity = [ix.Sym(d) for d in node.domain.dims]
+        return isinstance(node.op, SpatialIndex) and any([*e.entries] != identity for e in own)
+
+    def reads(self, start: str, name: str) -> bool:
+        """Whether a node needs a tensor at any point."""
+        nodes = self.graph.nodes
+        return name in reachable([start], lambda n: nodes[n].sources)
+
     # ------------------------------------------------------------ operations
 
     def operator(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
@@ -153,7 +219,7 @@ class KernelFindings:
                 e = edges.get(tensors[read.tensor].node)
                 moving = any(d in dims for x in read.entries for d in symbols(x))
                 size = self.size(read, kernel)
-                if e is None or moving or size < MODEL.weighty_bytes:
+                if e is None or moving or size < MODEL.weighty_bytes or self.picks(node):
                     continue
                 if size * kernel.count / MODEL.bytes_per_ns < kernel.moved / 2:
                     continue
@@ -164,6 +230,10 @@ class KernelFindings:
                     "once for all of them",
                 )
                 return
+
+    def picks(self, node: Node) -> bool:
+        """Whether a product takes a row, of which `one_hot` says which one."""
+        return any(isinstance(self.graph.nodes[e.source].op, OneHot) for e in node.inputs)
 
     def size(self, read: Read, kernel: TimedKernel) -> int:
         """The bytes that a read takes from a store."""
@@ -181,6 +251,8 @@ class KernelFindings:
             steps = [k for k, a in enumerate(axes) if loops & {*symbols(entry_of[a.dim])}]
             if not steps or axes[steps[-1]].ring:
                 continue
+            if isinstance(entry_of[axes[steps[-1]].dim], ix.Slice):
+                continue  # a diagonal is spread in each order of the axes
             before = [a for a in axes[: steps[-1]] if isinstance(entry_of[a.dim], ix.Slice)]
             count = prod(evaluate(a.size, self.estimator.values) for a in before)
             inner = prod(evaluate(e, self.estimator.values) for e in store.shape)

@@ -11,8 +11,8 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import extent_sorted, is_wide, numbers_shown
-from tempoc.driver.slow.words import Words, time_text
+from tempoc.driver.slow.rates import extent_sorted, numbers_shown, wide_share
+from tempoc.driver.slow.words import Words, fits, time_text
 from tempoc.ops.control.effects import Print
 from tempoc.ops.indexing.indexing import OneHot
 from tempoc.ops.indexing.search import Ordering
@@ -44,7 +44,7 @@ class OperatorFindings:
     def tells(self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]) -> bool:
         """Whether operators take a good part of the time."""
         portion = self.estimator.portion(kernel, [n.name for n in nodes])
-        return portion * kernel.work >= MODEL.telling_share * part.time
+        return portion * max(kernel.work, kernel.moved) >= MODEL.telling_share * part.time
 
     def lines(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
         """Numbers that are written as text; for loops of the host it is what makes them such."""
@@ -72,7 +72,7 @@ class OperatorFindings:
             yield Finding(
                 why=f"{self.words.line(node)} puts {count} elements in order{each}",
                 help="where few are needed, `top_k(x, k)` finds the greatest and "
-                "`-top_k(-x, k)[0]` the least in less time",
+                "`-top_k(-x, k)[0]` the least in less time, `max` and `min` one of them",
             )
 
     def picked(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
@@ -90,10 +90,16 @@ class OperatorFindings:
             yield Finding(
                 why=f"{self.words.line(node)} multiplies `{table}` with `one_hot`: sums of "
                 f"{rows} products, of which one counts",
-                help=f"read the row instead: "
-                f"`{shown}[{self.words.name(source.inputs[0].source)}]`, for positions that lie "
-                "inside",
+                help=f"read the row instead: `{shown}[{self.position(source)}]`, for positions "
+                "that lie inside",
             )
+
+    def position(self, node: Node) -> str:
+        """What says which row `one_hot` takes, as the source has it if that is short."""
+        source = node.inputs[0].source
+        spans = self.graph.nodes[source].spans
+        name = self.words.name(source)
+        return name if source == name or not spans or not fits(spans[-1].text) else spans[-1].text
 
     def checks(
         self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
@@ -133,7 +139,12 @@ class OperatorFindings:
         self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
     ) -> Iterator[Finding]:
         """Double precision."""
-        wide = [n for n in nodes if is_wide(n)]
+        wide = [
+            n
+            for n in nodes
+            if wide_share(n.op, operand_types(self.graph, n), n.types, kernel.at)
+            >= MODEL.main_share
+        ]
         if kernel.time >= MODEL.main_share * part.time and (
             self.estimator.portion(kernel, [n.name for n in wide]) >= MODEL.main_share
         ):

@@ -8,6 +8,8 @@ from math import log2, prod
 from tempoc.base.cost_model import CostModel
 from tempoc.ops.control.effects import EffectOp, Print
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.control.steps import OpStep, assumed_types
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.search import Ordering
@@ -18,21 +20,40 @@ from tempoc.symbolic.walk import evaluate
 
 def nanoseconds(graph: Graph, node: Node, at: Mapping[str, int], model: CostModel) -> float:
     """The time of a node at a point, without what a step or a call costs anyway."""
-    types = operand_types(graph, node)
-    if isinstance(node.op, EffectOp):
-        return _effect(node.op, types, at, model)
-    count = evaluate(node.op.work(types, node.types), at)
-    if isinstance(node.op, Ordering):
-        return count * log2(max(2, extent_sorted(node.op, types, at))) * model.sorted_ns
-    steps = node.op.steps if isinstance(node.op, Recurrence) else ()
-    summed = node.op.contraction or any(op.contraction for op, _, _ in steps)
+    return operator_nanoseconds(node.op, operand_types(graph, node), node.types, at, model)
+
+
+def operator_nanoseconds(
+    op: Op, types: Types, results: Types, at: Mapping[str, int], model: CostModel
+) -> float:
+    """The same for an operator, of given operands and results."""
+    if isinstance(op, EffectOp):
+        return _effect(op, types, at, model)
+    count = evaluate(op.work(types, results), at)
+    if isinstance(op, Ordering):
+        return count * log2(max(2, extent_sorted(op, types, at))) * model.sorted_ns
+    summed = op.contraction or any(x.contraction for x, _, _ in steps_of(op))
     rate = model.summed_per_ns if summed else model.elementwise_per_ns
-    return count / rate * (model.f64_factor if is_wide(node) else 1.0)
+    return count / rate * (1.0 + (model.f64_factor - 1.0) * wide_share(op, types, results, at))
 
 
-def is_wide(node: Node) -> bool:
-    """Whether a node computes in double precision."""
-    return any(t.dtype is DType.F64 for t in node.types)
+def wide_share(op: Op, types: Types, results: Types, at: Mapping[str, int]) -> float:
+    """The fraction of its operations that an operator does in double precision."""
+    if not isinstance(op, Recurrence):
+        return float(any(t.dtype is DType.F64 for t in results))
+    known = [*assumed_types(op.steps, given := op.given(types))]
+    wide, total, place = 0, 0, len(given)
+    for step, taken, dtypes in op.steps:
+        made = tuple(known[place : place + len(dtypes)])
+        count = evaluate(step.work(tuple(known[k] for k in taken), made), at)
+        wide, total = wide + count * (DType.F64 in dtypes), total + count
+        place += len(dtypes)
+    return wide / (total or 1)
+
+
+def steps_of(op: Op) -> tuple[OpStep, ...]:
+    """The steps of a scan; none of other operators."""
+    return op.steps if isinstance(op, Recurrence) else ()
 
 
 def extent_sorted(op: Ordering, types: Types, at: Mapping[str, int]) -> int:

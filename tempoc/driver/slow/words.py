@@ -52,17 +52,24 @@ class Words:
     def span(self, node: Node) -> Span | None:
         """Where a node comes from: in the main file if any of it does, in the tensor's equation.
 
-        Of several equations the last, since recurrences are written after their start.
+        Of several equations the last, since recurrences are written after their start; what other
+        tensors share with this one stands in its own equations too.
         """
         name = self.name(node.name)
         same = self.source.nodes.get(name)
         own, all_ = self.mine(node.spans), (*node.spans, *(same.spans if same else ()))
         if same is not None and not own:
             own = [] if any(s.source.path == self.main for s in node.spans) else self.mine(all_)
+        own = [s for s in own if self.defines(s, name)] or own
         effect = isinstance(node.op, EffectOp)
         inside = [s for s in all_ if s.source.path == self.main]
         ordered = [*(() if effect else own[::-1]), *inside, *all_]
         return ordered[0] if ordered else None
+
+    def defines(self, span: Span, name: str) -> bool:
+        """Whether a place is within an equation of a tensor."""
+        equation = self.equations.get(self.places.around(span))
+        return equation is not None and name in equation.targets
 
     def mine(self, spans: Iterable[Span]) -> list[Span]:
         """The places within an equation of the main file."""

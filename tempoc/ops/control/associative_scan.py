@@ -15,6 +15,7 @@ from tempoc.ops.control.steps import (
     emit_steps,
     evaluate_steps,
     step_types,
+    steps_double,
     steps_within,
     steps_work,
 )
@@ -50,6 +51,11 @@ class AssociativeScan(Op):
 
     name = "associative_scan"
     heavy = True
+
+    @property
+    def doubles(self) -> bool:
+        """Whether a step does."""
+        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the leaves; the function gives elements of the same types."""

@@ -15,6 +15,7 @@ from tempoc.ops.control.steps import (
     emit_steps,
     evaluate_steps,
     step_types,
+    steps_double,
     steps_within,
     steps_work,
 )
@@ -53,6 +54,11 @@ class Fold(Op):
 
     name = "fold"
     heavy = True
+
+    @property
+    def doubles(self) -> bool:
+        """Whether a step does."""
+        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The outputs of one element, with the extent of the elements in front."""

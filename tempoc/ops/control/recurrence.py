@@ -41,6 +41,7 @@ from tempoc.ops.control.steps import (
     emit_steps,
     evaluate_steps,
     step_types,
+    steps_double,
     steps_within,
     steps_work,
 )
@@ -82,6 +83,11 @@ class Recurrence(Op):
     reverse: bool = False
 
     name = "recurrence"
+
+    @property
+    def doubles(self) -> bool:
+        """Whether a step does."""
+        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the rows, one more than are made."""

@@ -50,6 +50,11 @@ def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[
     return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
 
 
+def steps_double(steps: Sequence[OpStep]) -> bool:
+    """Whether a step computes with 64 bits (``Op.doubles``)."""
+    return any(op.doubles or any(d.is_double for d in dtypes) for op, _, dtypes in steps)
+
+
 def evaluate_steps(
     steps: Sequence[OpStep], given: Sequence[Array], at: Mapping[str, int]
 ) -> list[Array]:

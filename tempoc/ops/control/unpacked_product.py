@@ -34,6 +34,7 @@ from tempoc.ops.control.steps import (
     emit_steps,
     evaluate_steps,
     step_types,
+    steps_double,
     steps_within,
     steps_work,
 )
@@ -67,6 +68,11 @@ class UnpackedProduct(Op):
 
     name = "unpacked_product"
     heavy = contraction = overflows = True
+
+    @property
+    def doubles(self) -> bool:
+        """Whether a step does."""
+        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The type of the product."""

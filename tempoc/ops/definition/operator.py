@@ -252,8 +252,6 @@ class Op(metaclass=_OpMeta):
     all elementwise operators (``emission/ragged_layout.py``)."""
     overflows: ClassVar[bool] = False
     """Of integers it can make one that its dtype does not have, which then wraps around."""
-    doubles: ClassVar[bool] = False
-    """It computes in double precision, whatever its operands and results are."""
     library: ClassVar[str] = ""
     """The library that XLA calls for it on an NVIDIA GPU, which a CUDA graph cannot hold; empty if
     kernels of XLA compute it."""
@@ -283,6 +281,11 @@ class Op(metaclass=_OpMeta):
     @property
     def checks(self) -> bool:
         """Whether emitted code checks operands when the program runs."""
+        return False
+
+    @property
+    def doubles(self) -> bool:
+        """Whether it computes with 64 bits, whatever its operands and results are."""
         return False
 
     @abstractmethod

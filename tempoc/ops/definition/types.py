@@ -50,6 +50,11 @@ class DType(Enum):
         return self in (DType.BF16, DType.F16)
 
     @property
+    def is_double(self) -> bool:
+        """Whether values are numbers of 64 bits."""
+        return self in (DType.I64, DType.F64)
+
+    @property
     def wide(self) -> DType:
         """The dtype in which values are accumulated: single precision for halves."""
         return DType.F32 if self.is_half else self

@@ -127,3 +127,11 @@ def test_powers_are_those_of_ieee_754(tmp_path: Path) -> None:
             wanted = np.power(x, np.full(7, float(e), np.float32))
         np.testing.assert_allclose(found[f"y{k}"], wanted, rtol=1e-6, err_msg=e)
         np.testing.assert_allclose(found[f"z{k}"], wanted[0], rtol=1e-6, err_msg=e)
+
+
+def test_double_precision_within_a_scan_alone(tmp_path: Path) -> None:
+    """No tensor of the program is wide: in single precision 1 is lost beside 1e8."""
+    text = "dim t < T\ninput w: f32[3]\nh[0] = w\nh[t] = w * f32(sum(f64(h[t-1])))\noutput h\n"
+    w = np.array([1e8, 1, -1e8], np.float32)
+    results = agreed(text, tmp_path, {"T": 4}, {"w": w}, levels=(2,))
+    np.testing.assert_array_equal(results["h"], np.tile(w, (4, 1)))
