@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.names import fresh_name
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.elementwise import Cast
+from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import (
     node_expressions,
@@ -64,19 +66,29 @@ def computed_where_read(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph,
 def _functions_of_positions(graph: Graph, fixed: Collection[str]) -> set[str]:
     """The nodes that are made of index expressions and numbers, in a few operations.
 
+    Arrays of a few numbers that all points share may take part, as the slopes of distances.
     Comparisons, selections and functions of integers such as `abs` are as light as sums.
     """
     plain: set[str] = set()
     for name in topological(graph):
         node = graph.nodes[name]
         known = all(
-            (graph.nodes[e.source].op.cheap or e.source in plain)
+            (graph.nodes[e.source].op.cheap or e.source in plain or _is_fixed(graph, e))
             and not any(isinstance(x, ix.Slice) for x in e.entries)
             for e in node.inputs
         )
         if known and node.inputs and name not in fixed and _is_light(graph, node):
             plain.add(name)
     return plain
+
+
+def _is_fixed(graph: Graph, edge: Edge) -> bool:
+    """Whether a read is of one small array, whatever the bounds are."""
+    node = graph.nodes[edge.source]
+    shape = node.types[edge.out].shape
+    if node.domain.dims or not all(isinstance(e, ix.Const) for e in shape):
+        return False
+    return bytes_of(node.types[edge.out], {}) <= MODEL.small_bytes
 
 
 def _is_light(graph: Graph, node: Node) -> bool:

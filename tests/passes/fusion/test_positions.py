@@ -52,10 +52,20 @@ x[0] = e[0:T]
 x[l+1] = tanh(where(seen[t = 0:T], x[l] + 1.0, 0.5))
 output x[L-1] as last
 """
+SLOPES = """
+dim b < B
+dim t < T
+input x[b]: f32[4]
+slopes = 2.0 ** (-1.0 * arange(2))
+h[b, 0] = x
+h[b, t+1] = tanh(mean(e, axis = 0) @ h[t = 0:t+1])
+e = exp(expand_dims(h @ (h[t = 0:t+1]).T, 0) - expand_dims(slopes, 1) * f32(t - arange(t+1)))
+output h[0:B, T-1] as h
+"""
 SHOWN = CHUNKS.replace("output", "output seen[0] as first\noutput")
 
 
-@pytest.mark.parametrize("text", [CHUNKS, TRAINED, PRODUCT, ALL, SHOWN])
+@pytest.mark.parametrize("text", [CHUNKS, TRAINED, PRODUCT, ALL, SHOWN, SLOPES])
 def test_the_same_values(text: str) -> None:
     agree(text, *all_equal(text, 1, 3, 4, 2))
 
@@ -66,6 +76,11 @@ def test_the_same_values(text: str) -> None:
 def test_memory(text: str, formula: str) -> None:
     program = compile_text(text, 2)[1].program
     assert show(peak(program, default_filled_stores(program)).formula) == formula
+
+
+def test_slopes_of_distances_are_no_store() -> None:
+    stores = {s.name for s in compile_text(SLOPES, 2)[1].program.stores}
+    assert stores.isdisjoint({"e.mul", "e.cast", "e.sub"})
 
 
 def test_a_bias_is_no_store() -> None:

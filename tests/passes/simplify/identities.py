@@ -130,6 +130,13 @@ EXACT = {
 %d = sub %y, %n3 : [t] f32[2, 3]
 %n4 = full{shape=(2, 3), value=2.5, dtype=f32} : [] f32[2, 3]
 %e = mul %n4, %x : [t] f32[2, 3]""",
+    "a broadcast of positions": """%n = argsort{axis=0} %x : [t] i32[2, 3]
+%n2 = getitem{entries=((0, 2, 1), (0, 1, 1))} %n : [t] i32[2, 1]
+%n3 = broadcast_to{shape=(2, 3)} %n2 : [t] i32[2, 3]
+%a = take_along{axis=0} %y, %n3 : [t] f32[2, 3]
+%n4 = getitem{entries=(1, (0, 3, 1))} %n : [t] i32[3]
+%n5 = broadcast_to{shape=(2, 3)} %n4 : [t] i32[2, 3]
+%b = take_along{axis=1} %y, %n5 : [t] f32[2, 3]""",
     "a broadcast before a function": """%n = broadcast_to{shape=(2, 3)} %r : [t] f32[2, 3]
 %a = abs %n : [t] f32[2, 3]""",
     "a reduction of a broadcast": """%n = broadcast_to{shape=(t+1, 3)} %r : [t] f32[t+1, 3]

@@ -35,6 +35,10 @@ SILENT = {
 %n2 = broadcast_to{shape=(5,)} %n : [t] i32[5]
 %n3 = getitem{entries=("tensor", (0, 3, 1)), sure=true} %x, %n2 : [t] f32[5, 3]
 %a = sum{axes=(0,)} %n3 : [t] f32[3]""",
+    "positions along an axis of theirs": """%n = max{axes=(1,), keepdims=true} %x : [t] f32[2, 1]
+%n2 = argsort{axis=0} %n : [t] i32[2, 1]
+%n3 = broadcast_to{shape=(2, 3)} %n2 : [t] i32[2, 3]
+%a = take_along{axis=0, sure=true} %n, %n3 : [t] f32[2, 3]""",
     "a transposed and a plain operand": """%n = transpose %x : [t] f32[3, 2]
 %n2 = reshape{shape=(3, 2)} %y : [t] f32[3, 2]
 %a = add %n, %n2 : [t] f32[3, 2]""",

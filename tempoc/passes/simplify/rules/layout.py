@@ -8,6 +8,7 @@ from __future__ import annotations
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller, same_shape
+from tempoc.ops.indexing.indexing import TakeAlong
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Min, Reduction
@@ -150,6 +151,25 @@ def _implicit_broadcast(v: Match, _: Op) -> Rewrite | None:
     return _broadcast_result(v, tuple(small))
 
 
+@rule("a broadcast of positions", TakeAlong)
+def _broadcast_positions(v: Match, op: TakeAlong) -> Rewrite | None:
+    """Positions that are the same along an axis: whole rows are taken, not element by element."""
+    inner = v.producer(1, BroadcastTo)
+    if inner is None:
+        return None
+    x, (positions,) = v.node.inputs[0], inner.edges
+    for _ in range(v.result.ndim - v.type_of(positions).ndim):
+        positions = v.make(ExpandDims(axis=0), positions)
+    small, shape = v.type_of(positions).shape, v.operand(1).shape
+    axes = [k for k, extent in enumerate(small) if extent == ix.ONE != shape[k]]
+    # Of no rows at all positions are not checked.
+    if not all(v.facts.holds(ix.compare(">=", shape[k], ix.ONE)) for k in axes):
+        return None
+    (type_,) = op.infer((v.type_of(x), v.type_of(positions)), v.facts)
+    fits = same_shape(type_.shape, v.result.shape, v.facts)
+    return Rewrite((x, positions), op) if fits else None
+
+
 def _broadcast_result(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
     """The operation on these operands; its result is broadcast if it has become smaller."""
     if edges == v.node.inputs:
@@ -218,6 +238,6 @@ def reduced_singletons(v: Match, op: Reduction) -> Rewrite | None:
 LAYOUT: tuple[RewriteRule, ...] = (
     _transpose_same, _transpose_twice, _transpose_after_elementwise, _reduced_transpose,
     _already_that_shape, _reshape_axes, _axes_of_reshape, _axes_cancel, _broadcast_twice,
-    _axis_of_broadcast, _broadcast_number, _implicit_broadcast, _broadcast_after_function,
-    _reduced_broadcast, _reduced_singletons,
+    _axis_of_broadcast, _broadcast_number, _implicit_broadcast, _broadcast_positions,
+    _broadcast_after_function, _reduced_broadcast, _reduced_singletons,
 )  # fmt: skip
