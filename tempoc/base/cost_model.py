@@ -126,11 +126,6 @@ class CostModel(NamedTuple):
     32 steps 25 and 16, of 32 with 8 rows 4.0 and 4.9, a GRU of 96 71 and 91."""
     beside_factor: int = 4
     """How many times as many they are at most."""
-    multiplied_rows: int = 8
-    """With products of so many rows at a point, steps store what others read of what is made of
-    them. 2026-11-28, CPU ms as a scan and as a loop, with gradients: four blocks of attention to
-    128 inputs, 16 rows of 32, a batch of 8, 65 and 35; 8 steps of two products with 32 x 32, a
-    batch of 8: 1 row 0.090 and 0.099, 4 rows 0.158 and 0.144, 8 rows 0.29 and 0.24."""
     short_sum: int = 4
     """The most terms of sums that are computed where they are read, if they are ``made_factor``
     times as many as what they are made of. Symbols of a code against 2 numbers received, 128 for

@@ -26,9 +26,8 @@ stay a loop of whatever size. So do those within each step of another loop of wh
 alone is read, as of the small steps of an integrator. But what later loops need of all points
 anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
 best done for all points at once; products of vectors are sums like others. In a scan such steps
-also make what is larger than its operands: an outer product that nothing else reads. What
-derivatives need the values of, too, a loop stores, where making it again takes long
-(``made_again.py``).
+also make what is larger than its operands: an outer product that nothing else reads. Exponentials
+that derivatives need the values of, too, a loop stores, where no products of matrices are made.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ from tempoc.passes.recurrences.joint import (
     joint_recurrences,
     read_in_steps,
 )
-from tempoc.passes.recurrences.made_again import is_made_again
 from tempoc.passes.recurrences.one_more_step import one_more_step, read_elsewhere
 from tempoc.passes.recurrences.recognize_recurrence import (
     NotARecurrence,
@@ -117,7 +115,7 @@ class RecurrenceToScan(GraphPass):
             recurrence = self.small_recurrence(around, cycle, context)
         except NotARecurrence:
             return False
-        if is_made_again(around, cycle, recurrence):
+        if _is_made_again(around, cycle, recurrence):
             return False
         return not _only_takes_memory(around, cycle, recurrence)
 
@@ -192,7 +190,7 @@ class RecurrenceToScan(GraphPass):
             elif from_loops:
                 _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
                 del recurrences[cycle]
-            elif is_made_again(around, cycle, recurrence):
+            elif _is_made_again(around, cycle, recurrence):
                 message = "others would make again what its steps make"
                 _remark_missed(graph, dim, cycle, message, context)
                 del recurrences[cycle]
@@ -301,6 +299,34 @@ def _only_takes_memory(
             return False
         after |= {u.reader for n in after for u in readers[n]}
     return read_out or not any(graph.nodes[n].op.contraction for n in after - {*cycle})
+
+
+def _is_made_again(
+    around: CycleSurroundings, cycle: NodeNames, recurrence: RecurrenceCycle
+) -> bool:
+    """Whether steps compute functions, such as exponentials, that others read at all points, too.
+
+    A scan gives states only: the others would compute those anew. A loop stores them, if they are
+    not much larger than a state. Products of matrices are computed faster for all points at once,
+    and what is made of states better from all of them.
+    """
+    graph = around.graph
+    products = any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle)
+    if products or is_linear(*_step_types(graph, recurrence)):
+        return False
+    readers, inside = around.readers, {*cycle}
+    merges = [graph.nodes[s] for s in recurrence.states]
+    states = {*recurrence.states, *(e.source for m in merges for e in m.inputs)}
+    again = [
+        node
+        for node in (graph.nodes[n] for n in cycle if n not in states)
+        if node.op.transcendental and any(u.reader not in inside for u in readers[node.name])
+    ]
+    sizes = [constant_elements(n.types[0].shape) for n in again]
+    if not again or None in sizes:
+        return False
+    size = sum(constant_elements(m.types[0].shape) or 0 for m in merges)
+    return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
 
 
 def _only_last_is_read(

@@ -414,24 +414,6 @@ output m
         assert_same(before, after)
 
 
-def test_what_is_made_of_products_of_many_rows_is_stored_by_a_loop() -> None:
-    text = """dim b < B
-dim t < T
-const N = 8
-param w: f32[8, 8]
-m = tanh(h @ w)
-h[b, 0] = ones([N, 8])
-h[b, t+1] = h + m
-y = sum(m @ w)
-output y
-"""
-    # Of a vector, and of fewer rows, all points together make a better product.
-    for changed, scans in ((text, 0), (text.replace("N = 8", "N = 7"), 1)):
-        before, after = scanned(changed)
-        assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
-        assert_same(before, after)
-
-
 def test_states_that_take_steps_at_different_points_stay_a_loop() -> None:
     """Of the first layer ``p`` is made of ``a``, of the others of data."""
     text = """dim l < L = 3
