@@ -296,6 +296,7 @@ class Minimum(Nary):
     """The lesser of two; NaN if one is."""
 
     name, jax = "minimum", "jnp.minimum({0}, {1})"
+    light = True
 
     def compute(self, *args: Array) -> Array:
         """As in NumPy."""
@@ -306,6 +307,7 @@ class Maximum(Nary):
     """The greater of two; NaN if one is."""
 
     name, jax = "maximum", "jnp.maximum({0}, {1})"
+    light = True
 
     def compute(self, *args: Array) -> Array:
         """As in NumPy."""

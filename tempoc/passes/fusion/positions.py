@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import fresh_name
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.elementwise import Cast
+from tempoc.passes.fusion.outer import outer_functions
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import (
     node_expressions,
@@ -42,7 +43,7 @@ def computed_where_read(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph,
     """
     conditions = branch_conditions(graph)
     fixed = {o.source for o in graph.outputs} | {n for n, needed in conditions.items() if needed}
-    plain = _functions_of_positions(graph, fixed)
+    plain = _functions_of_positions(graph, fixed) | outer_functions(graph, groups, fixed)
     copier = _Copier(graph=graph, plain=plain, homes=dict(groups))
     for node in graph.nodes.values():
         home = groups.get(node.name)
