@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.types import DType
 from tempoc.passes.analysis.dependence import loop_dims
@@ -24,9 +25,6 @@ from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
-_GROUPS = 2
-"""A function is computed in so many groups: then it costs no more than to store and to read it."""
-
 
 def outer_functions(
     graph: Graph, groups: Mapping[str, str], fixed: Collection[str]
@@ -35,7 +33,7 @@ def outer_functions(
 
     ``groups`` has the group of each node that is in one.
     """
-    search = _Search(graph=graph, groups=groups, fixed=fixed, uses=users(graph))
+    search = _OuterSearch(graph=graph, groups=groups, fixed=fixed, uses=users(graph))
     outer = [n for n in topological(graph) if search.is_light(graph.nodes[n])]
     while True:
         kept: set[str] = set()
@@ -51,7 +49,7 @@ def outer_functions(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Search:
+class _OuterSearch:
     graph: Graph
     groups: Mapping[str, str]
     fixed: Collection[str]
@@ -89,7 +87,7 @@ class _Search:
         readers = [self.graph.nodes[u.reader] for u in rest]
         homes = {self.groups.get(r.name, home) for r in readers}
         operands = {self.groups.get(e.source) for e in node.inputs}
-        if home in homes or len(homes) > _GROUPS or homes & operands:
+        if home in homes or len(homes) > MODEL.outer_groups or homes & operands:
             return False
         looped = any({*loop_dims(r.domain.dims, r.vector)} & {*node.vector} for r in readers)
         return looped and all(
