@@ -36,16 +36,16 @@ def outer_functions(
     search = _OuterSearch(graph=graph, groups=groups, fixed=fixed, uses=users(graph))
     outer = [n for n in topological(graph) if search.is_light(graph.nodes[n])]
     while True:
-        kept: set[str] = set()
+        movable: set[str] = set()
         for node in map(graph.nodes.__getitem__, outer):
-            if all(search.lacks(node, e, kept) for e in node.inputs):
-                kept.add(node.name)
+            if all(search.lacks(node, e, movable) for e in node.inputs):
+                movable.add(node.name)
         for name in reversed(outer):
-            if name in kept and not search.moves(graph.nodes[name], kept):
-                kept.remove(name)
-        if len(kept) == len(outer):
-            return frozenset(kept)
-        outer = [n for n in outer if n in kept]
+            if name in movable and not search.moves(graph.nodes[name], movable):
+                movable.remove(name)
+        if len(movable) == len(outer):
+            return frozenset(movable)
+        outer = [n for n in outer if n in movable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
