@@ -37,6 +37,8 @@ from tempoc.symbolic.walk import substitute, symbols
 def computed_where_read(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
     """The graph with copies of such nodes in the groups of their consumers, and the new groups.
 
+    So are light functions of all pairs, if all their consumers take them (``outer.py``).
+
     ``groups`` has the group of each node that is in one; cheap nodes are in none. Only those that
     take much are copied, with an element for each pair of points or positions, and only for
     elementwise consumers: others need an array.
