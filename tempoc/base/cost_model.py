@@ -102,6 +102,10 @@ class CostModel(NamedTuple):
     diagonal_cells: int = 8
     """Tables with fewer rows or columns than this are not computed by anti-diagonals: a vector of
     so few elements saves less than the cells beyond the rim of the table cost."""
+    outer_groups: int = 2
+    """What is light and has an element for each pair is computed by up to so many kernels that read
+    it. 2026-11-28, CPU time: 16 options on a tree of 200 steps, read by 2: 0.80 ms as an array of
+    all steps, 0.39 in the loop."""
     solved_rows: int = 16
     """Batches of triangular systems with fewer rows than this stay a loop over their rows."""
     carried_elements: int = 16384

@@ -296,6 +296,7 @@ class Minimum(Nary):
     """The lesser of two; NaN if one is."""
 
     name, jax = "minimum", "jnp.minimum({0}, {1})"
+    light = True
 
     def compute(self, *args: Array) -> Array:
         """As in NumPy."""
@@ -309,6 +310,7 @@ class Maximum(Nary):
     skips_nan: bool = False
 
     name, jax = "maximum", "jnp.maximum({0}, {1})"
+    light = True
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``jnp.fmax`` is the one that skips NaN."""

@@ -37,11 +37,12 @@ from tempoc.passes.domain.retime import shifted_node
 from tempoc.passes.domain.skewing import Skewed, Skewing
 from tempoc.pipeline.step import LoopRemark
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import has_run_lengths, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import symbols
 
 
 class Wavefront(GraphPass):
@@ -131,7 +132,7 @@ def _at_written_cells(
 def _rows_along(dims: tuple[str, str], graph: Graph, space: Space) -> tuple[str, str]:
     """The dimension that gets the places of a row, which should be the shorter one, and the other.
 
-    Where nothing tells the extents, one of which no input has a value at each point is taken to be
+    Where nothing tells the extents, one along which no input alone has elements is taken to be
     shorter: customers that come with data pass a few stations. It is the same for all lattices
     along these dimensions.
     """
@@ -143,9 +144,16 @@ def _rows_along(dims: tuple[str, str], graph: Graph, space: Space) -> tuple[str,
         return first, second
     if space.implies(point, ix.compare("<=", sizes[1], sizes[0])) or known == [False, True]:
         return second, first
-    given = [n.domain.dims for n in graph.nodes.values() if isinstance(n.op, Input)]
-    own = [any(d in n and other not in n for n in given) for d, other in (dims, dims[::-1])]
-    return (second, first) if own == [True, False] and known[0] is False else (first, second)
+    given = [_extents(graph, n) for n in graph.nodes.values() if isinstance(n.op, Input)]
+    a, b = (universe.dim(d).bound for d in dims)
+    own = [any(x in names and y not in names for names in given) for x, y in ((a, b), (b, a))]
+    return (second, first) if own == [True, False] and not known[0] else (first, second)
+
+
+def _extents(graph: Graph, node: Node) -> set[str]:
+    """The bounds of the dimensions and axes of a node."""
+    axes = (name for t in node.types for e in t.shape for name in symbols(e))
+    return {graph.universe.dim(d).bound for d in node.domain.dims}.union(axes)
 
 
 def _check_readers(graph: Graph, names: Iterable[str]) -> None:

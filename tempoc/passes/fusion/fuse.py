@@ -10,9 +10,10 @@ wait for another that it could share (``loop_starts.py``). Then groups of later 
 not copies of their last steps (``later_loops.py``), nor what the steps computed, if states hold
 that as well (``merged_reads.py``), or they read states from these steps (``prior_steps.py``). Light
 functions of what is stored anyway move to their consumers (``delay.py``), as do functions of
-positions (masks, ``positions.py``), and cheap nodes (constants) are copied into each group that
-uses them (``sink.py``). Padding that nobody sees is left out (``columns.py``), and rows that a step
-stores are handed to the groups that read them in the same step (``handed.py``).
+positions (masks, ``positions.py``) and light functions of all pairs (``outer.py``), and cheap nodes
+(constants) are copied into each group that uses them (``sink.py``). Padding that nobody sees is
+left out (``columns.py``), and rows that a step stores are handed to the groups that read them in
+the same step (``handed.py``).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.passes.analysis.size_estimate import bytes_of
+from tempoc.passes.fusion.outer import outer_functions
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import (
     node_expressions,
@@ -38,13 +39,15 @@ from tempoc.symbolic.walk import substitute, symbols
 def computed_where_read(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
     """The graph with copies of such nodes in the groups of their consumers, and the new groups.
 
+    So are light functions of all pairs, if all their consumers take them (``outer.py``).
+
     ``groups`` has the group of each node that is in one; cheap nodes are in none. Only those that
     take much are copied, with an element for each pair of points or positions, and only for
     elementwise consumers: others need an array.
     """
     conditions = branch_conditions(graph)
     fixed = {o.source for o in graph.outputs} | {n for n, needed in conditions.items() if needed}
-    plain = _functions_of_positions(graph, fixed)
+    plain = _functions_of_positions(graph, fixed) | outer_functions(graph, groups, fixed)
     copier = _Copier(graph=graph, plain=plain, homes=dict(groups))
     for node in graph.nodes.values():
         home = groups.get(node.name)
