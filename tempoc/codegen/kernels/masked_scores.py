@@ -49,8 +49,8 @@ def masked_scores(
     for difference, exponential, axes in members.exponentials():
         distances[difference] = weights[exponential] = axes
     for name in statement.members if weights else ():
-        if (terms := members.terms_of(name)) in weights:
-            weights[name] = weights[terms]
+        if axes := members.padding(name, weights):
+            weights[name] = axes
     return MaskedScores(distances, weights)
 
 
@@ -105,14 +105,21 @@ class _Members:
         assert isinstance(least.op, Literal)
         return base.op.skips_nan and abs(least.op.value) < float("inf")
 
-    def terms_of(self, name: str) -> str:
-        """What a member divides by its sum, or converts; a sum of exponentials is at least 1."""
+    def padding(self, name: str, weights: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+        """The axes of a member that converts weights, or divides them by their sum.
+
+        A sum along all axes of the padding is at least 1. One along others is 0 in the padding.
+        """
         node = self.graph.nodes[name]
-        first = node.inputs[0].source if node.inputs and self.is_local(name, 0) else ""
+        axes = weights.get(node.inputs[0].source, ()) if node.inputs else ()
+        if not axes or not self.is_local(name, 0):
+            return ()
         if isinstance(node.op, Cast):
-            return first if node.types[0].dtype.is_float else ""
-        total = self.producer(name, 1, Sum) if first and isinstance(node.op, Divide) else None
+            return axes if node.types[0].dtype.is_float else ()
+        total = self.producer(name, 1, Sum) if isinstance(node.op, Divide) else None
         if total is None or type(total.op) is not Sum:
-            return ""
+            return ()
+        summed = axes_of(total.op.axes, node.types[0].ndim)
         whole = total.op.keepdims and total.inputs[0] == node.inputs[0]
-        return first if whole and self.is_local(total.name, 0) else ""
+        whole = whole and self.is_local(total.name, 0) and {*axes} <= {*summed}
+        return axes if whole else ()

@@ -203,6 +203,13 @@ def test_weights_of_masked_scores_are_not_masked(passes: str | None) -> None:
     assert not re.search("(div|exp|f16)(_tile)?_masked", text)
 
 
+def test_weights_divided_by_sums_along_another_axis() -> None:
+    """Such sums are 0 in the padding, where weights are then NaN."""
+    scores = "s = transpose(k[0:t+1], [1, 0])\ne = exp(s - max(s, axis = 1, keepdims = true))\n"
+    weights = "z = sum(e, axis = 1)\ny = (e / sum(e, axis = 0, keepdims = true)) @ k[0:t+1]\n"
+    agree(f"dim t < T\ninput k[t]: f32[3]\n{scores}{weights}output y, z\n", {"T": 3}, levels=(2,))
+
+
 def test_terms_are_added_in_single_precision() -> None:
     names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
     exec(TERM_BY_TERM, names)
