@@ -113,6 +113,9 @@ class _StepReads:
         """The state at points of a consumer, selected of its branches; ``None`` if they cannot be
         read there."""
         at = dict(zip(self.state.domain.dims, points, strict=True))
+        own = (e for edge in self.state.inputs for e in (edge.guard, *edge.entries))
+        if any(self.graph.universe.moves(e, at) for e in own):
+            return None
         first, then = (self.inside(reader, self.at(e, at)) for e in self.state.inputs)
         if first is None or then is None:
             return None

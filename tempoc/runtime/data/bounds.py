@@ -3,7 +3,7 @@ assumptions on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, RunError
@@ -98,12 +98,16 @@ def resolve(
             c for c in claims if c.bound == name
         ]
         _merge_claims(name, own, name in given, hints.get(name, ()), result)
-    for name in bound_order(program.bounds):
-        _derive(by_name[name], result)
+    small = [*_derived(program, result)]
+    violated = False
     for a in program.assumptions:
         if result.value(a.condition) == 0:
             values = ", ".join(f"{n} = {result.values[n]}" for n in symbols(a.condition))
             result.errors.add(errors.violated(a.text, values, a.where))
+            violated = True
+    # What follows from assumptions, as numbers of tiles do, is no second mistake.
+    for problem in small if not violated else ():
+        result.errors.add(problem)
     return result
 
 
@@ -163,13 +167,13 @@ def _merge_claims(
             result.values[name] = value
 
 
-def _derive(bound: ProgramBound, result: BoundValues) -> None:
-    if bound.value is None:
-        return
-    value = result.value(bound.value)
-    if value is None:
-        return
-    if value < 1:
-        result.errors.add(errors.small_bound(bound.name, spelled(bound.value), value))
-    else:
-        result.values[bound.name] = value
+def _derived(program: prog.Program, result: BoundValues) -> Iterator[Diagnostic]:
+    """Add the values of derived bounds; what is wrong with those that are too small."""
+    by_name = {b.name: b for b in program.bounds}
+    for name in bound_order(program.bounds):
+        formula = by_name[name].value
+        value = None if formula is None else result.value(formula)
+        if formula is not None and value is not None and value < 1:
+            yield errors.small_bound(name, spelled(formula), value)
+        elif value is not None:
+            result.values[name] = value

@@ -196,11 +196,6 @@ class Machine(RunFrame):
         dims = next(n.outer for n in self.program.lengths if n.bound == bound)
         point = place(dims, outer)
         end = f"{bound} ended at {length}" + (f" where {point}" if point else "")
-        for b in self.program.bounds:
-            if b.name in following and b.value is not None and values_now[b.name] < 1:
-                raise RunError(
-                    errors.small_bound(b.name, spelled(b.value), values_now[b.name], end)
-                )
         for a in self.program.assumptions:
             names = symbols(a.condition)
             for lengths in self._ended_with(names, dict(zip(dims, outer, strict=True))):
@@ -208,6 +203,11 @@ class Machine(RunFrame):
                 if not evaluate(a.condition, now):
                     values = ", ".join(f"{n} = {now[n]}" for n in names)
                     raise RunError(errors.violated_at_end(a.text, values, end))
+        for b in self.program.bounds:
+            if b.name in following and b.value is not None and values_now[b.name] < 1:
+                raise RunError(
+                    errors.small_bound(b.name, spelled(b.value), values_now[b.name], end)
+                )
 
     def _ended_with(
         self, names: Sequence[str], point: Mapping[str, int]
