@@ -99,12 +99,10 @@ def resolve(
         ]
         _merge_claims(name, own, name in given, hints.get(name, ()), result)
     small = [*_derived(program, result)]
-    violated = False
-    for a in program.assumptions:
-        if result.value(a.condition) == 0:
-            values = ", ".join(f"{n} = {result.values[n]}" for n in symbols(a.condition))
-            result.errors.add(errors.violated(a.text, values, a.where))
-            violated = True
+    violated = [a for a in program.assumptions if result.value(a.condition) == 0]
+    for a in violated:
+        values = ", ".join(f"{n} = {result.values[n]}" for n in symbols(a.condition))
+        result.errors.add(errors.violated(a.text, values, a.where))
     # What follows from assumptions, as numbers of tiles do, is no second mistake.
     for problem in small if not violated else ():
         result.errors.add(problem)
