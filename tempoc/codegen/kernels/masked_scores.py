@@ -117,9 +117,8 @@ class _Members:
         if isinstance(node.op, Cast):
             return axes if node.types[0].dtype.is_float else ()
         total = self.producer(name, 1, Sum) if isinstance(node.op, Divide) else None
-        if total is None or type(total.op) is not Sum:
+        if total is None or type(total.op) is not Sum or not total.op.keepdims:
             return ()
         summed = axes_of(total.op.axes, node.types[0].ndim)
-        whole = total.op.keepdims and total.inputs[0] == node.inputs[0]
-        whole = whole and self.is_local(total.name, 0) and {*axes} <= {*summed}
-        return axes if whole else ()
+        own = total.inputs[0] == node.inputs[0] and self.is_local(total.name, 0)
+        return axes if own and {*axes} <= {*summed} else ()

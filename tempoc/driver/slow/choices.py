@@ -10,11 +10,11 @@ from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.estimate import ProgramPart, TimedKernel
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import operator_nanoseconds, steps_of
+from tempoc.driver.slow.rates import operator_nanoseconds
 from tempoc.driver.slow.words import Words
 from tempoc.ops.control.control import Select
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.control.steps import assumed_types
+from tempoc.ops.control.steps import typed_steps
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.sdg.graph.graph import Graph, Node
@@ -91,18 +91,14 @@ class ChoiceFindings:
     def scan(self, node: Node, op: Recurrence, kernel: TimedKernel) -> _StepOperations:
         """A step of a scan, whose values are numbered."""
         given = op.given(operand_types(self.graph, node))
-        types, key = assumed_types(op.steps, given), len(given)
-        operations: dict[ChosenValue, _StepOperation] = {}
-        for step, taken, dtypes in steps_of(op):
-            results = tuple(types[key : key + len(dtypes)])
-            operations[key] = _StepOperation(
-                op=step,
-                operands=taken,
-                nanoseconds=operator_nanoseconds(
-                    step, tuple(types[k] for k in taken), results, kernel.at, MODEL
-                ),
+        operations: dict[ChosenValue, _StepOperation] = {
+            s.first: _StepOperation(
+                op=s.op,
+                operands=s.taken,
+                nanoseconds=operator_nanoseconds(s.op, s.operands, s.results, kernel.at, MODEL),
             )
-            key += len(dtypes)
+            for s in typed_steps(op.steps, given)
+        }
         return _StepOperations(operations=operations, results=op.carried)
 
     def written(self, names: Sequence[str], chosen: str) -> Node | None:

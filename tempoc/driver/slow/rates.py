@@ -8,7 +8,7 @@ from math import log2, prod
 from tempoc.base.cost_model import CostModel
 from tempoc.ops.control.effects import EffectOp, Print
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.control.steps import OpStep, assumed_types
+from tempoc.ops.control.steps import typed_steps
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType, Types
@@ -32,7 +32,8 @@ def operator_nanoseconds(
     count = evaluate(op.work(types, results), at)
     if isinstance(op, Ordering):
         return count * log2(max(2, extent_sorted(op, types, at))) * model.sorted_ns
-    summed = op.contraction or any(x.contraction for x, _, _ in steps_of(op))
+    steps = op.steps if isinstance(op, Recurrence) else ()
+    summed = op.contraction or any(x.contraction for x, _, _ in steps)
     rate = model.summed_per_ns if summed else model.elementwise_per_ns
     return count / rate * (1.0 + (model.f64_factor - 1.0) * wide_share(op, types, results, at))
 
@@ -41,19 +42,12 @@ def wide_share(op: Op, types: Types, results: Types, at: Mapping[str, int]) -> f
     """The fraction of its operations that an operator does in double precision."""
     if not isinstance(op, Recurrence):
         return float(any(t.dtype is DType.F64 for t in results))
-    known = [*assumed_types(op.steps, given := op.given(types))]
-    wide, total, place = 0, 0, len(given)
-    for step, taken, dtypes in op.steps:
-        made = tuple(known[place : place + len(dtypes)])
-        count = evaluate(step.work(tuple(known[k] for k in taken), made), at)
-        wide, total = wide + count * (DType.F64 in dtypes), total + count
-        place += len(dtypes)
+    wide, total = 0, 0
+    for step in typed_steps(op.steps, op.given(types)):
+        count = evaluate(step.op.work(step.operands, step.results), at)
+        total += count
+        wide += count * any(t.dtype is DType.F64 for t in step.results)
     return wide / (total or 1)
-
-
-def steps_of(op: Op) -> tuple[OpStep, ...]:
-    """The steps of a scan; none of other operators."""
-    return op.steps if isinstance(op, Recurrence) else ()
 
 
 def extent_sorted(op: Ordering, types: Types, at: Mapping[str, int]) -> int:

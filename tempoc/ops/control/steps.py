@@ -6,16 +6,28 @@ parameters of the function are numbered first, then the results of the steps (SS
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tempoc.base.arrays import np
 from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic import expr as ix
 
 OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
+
+
+class TypedStep(NamedTuple):
+    """A step with its types: ``taken`` are the numbers of its operands, ``first`` is that of its
+    first result."""
+
+    op: Op
+    taken: tuple[int, ...]
+    operands: Types
+    results: Types
+    first: int
 
 
 def step_types(
@@ -33,21 +45,24 @@ def assumed_types(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[
     return step_types(steps, given, _AssumedFacts())
 
 
+def typed_steps(steps: Sequence[OpStep], given: Sequence[TensorType]) -> Iterator[TypedStep]:
+    """The steps, which were type-checked before, with their types."""
+    known, first = assumed_types(steps, given), len(given)
+    for op, taken, dtypes in steps:
+        made = zip(dtypes, known[first : first + len(dtypes)], strict=True)
+        results = tuple(replace(t, dtype=d) for d, t in made)
+        yield TypedStep(op, taken, tuple(known[k] for k in taken), results, first)
+        first += len(dtypes)
+
+
 def steps_work(steps: Sequence[OpStep], given: Sequence[TensorType]) -> ix.Expr:
     """The scalar operations of all steps (``Op.work``)."""
-    known, parts = assumed_types(steps, given), []
-    next_result = len(given)
-    for op, taken, dtypes in steps:
-        results = tuple(known[next_result : next_result + len(dtypes)])
-        parts.append(op.work(tuple(known[k] for k in taken), results))
-        next_result += len(dtypes)
-    return ix.add(*parts)
+    return ix.add(*(s.op.work(s.operands, s.results) for s in typed_steps(steps, given)))
 
 
 def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[ix.Expr, ...]:
     """The conditions under which all steps stay within their operands' axes (``Op.within``)."""
-    known = assumed_types(steps, given)
-    return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
+    return tuple(e for s in typed_steps(steps, given) for e in s.op.within(s.operands))
 
 
 def steps_double(steps: Sequence[OpStep]) -> bool:
