@@ -9,8 +9,10 @@ from tempoc.codegen.program.signature import signature
 from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
+from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dense import dense_inputs, dense_params
+from tempoc.runtime.execution.ended_bounds import EndedBounds
 from tempoc.runtime.host import effects, externs, failure
 from tempoc.runtime.host.effects import Show
 from tempoc.runtime.host.evaluated import call_copied, evaluated, evaluated_vjp
@@ -18,9 +20,16 @@ from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.host.replay import ReplayedCalls
 from tempoc.sdg.evaluation.checked_values import watch, watch_nothing
-from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, ignore_effect
+from tempoc.sdg.evaluation.interpret import (
+    Externs,
+    LengthKnown,
+    Perform,
+    evaluate,
+    ignore_effect,
+)
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
+from tempoc.symbolic.domain import Point
 
 
 def evaluate_given(
@@ -38,8 +47,8 @@ def evaluate_given(
 
     ``show`` receives printed and saved tensors, ``paths`` and ``beside`` are the folders of user
     functions, ``made`` replays the host calls of an earlier run, ``checks`` some of `CHECKS`.
-    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read and for what a check finds,
-    `Diverged` for a host call that the earlier run lacks.
+    Raises `RunError` for wrong data and lengths, `DiagnosticError` for a wrong read and for what a
+    check finds, `Diverged` for a host call that the earlier run lacks.
     """
     program = signature(graph)
     bindings = bind(program, given)
@@ -53,12 +62,25 @@ def evaluate_given(
         externs=caller(graph, bindings.bounds, paths, beside, made),
         perform=ignore_effect if show is None else _performer(graph, show),
         watch=watch(checks) if checks else watch_nothing,
+        length_known=_length_check(program, bindings.bounds),
     )
 
 
 def saves(graph: Graph) -> bool:
     """Whether the program writes files."""
     return any(isinstance(node.op, Save) for node in graph.nodes.values())
+
+
+def _length_check(program: Program, bounds: Mapping[str, int]) -> LengthKnown:
+    """Checks lengths as a run does."""
+    ended = EndedBounds(program)
+    ends: dict[str, dict[Point, int]] = {n.bound: {} for n in program.lengths}
+
+    def check(bound: str, outer: Point, length: int) -> None:
+        ends[bound][outer] = length
+        ended.check(bounds, ends, bound, outer)
+
+    return check
 
 
 def _performer(graph: Graph, show: Show) -> Perform:

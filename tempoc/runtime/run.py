@@ -78,7 +78,7 @@ class Settings:
 class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
-    ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
+    ``lengths`` are those that were found out, by bound, without those that vary with points.
     ``variant`` is the folder of the program that ran, if it is not the one that was named, and
     ``about`` says what is different.
 

@@ -54,12 +54,14 @@ class Bound:
 
     With ``until`` (a stop tensor) the name stands for a *length* determined during the run, one for
     each point of ``outer``. The given bound, or ``value``, is then only the largest length allowed.
+    Over ``common`` dimensions it varies in the source; here it is the greatest of their points.
     """
 
     name: str
     value: ix.Expr | None = None
     until: str = ""
     outer: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

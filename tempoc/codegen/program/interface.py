@@ -42,7 +42,8 @@ def lengths(universe: Universe) -> tuple[FoundLength, ...]:
     """The bounds that are found at run time."""
     names = largest(universe)
     return tuple(
-        FoundLength(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
+        FoundLength(bound=b.name, largest=names[b.name], outer=b.outer, common=bool(b.common))
+        for b in universe.ended
     )
 
 

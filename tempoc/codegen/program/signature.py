@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.codegen.program.interface import assumptions, bounds, given
+from tempoc.codegen.program.interface import assumptions, bounds, given, lengths
 from tempoc.program.nodes import nodes as prog
 from tempoc.sdg.graph.graph import Graph
 
@@ -14,6 +14,7 @@ def signature(graph: Graph) -> prog.Program:
     return prog.Program(
         name=graph.name,
         bounds=bounds(graph.universe),
+        lengths=lengths(graph.universe),
         dims=tuple((d.name, d.bound) for d in graph.universe.dims),
         assumptions=assumptions(graph),
         inputs=tuple(g for g in both if isinstance(g, prog.ProgramInput)),

@@ -26,7 +26,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors, expressions, node_expressions, operand_types, users
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Domain, conjuncts
+from tempoc.symbolic.domain import Bound, Domain, Universe, conjuncts
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -134,6 +134,8 @@ class CommonLength:
         derived = [b.name for b in universe.bounds if self.bound in universe.roots(b.name)]
         if derived != [self.bound.name]:
             raise KeepsItsLoop(f"{', '.join(derived[1:])} varies with it")
+        if not self._assumed_of_each():
+            raise KeepsItsLoop("an assumption is about the length of each")
         rest = [d for d in self.bound.outer if d not in self.together]
         if any(d in universe.outer(r) for r in rest for d in self.together):
             raise KeepsItsLoop("the dimensions around it have lengths of their own")
@@ -146,6 +148,18 @@ class CommonLength:
             self._check_op(node)
             for edge in node.inputs:
                 self._check_read(node, edge)
+
+    def _assumed_of_each(self) -> bool:
+        """Whether what is assumed of the greatest length, and so checked, holds for all others."""
+        facts = self.graph.universe.assumptions
+        later = {self.bound.name: self._greater}
+        of_greatest = Space(
+            replace(
+                self._more, assumptions=(self._no_less, *(substitute(a, later) for a in facts))
+            ),
+            limits=self.space.frame.limits,
+        )
+        return all(of_greatest.implies(Domain(()), a) for a in facts if self.names(a))
 
     def _check_domain(self, node: Node) -> None:
         """Points stay points, and branches the branches of their points."""
@@ -173,15 +187,19 @@ class CommonLength:
 
     @cached_property
     def _more_lengths(self) -> Space:
-        """The space with one more bound, which is a length that is as great or greater."""
-        universe = self.graph.universe
-        no_less = ix.compare(">=", self._greater, ix.Sym(self.bound.name))
-        more = replace(
-            universe,
-            bounds=(*universe.bounds, Bound(name=self._greater.name)),
-            assumptions=(*universe.assumptions, no_less),
-        )
+        """The space with the greater length."""
+        more = replace(self._more, assumptions=(*self._more.assumptions, self._no_less))
         return Space(more, limits=self.space.frame.limits)
+
+    @cached_property
+    def _more(self) -> Universe:
+        """The declarations with one more bound, which is a length that is as great or greater."""
+        universe = self.graph.universe
+        return replace(universe, bounds=(*universe.bounds, Bound(name=self._greater.name)))
+
+    @cached_property
+    def _no_less(self) -> ix.Expr:
+        return ix.compare(">=", self._greater, ix.Sym(self.bound.name))
 
     def _check_op(self, node: Node) -> None:
         """Late points do no harm, and no late element of an axis reaches another position."""

@@ -4,7 +4,7 @@
     %x     = merge %x.0 when k == 0, %x.1[i, k-1] when k >= 1 : [i, k] f32
     %root  = copy %x[i, K-1]                                  : [i]    f32
     ->
-    bound K until %stop.all
+    bound K until %stop.all over i*
     %stop.gone = merge %false when k == 0, %stop.done[i, k-1] when k >= 1 : [i, k] bool
     %stop.done = or %stop.gone, %stop                         : [i, k] bool
     %stop.all  = all %stop.done[0:I, k]                       : [k]    bool
@@ -99,7 +99,8 @@ class _LockstepRewrite:
         """The beginning of a conversion; declares the bound with one length."""
         graph, bound = common.graph, common.bound
         outer = tuple(d for d in bound.outer if d not in common.together)
-        bounds = (replace(b, outer=outer) if b == bound else b for b in graph.universe.bounds)
+        one = replace(bound, outer=outer, common=(*bound.common, *common.together))
+        bounds = (one if b == bound else b for b in graph.universe.bounds)
         context.declare(replace(graph.universe, bounds=tuple(bounds)))
         return _LockstepRewrite(common=common, space=context.space, nodes={**graph.nodes})
 

@@ -27,12 +27,14 @@ class FoundLength:
     """A bound whose value is determined during the run; until then it is the largest length.
 
     ``largest`` names the bound that keeps the largest length. There is one length for each point of
-    ``outer``; in expressions, ``LengthAt`` gives the point.
+    ``outer``; in expressions, ``LengthAt`` gives the point. A ``common`` length is the greatest of
+    those that the source has for more points.
     """
 
     bound: str
     largest: str
     outer: tuple[str, ...] = ()
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

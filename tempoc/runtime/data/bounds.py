@@ -166,12 +166,17 @@ def _merge_claims(
 
 
 def _derived(program: prog.Program, result: BoundValues) -> Iterator[Diagnostic]:
-    """Add the values of derived bounds; what is wrong with those that are too small."""
+    """Add the values of derived bounds; what is wrong with those that are too small.
+
+    What follows from a largest length has the value of what follows from the length itself.
+    """
     by_name = {b.name: b for b in program.bounds}
+    largest = {n.largest for n in program.lengths}
     for name in bound_order(program.bounds):
         formula = by_name[name].value
         value = None if formula is None else result.value(formula)
         if formula is not None and value is not None and value < 1:
-            yield errors.small_bound(name, spelled(formula), value)
+            if largest.isdisjoint(symbols(formula)):
+                yield errors.small_bound(name, spelled(formula), value)
         elif value is not None:
             result.values[name] = value

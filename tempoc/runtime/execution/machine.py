@@ -7,7 +7,7 @@ host, and evaluates the faults of checks after many calls and at the end.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -15,48 +15,21 @@ import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.bounds import bound_order
 from tempoc.runtime.checkpoint.suspend import Suspender
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import CellArrays
+from tempoc.runtime.execution.ended_bounds import EndedBounds
 from tempoc.runtime.execution.explain import Fault, explained, failed_check
 from tempoc.runtime.execution.specialize import Prepared
 from tempoc.runtime.host.effects import Show, perform
-from tempoc.runtime.host.failure import place
 from tempoc.runtime.host.host_calls import HostCallable, HostCaller, RecordedCalls
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.walk.code import HostCode, execute
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.region_calls import Pace
-from tempoc.symbolic.text import spelled
-from tempoc.symbolic.walk import evaluate, symbols
-
-
-def derive_bounds(program: prog.Program, bounds: dict[str, int]) -> tuple[str, ...]:
-    """Recompute the bounds that are derived from lengths; returns their names."""
-    derived = dict.fromkeys(n.bound for n in program.lengths)
-    fixed = [*derived, *(n.largest for n in program.lengths)]
-    for name in bound_order(program.bounds):
-        value = next((b.value for b in program.bounds if b.name == name), None)
-        if name not in fixed and value is not None and any(n in derived for n in symbols(value)):
-            derived[name] = None
-            bounds[name] = evaluate(value, bounds)
-    return tuple(name for name in derived if name not in fixed)
-
-
-def _agreeing(
-    ends: Mapping[PointIndex, int], dims: Sequence[str], at: Mapping[str, int]
-) -> Iterator[tuple[PointIndex, int]]:
-    """The points of these dimensions that have ended and agree with what is known of one."""
-    if all(d in at for d in dims):
-        point = tuple(at[d] for d in dims)
-        yield from ((point, ends[point]),) if point in ends else ()
-        return
-    for point, n in ends.items():
-        if all(at.get(d, k) == k for d, k in zip(dims, point, strict=True)):
-            yield point, n
+from tempoc.symbolic.walk import evaluate
 
 
 class Machine(RunFrame):
@@ -81,6 +54,7 @@ class Machine(RunFrame):
         self.paces, self.counted = prepared.paces, prepared.counted
         self.longer = prepared.longer
         self.faults: list[Fault] = []
+        self.ended = EndedBounds(self.program)
         self.place_zeros(code.zeros)
         self.place(given, account=account)
         self.callers = [
@@ -182,67 +156,22 @@ class Machine(RunFrame):
         self.faults.clear()
 
     def length_ended(self, bound: str, outer: PointIndex, length: int) -> None:
-        """A bound has ended at a point.
-
-        Raises ``RunError`` if an assumption is violated, or a derived bound is below 1.
-        """
+        """A bound has ended at a point. Raises ``RunError`` for what it must not be."""
         self.check()
         self.set_length(bound, outer, length)
         if not outer:
             self.bounds[bound] = length
-            derive_bounds(self.program, self.bounds)
-        values_now = self.known_values() | {bound: length}
-        following = derive_bounds(self.program, values_now)
-        dims = next(n.outer for n in self.program.lengths if n.bound == bound)
-        point = place(dims, outer)
-        end = f"{bound} ended at {length}" + (f" where {point}" if point else "")
-        for a in self.program.assumptions:
-            names = symbols(a.condition)
-            for lengths in self._ended_with(names, dict(zip(dims, outer, strict=True))):
-                now = {**values_now, **lengths}
-                if not evaluate(a.condition, now):
-                    values = ", ".join(f"{n} = {now[n]}" for n in names)
-                    raise RunError(errors.violated_at_end(a.text, values, end))
-        for b in self.program.bounds:
-            if b.name in following and b.value is not None and values_now[b.name] < 1:
-                raise RunError(
-                    errors.small_bound(b.name, spelled(b.value), values_now[b.name], end)
-                )
-
-    def _ended_with(
-        self, names: Sequence[str], point: Mapping[str, int]
-    ) -> Iterator[Mapping[str, int]]:
-        """The lengths among names wherever all of them have ended, at a point or together with it.
-
-        The last one that ends finds all the others.
-        """
-        states: list[tuple[Mapping[str, int], Mapping[str, int]]] = [(point, {})]
-        for length in (n for n in self.program.lengths if n.bound in names):
-            known = self.ends[length.bound]
-            states = [
-                ({**at, **dict(zip(length.outer, outer, strict=True))}, {**values, length.bound: n})
-                for at, values in states
-                for outer, n in _agreeing(known, length.outer, at)
-            ]
-        for _, values in states:
-            yield values
+            self.bounds |= self.ended.derive(self.bounds)
+        self.ended.check(self.bounds, self.ends, bound, outer)
 
     def known_values(self) -> dict[str, Any]:
         """The current values of all bounds, and the tables of lengths at points."""
         return self.bounds | self.tables
 
     def known_lengths(self) -> dict[str, int]:
-        """The lengths by bound, or by bound and point for those that have ended."""
-        lengths: dict[str, int] = {}
-        for length in self.program.lengths:
-            if length.outer:
-                ends = self.ends[length.bound]
-                lengths |= {
-                    f"{length.bound}[{', '.join(map(str, point))}]": n for point, n in ends.items()
-                }
-            else:
-                lengths[length.bound] = self.bounds[length.bound]
-        return lengths
+        """The lengths by bound, of those with one length for all points."""
+        several = [n.bound for n in self.program.lengths if n.outer or n.common]
+        return {name: self.bounds[name] for name in self.lengths if name not in several}
 
     def is_due(self) -> bool:
         """Whether a checkpoint is due."""

@@ -62,6 +62,14 @@ def ignore_effect(op: EffectOp, at: Mapping[str, int], values: tuple[Array, ...]
     """The `Perform` that ignores effects."""
 
 
+LengthKnown = Callable[[str, Point, int], None]
+"""Is told a bound, the point of the dimensions with which it varies, and its length there."""
+
+
+def allow_length(bound: str, outer: Point, length: int) -> None:
+    """The `LengthKnown` that allows all lengths."""
+
+
 def evaluate(
     graph: Graph,
     bounds: Mapping[str, int],
@@ -73,6 +81,7 @@ def evaluate(
     perform: Perform = ignore_effect,
     externs: Externs = unknown_externs,
     watch: ValueWatch = watch_nothing,
+    length_known: LengthKnown = allow_length,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with a leading axis for every slice of its access.
 
@@ -81,7 +90,7 @@ def evaluate(
     derived value need not be given. ``float64`` computes as if every float of the program were f64.
     ``seed`` is that of the random draws. ``perform`` is called with each effect's operator, point
     and operands, in the order of effects. ``externs`` calls the user's Python functions.
-    ``watch`` sees each operator that has been applied.
+    ``watch`` sees each operator that has been applied, and ``length_known`` each length.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be computed.
     """
     if float64:
@@ -93,6 +102,7 @@ def evaluate(
         lengths=KnownLengths(graph, known),
         externs=externs,
         watch=watch,
+        length_known=length_known,
     )
     for kind, data in (("input", inputs), ("param", params)):
         arrays = {name: np.asarray(array) for name, array in data.items()}
@@ -129,6 +139,7 @@ class _Evaluation:
     lengths: KnownLengths
     externs: Externs = unknown_externs
     watch: ValueWatch = watch_nothing
+    length_known: LengthKnown = allow_length
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[NodeInstance, tuple[Array, ...]] = field(default_factory=dict)
     before: dict[NodeInstance, NodeInstance | None] = field(default_factory=dict)
@@ -256,6 +267,7 @@ class _Evaluation:
             (access,) = self.accesses(at, [])
             self.lengths.note(key, bool(self.gather(access)))
         self.known[instance] = ()
+        self.length_known(*key, self.lengths.known[key])
         return []
 
     def accesses(self, instance: NodeInstance, known: list[_PointAccess]) -> list[_PointAccess]:

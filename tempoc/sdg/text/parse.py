@@ -95,15 +95,19 @@ class _GraphReader:
     # ------------------------------------------------------------ universe
 
     def bound(self, tree: GrammarTree) -> Bound:
-        """``bound N = (T+3)//4``, ``bound T until stop over i = 9``."""
+        """``bound N = (T+3)//4``, ``bound T until stop over i, b* = 9``."""
         (name,) = _branches(tree, "name")
         values = _branches(tree, "expr")
-        ends = [self.words(n) for u in _branches(tree, "until") for n in _branches(u, "name")]
+        untils = _branches(tree, "until")
+        axes = [axis for until in untils for axis in _branches(until, "axis")]
+        dims = [(self.words(_branches(a, "name")[0]), bool(_tokens(a, "SIGN"))) for a in axes]
+        stops = [self.words(n) for until in untils for n in _branches(until, "name")]
         return Bound(
             name=self.words(name),
             value=self.expr(values[0]) if values else None,
-            until=ends[0] if ends else "",
-            outer=tuple(ends[1:]),
+            until="".join(stops),
+            outer=tuple(d for d, starred in dims if not starred),
+            common=tuple(d for d, starred in dims if starred),
         )
 
     def dim(self, tree: GrammarTree) -> Dim:

@@ -116,7 +116,7 @@ def _universe(universe: Universe) -> list[str]:
     bounds = [
         f"bound {b.name}"
         + (f" until {b.until}" if b.until else "")
-        + (f" over {', '.join(b.outer)}" if b.outer else "")
+        + (f" over {', '.join(over)}" if (over := [*b.outer, *(f"{d}*" for d in b.common)]) else "")
         + (f" = {show_expr(b.value)}" if b.value is not None else "")
         for b in universe.bounds
     ]

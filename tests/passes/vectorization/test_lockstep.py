@@ -43,6 +43,7 @@ APART = {
     "moves values of all steps": "y[i] = sum(cumsum(x[i, 0:K]))\noutput y\n",
     "the extents of `p` grow with it": "p[i, k] = x[i, 0:k+1] * 2.0\n"
     "y[i] = sum(p[i, K-1])\noutput y\n",
+    "an assumption is about the length of each": "assume K >= 2\ny[i] = sum(x[i, 0:K])\noutput y\n",
     "its points depend on each other": "output x[0, 0] as y\n",
 }
 SOURCE = """dim i < I
