@@ -1,4 +1,7 @@
-"""Short rings: loops carry their rows by age where a step reads the row that it has made."""
+"""Short rings: loops carry their rows by age where a step reads the row that it has made.
+
+So do numbers that it stores elsewhere as well.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,40 @@ def test_rows_that_only_later_steps_read_go_to_their_slots() -> None:
     text = HEAD + AHEAD + SIZE
     assert "rotated(" not in emitted(text, None).kernels
     agree(text, {"T": 2, "N": 1}, {"T": 7, "N": 3})
+
+
+DOWN = """dim t < T
+input x[t]: f32
+z[t] = x when t >= T - 2
+z[t] = x + 0.9 * z[t+1] - 0.5 * z[t+2]
+w = z + x
+output w
+"""
+FILTERS = """dim t < T
+input x[t]: f32
+y[t] = x when t < 2
+y[t] = x + 0.9 * y[t-1] - 0.5 * y[t-2]
+z[t] = y when t < 2
+z[t] = y + 0.5 * y[t-1] - y[t-2] - 0.4 * z[t-1] + 0.3 * z[t-2]
+"""
+
+
+@pytest.mark.parametrize("output", ("z", "z, y[T-1] as y"))
+def test_numbers_that_a_step_stores_elsewhere_as_well_are_carried_by_age(output: str) -> None:
+    text = f"{FILTERS}output {output}\n"
+    assert " = rotated(" in emitted(text, None).kernels
+    agree(text, {"T": 1}, {"T": 2}, {"T": 3}, {"T": 8})
+
+
+def test_numbers_that_a_loop_down_stores_elsewhere_as_well_are_carried_by_age() -> None:
+    assert " = rotated(" in emitted(DOWN, None).kernels
+    agree(DOWN, {"T": 1}, {"T": 2}, {"T": 3}, {"T": 8})
+
+
+def test_numbers_that_only_later_steps_read_go_to_their_slots() -> None:
+    text = FILTERS.split("z[t]")[0] + "output y[T-1] as y\n"
+    assert "rotated(" not in emitted(text, None).kernels
+    agree(text, {"T": 1}, {"T": 2}, {"T": 8})
 
 
 PUT_BEFORE = """dim t < T until stop
