@@ -62,6 +62,17 @@ class CostModel(NamedTuple):
     sorted_ns: float = 6
     """Of `sort` and `argsort`, for each element and each doubling of their number. 2026-11-27: 2000
     random numbers of f32 in a loop 5.5; 16 to 20,000 of them 12 to 15 on a busy machine."""
+    power_ns: float = 15
+    """Of `x ** p` of floats, unless `p` is an integer. 2026-11-28, 2048 elements in a loop: 17 to
+    20 on a busy machine, `exp(p * log(x))` 2.6."""
+    integer_division_ns: float = 3
+    """Of `//` and `%` of integers by what is no constant. 2026-11-28, 2048 elements in a loop: 2.5
+    to 5.7 on a busy machine, 0.3 by a constant, and by `floor` of a quotient of floats."""
+    drawn_ns: float = 30
+    """Of a random number. 2026-11-28, 2048 at once: uniform ones 42, normal ones 71 on a machine
+    with seven processes for two cores."""
+    shuffles: int = 3
+    """How many times `random.permutation` takes what `sort` of as many does: 5.5 measured."""
     printed_line_ns: float = 50_000
     """A line of `print`, without its numbers; 2026-11-27, CPU time of 400 lines: 80 us on a busy
     machine."""
@@ -400,6 +411,12 @@ class CostModel(NamedTuple):
     """A matrix from this size on is worth reading once for several products."""
     spread_elements: int = 16
     """From so many elements on, it matters that they do not lie side by side."""
+    turned_factor: int = 4
+    """How much longer an input takes whose axes are turned over than one that is copied.
+    2026-11-28: 1000 x 500 numbers of f32 read by a loop over the last axis 2.3 ms, over the first
+    1.1."""
+    sparse_factor: int = 4
+    """A gradient that has so many times as many elements as were sent to it is mostly zeros."""
     long_range: int = 64
     """Shorter ranges are cheap to go through anew in each step."""
     named_compile_seconds: float = 0.3

@@ -200,6 +200,57 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "c[t] = concat([c[t-1][1:512], expand_dims(x, 0)], 0)\ny = sum(tanh(c @ w))\noutput y\n",
         ("`c` (line 5) is copied at each `t`, moved along", "(`x[max(0, t-511):t+1]`)"),
     ),
+    "a window that the next step reads moved along": (
+        "dim t < T\ninput x[t]: f32[64]\nparam w: f32[512, 64]\nc[0] = zeros([512, 64])\n"
+        "c[t+1] = concat([expand_dims(x, 0), (c)[0:511]], 0)\ny = sum(c * w)\noutput y\n",
+        ("`c` (line 5) is copied at each `t`", "at first and last to first (`flip`)"),
+    ),
+    "a branch of many points": (
+        "dim b < B\ndim t < T\ninput x[b, t]: f32[64]\ninput m[b, t]: bool\n"
+        "param w: f32[64, 64]\nh[b, 0] = zeros(64)\n"
+        "h[b, t] = x + cond(m, h[b, t-1], tanh(w @ tanh(w @ h[b, t-1])))\n"
+        "output h[b, T-1] as last\n",
+        ("line 7 computes both sides of `cond` for all `b`", "`m` varies", "`all(m[b = 0:B])`"),
+    ),
+    "powers": (
+        "dim t < T\ninput x[t]: f32[2048]\nh[0] = ones(2048)\n"
+        "h[t] = abs(h[t-1]) ** 0.7 + x\ny = sum(h)\noutput y\n",
+        ("line 4 raises 2048 numbers to a power that is not", "each `t`", "`exp(p * log(x))`"),
+    ),
+    "integers divided by data": (
+        "dim t < T\ninput x[t]: i32[4096]\ninput d: i32\nh[0] = zeros([4096], dtype = i32)\n"
+        "h[t] = (h[t-1] + x) // d\ny = sum(h)\noutput y\n",
+        ("line 5 divides 4096 integers by what is no constant", "`i32(floor(f32(x) / f32(d)))`"),
+    ),
+    "a diagonal matrix": (
+        "dim t < T\ninput x[t]: f32[256]\nparam d: f32[256]\nh[0] = zeros(256)\n"
+        "h[t] = tanh((eye(256) * d) @ h[t-1] + x)\noutput h\n",
+        ("line 5 multiplies with a matrix that `eye` makes diagonal: sums of 256", "`d * x`"),
+    ),
+    "a diagonal matrix of many": (
+        "dim t < T\ninput x[t]: f32[256]\nparam d: f32[256]\n"
+        "h[t] = tanh((eye(256) * d) @ sort(x))\noutput h\n",
+        ("line 4 multiplies with a matrix that `eye` makes diagonal: sums of 256", "`d * x`"),
+    ),
+    "random numbers": (
+        "dim t < T\ninput x[t]: f32[64]\nh[0] = zeros(64)\n"
+        "h[t] = tanh(h[t-1] + x + random.normal([64]))\noutput h\n",
+        ("line 4 draws 64 random numbers", "which take about 30 ns each"),
+    ),
+    "random orders": (
+        "dim t < T\nh[t] = sum(random.permutation(64) * arange(64))\noutput h\n",
+        ("line 2 puts 64 places in a random order", "3 times a `sort`", "`random.integers`"),
+    ),
+    "an input in another order": (
+        "dim a < A\ndim t < T\ninput x[a, t]: f32\nh[a, 0] = 0.0\n"
+        "h[a, t] = tanh(h[a, t-1]) + x\ny = sum(h[0:A, t])\noutput y\n",
+        ("is given with `a` before `t`, and turned over", "declare `dim t` before `dim a`"),
+    ),
+    "a gradient that is mostly zeros": (
+        "dim i < I\ninput tok[i]: i32[64]\nparam E0: f32[5000, 64]\nE[0] = E0\n"
+        "loss = mean(E[i][tok] ** 2)\nE[i+1] = E - 0.1 * grad(loss, E)\noutput loss\n",
+        ("`grad(loss, E)` (line 6) has 320000 elements", "4096 are not zero", "each `i`"),
+    ),
     "a side that is not chosen": (
         "dim t < T\ninput x[t]: f32[64]\ninput m[t]: bool\nparam w: f32[64, 64]\n"
         "h[0] = zeros(64)\nh[t] = where(m, tanh(w @ h[t-1] + x), h[t-1])\noutput h\n",
@@ -313,6 +364,12 @@ def test_tiles_for_other_sizes_than_these() -> None:
     assert "1.00 GiB" in explained(TILES) and "`assume" not in explained(TILES)
     bounded = TILES.replace("input", "assume B <= 4\nassume T <= 100\ninput", 1)
     assert "tile" not in explained(bounded)
+
+
+def test_one_tile_is_no_reason() -> None:
+    """For bounds at which one tile has all rows."""
+    report = explained(TILES, {"B": 1, "T": 4096})
+    assert "since as a whole" not in report and "each step needs" not in report
 
 
 def test_no_axis_is_in_the_way_where_the_loop_has_the_one_in_front() -> None:

@@ -1,8 +1,8 @@
-"""What is computed in each step although `where` seldom chooses it."""
+"""What is computed although `where`, or `cond` of many points at once, seldom chooses it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
@@ -10,8 +10,9 @@ from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.estimate import ProgramPart, TimedKernel
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import operator_nanoseconds
+from tempoc.driver.slow.rates import nanoseconds, operator_nanoseconds
 from tempoc.driver.slow.words import Words
+from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Select
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.control.steps import typed_steps
@@ -19,6 +20,7 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
+from tempoc.symbolic.walk import symbols
 
 ChosenValue = str | int
 
@@ -48,9 +50,11 @@ class ChoiceFindings:
         self.words = words
 
     def of(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
-        """A choice of a kernel whose steps do one point each: of many points it is no choice."""
-        busy = max(kernel.work, kernel.moved)
-        if kernel.statement.vector or busy < MODEL.telling_share * part.time:
+        """A choice of a kernel whose steps do one point each, or a `cond` of many points."""
+        if max(kernel.work, kernel.moved) < MODEL.telling_share * part.time:
+            return
+        if kernel.statement.vector:
+            yield from self.both_sides(kernel)
             return
         for step, names in self.steps(kernel):
             total = sum(x.nanoseconds for x in step.operations.values()) or 1.0
@@ -61,6 +65,45 @@ class ChoiceFindings:
                     continue
                 yield self.finding(written, kernel)
                 return
+
+    def both_sides(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """A `cond` of many points at once, some of which may take either side."""
+        nodes = [self.graph.nodes[m] for m in kernel.statement.members]
+        vector = [v.dim for v in kernel.statement.vector]
+        step = self.loop(nodes, kernel)
+        total = sum(x.nanoseconds for x in step.operations.values()) or 1.0
+        for node in nodes:
+            condition = node.inputs[0] if isinstance(node.op, Cond) else None
+            read = {s for e in condition.entries for s in symbols(e)} if condition else set()
+            varying = [d for d in vector if d in read]
+            for number in (1, 2) if varying else ():
+                spared = sum(
+                    step.operations[k].nanoseconds for k in _only_for(step, node.name, number)
+                )
+                if spared >= MODEL.main_share * total:
+                    yield self.both(node, number, varying)
+                    return
+
+    def both(self, node: Node, number: int, varying: Collection[str]) -> Finding:
+        """Points that take one side each need both; a condition that they share is a choice."""
+        condition = self.words.name(node.inputs[0].source)
+        known = self.words.source.nodes.get(condition)
+        dims = known.domain.dims if known is not None else ()
+        named = (
+            known is not None and {*varying} <= {*dims} and condition != self.words.name(node.name)
+        )
+        ends = {d: self.graph.universe.dim(d).bound for d in varying}
+        ranges = ", ".join(f"{d} = 0:{ends[d]}" for d in varying)
+        function = "any" if number == 1 else "all"
+        shared = f"{function}({condition if named else 'c'}[{ranges}])"
+        together = " and ".join(f"`{d}`" for d in varying)
+        what = f"`{condition}` varies" if named else "its condition `c` varies"
+        return Finding(
+            why=f"{self.words.line(node)} computes both sides of `cond` for all {together} at "
+            f"once, since {what} with {together}",
+            help=f"where few take the costly side, a `cond` around this one by `{shared}`, which "
+            f"does not vary with {together}, skips it at the steps where none does",
+        )
 
     def steps(self, kernel: TimedKernel) -> Iterator[tuple[_StepOperations, tuple[str, ...]]]:
         """The steps of a kernel in a loop, or of scans; with the names of their nodes."""
@@ -78,9 +121,7 @@ class ChoiceFindings:
             n.name: _StepOperation(
                 op=n.op,
                 operands=tuple(e.source for e in n.inputs),
-                nanoseconds=operator_nanoseconds(
-                    n.op, operand_types(self.graph, n), n.types, kernel.at, MODEL
-                ),
+                nanoseconds=nanoseconds(self.graph, n, kernel.at, MODEL),
             )
             for n in nodes
         }

@@ -13,7 +13,14 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
-from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of, is_around
+from tempoc.driver.slow.estimate import (
+    Estimator,
+    ProgramPart,
+    TimedKernel,
+    dims_of,
+    is_around,
+    steps_of,
+)
 from tempoc.driver.slow.host_loops import Finding, HostLoops
 from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
 from tempoc.pipeline.step import LoopRemark
@@ -213,6 +220,8 @@ class LoopFindings:
                 source = self.words.source.nodes
                 given = [source.get(self.words.name(n.name)) for n in nodes]
                 whole = next((n for n in given[::-1] if n and dim in n.domain.dims), None)
+                if whole is None and not is_part:
+                    return None  # of a gradient's own parts no equation can be written
                 name = "part" if is_part or whole is None else whole.name
                 return Finding(
                     why=f"{start}, but at all `{dim}` at once it would have to be kept for the "
@@ -335,6 +344,13 @@ class LoopFindings:
         assert data.size is not None
         size = evaluate(data.size, self.estimator.values)
         start = f"`{name}`" + (f" ({line})" if line else "")
+        if len(steps_of(loop, self.estimator.values)) == 1:
+            text = "here one tile has all of it"
+            return Finding(
+                why=f"{start} is computed in tiles where bounds are larger; {text}, "
+                f"{size_text(size)}",
+                help="nothing to change",
+            )
         why = f"{start} is computed in tiles, since as a whole it would take {size_text(size)}"
         if size > MODEL.array_bytes:
             return Finding(why=why, help="nothing to change, unless that much memory is there")

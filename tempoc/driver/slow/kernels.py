@@ -18,8 +18,10 @@ from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex
+from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.joining import Concat
 from tempoc.ops.tensor.reduction import Max, Min, Reduction
+from tempoc.ops.tensor.source import Input
 from tempoc.runtime.messages.units import size_text
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_types
@@ -49,6 +51,8 @@ class KernelFindings:
                 yield from self.shifted(part, kernel)
                 yield from self.matrix(kernel)
                 yield from self.spread(kernel)
+                yield from self.turned(part, kernel)
+                yield from self.sent(kernel)
                 yield from self.scan(kernel)
                 yield from self.choices.of(part, kernel)
                 known = [*self.operators.of(part, kernel)]
@@ -167,19 +171,25 @@ class KernelFindings:
             if moved / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
                 continue
             length = evaluate(type_.shape[node.op.axis], kernel.at)
+            order = " and last to first (`flip`)" if edges[0] is new[0] else ""
             yield Finding(
                 why=f"`{name}` ({self.words.line(node)}) is copied at each `{dim}`, moved along "
                 f"by what is new: {thousands_text(size)} elements",
                 help="leave what is new where it is, and read a window of it "
-                f"(`x[max(0, {dim}-{length - 1}):{dim}+1]`), which is shorter at first",
+                f"(`x[max(0, {dim}-{length - 1}):{dim}+1]`), which is shorter at first{order}",
             )
             return
 
     def shifts(self, node: Node, name: str) -> bool:
-        """Whether a node is a part of the tensor as it was at another step."""
+        """Whether a node is a part of the tensor as it was at another step.
+
+        What an equation reads of its own tensor is one: of ``c[t+1]`` it may be ``c[t]``.
+        """
         own = [e for e in node.inputs if self.words.name(e.source) == name]
         identity = [ix.Sym(d) for d in node.domain.dims]
-        return isinstance(node.op, SpatialIndex) and any([*e.entries] != identity for e in own)
+        return isinstance(node.op, SpatialIndex) and any(
+            e.source == name or [*e.entries] != identity for e in own
+        )
 
     def reads(self, start: str, name: str) -> bool:
         """Whether a node needs a tensor at any point."""
@@ -197,6 +207,8 @@ class KernelFindings:
         if portions[node] < MODEL.main_share or len(portions) == 1 or not node.op.pure:
             return
         count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
+        if not count:
+            return
         where = self.words.line(node)
         step = "a step" if part.loop is not None else "a point"
         yield Finding(
@@ -268,6 +280,50 @@ class KernelFindings:
                 why=f"`{self.words.name(read.tensor)}` lies in memory with `{dim}` innermost, so "
                 f"what a step reads for all `{outer}` is spread over all of it",
                 help=f"declare `dim {dim}` before `dim {outer}`: what stays a loop first",
+            )
+            return
+
+    def turned(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
+        """An input that is given in another order of its axes than a loop reads it in."""
+        for read in kernel.statement.reads if kernel.loops else ():
+            tensor = self.compilation.statements.tensors[read.tensor]
+            order, dims = self.compilation.plan.stores[read.tensor].order, tensor.domain.dims
+            given = isinstance(self.graph.nodes[tensor.node].op, Input)
+            outer = [d for d, k in zip(dims, order, strict=False) if k != dims.index(d)]
+            if not given or not outer or sorted(order) == [*order]:
+                continue
+            ends = [ix.Sym(self.graph.universe.dim(d).bound) for d in dims]
+            whole = bytes_at(tensor, tuple(ix.Slice(ix.ZERO, e) for e in ends))
+            size = evaluate(whole, self.estimator.values)
+            if MODEL.turned_factor * size / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
+                continue
+            first, last = dims[order[0]], outer[0]
+            yield Finding(
+                why=f"`{self.words.name(read.tensor)}` ({size_text(size)}) is given with `{last}` "
+                f"before `{first}`, and turned over before the loop, which reads all `{last}` of "
+                f"one `{first}` at once",
+                help=f"declare `dim {first}` before `dim {last}`, and give it in that order: what "
+                "stays a loop first",
+            )
+            return
+
+    def sent(self, kernel: TimedKernel) -> Iterator[Finding]:
+        """A gradient of rows picked by position, which has zeros for all rows that were not."""
+        for node in self.nodes(kernel) if kernel.loops else ():
+            if not isinstance(node.op, ScatterAdd):
+                continue
+            given, made = operand_types(self.graph, node)[0], node.types[0]
+            count, size = (
+                prod(max(1, evaluate(e, kernel.at)) for e in t.shape) for t in (given, made)
+            )
+            if size < MODEL.weighty_bytes or size < MODEL.sparse_factor * count:
+                continue
+            dim = kernel.loops[-1].var
+            yield Finding(
+                why=f"`{self.words.name(node.name)}` ({self.words.line(node)}) has "
+                f"{thousands_text(size)} elements, and so has what is made of it, though only "
+                f"{thousands_text(count)} are not zero: all are written at each `{dim}`",
+                help="more positions in each step, a larger batch, cost little more",
             )
             return
 

@@ -9,6 +9,7 @@ from math import prod
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
+from tempoc.driver.slow.arithmetic import ArithmeticFindings
 from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.rates import extent_sorted, numbers_shown, wide_share
@@ -16,6 +17,7 @@ from tempoc.driver.slow.words import Words, fits, time_text
 from tempoc.ops.control.effects import Print
 from tempoc.ops.indexing.indexing import OneHot
 from tempoc.ops.indexing.search import Ordering
+from tempoc.ops.random.draws import Draw, Permutation
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate, symbols
@@ -28,6 +30,7 @@ class OperatorFindings:
         self.graph = compilation.optimized
         self.estimator = estimator
         self.words = words
+        self.arithmetic = ArithmeticFindings(words)
 
     def of(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
         """The findings about one kernel of a part."""
@@ -37,6 +40,8 @@ class OperatorFindings:
                 yield from self.lines(kernel, node)
                 yield from self.sort(kernel, node)
                 yield from self.picked(kernel, node)
+                yield from self.drawn(kernel, node)
+                yield from self.arithmetic.of(kernel, node)
         yield from self.checks(part, kernel, nodes)
         yield from self.wide(part, kernel, nodes)
         yield from self.copies(nodes)
@@ -74,6 +79,26 @@ class OperatorFindings:
                 help="where few are needed, `top_k(x, k)` finds the greatest and "
                 "`-top_k(-x, k)[0]` the least in less time, `max` and `min` one of them",
             )
+
+    def drawn(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
+        """Random numbers, each of which is a dozen rounds of a cipher; places in a random order."""
+        if not isinstance(node.op, Draw):
+            return
+        types = (*operand_types(self.graph, node)[1:], *node.types)
+        count = max(prod(evaluate(e, kernel.at) for e in t.shape) for t in types)
+        each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else " at a point"
+        line = self.words.line(node)
+        if isinstance(node.op, Permutation):
+            yield Finding(
+                why=f"{line} puts {thousands_text(count)} places in a random order{each}, which "
+                f"takes as long as {MODEL.shuffles} times a `sort`",
+                help="where a place may come twice, `random.integers` draws places without a sort",
+            )
+            return
+        yield Finding(
+            why=f"{line} draws {thousands_text(count)} random numbers{each}, which take about "
+            f"{time_text(MODEL.drawn_ns * 1e-9)} each",
+        )
 
     def picked(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
         """A product with `one_hot`, which takes a row of a matrix."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import log2, prod
 
 from tempoc.base.cost_model import CostModel
@@ -13,6 +13,9 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.search import Ordering
+from tempoc.ops.random.draws import Draw, Permutation
+from tempoc.ops.tensor.arithmetic import FloorDivide, Power, Remainder
+from tempoc.ops.tensor.source import Full, Literal
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate
@@ -20,22 +23,78 @@ from tempoc.symbolic.walk import evaluate
 
 def nanoseconds(graph: Graph, node: Node, at: Mapping[str, int], model: CostModel) -> float:
     """The time of a node at a point, without what a step or a call costs anyway."""
-    return operator_nanoseconds(node.op, operand_types(graph, node), node.types, at, model)
+    types, made_by = operand_types(graph, node), operand_ops(graph, node)
+    return operator_nanoseconds(node.op, types, node.types, at, model, made_by)
+
+
+def operand_ops(graph: Graph, node: Node) -> tuple[Op, ...]:
+    """The operators that make what a node reads."""
+    return tuple(graph.nodes[e.source].op for e in node.inputs)
 
 
 def operator_nanoseconds(
-    op: Op, types: Types, results: Types, at: Mapping[str, int], model: CostModel
+    op: Op,
+    types: Types,
+    results: Types,
+    at: Mapping[str, int],
+    model: CostModel,
+    made_by: Sequence[Op | None] = (),
 ) -> float:
-    """The same for an operator, of given operands and results."""
+    """The same for an operator, of given operands and results; ``made_by``: what makes operands."""
     if isinstance(op, EffectOp):
         return _effect(op, types, at, model)
+    if isinstance(op, Recurrence):
+        return evaluate(op.count, at) * _step(op, types, at, model)
     count = evaluate(op.work(types, results), at)
     if isinstance(op, Ordering):
         return count * log2(max(2, extent_sorted(op, types, at))) * model.sorted_ns
-    steps = op.steps if isinstance(op, Recurrence) else ()
-    summed = op.contraction or any(x.contraction for x, _, _ in steps)
-    rate = model.summed_per_ns if summed else model.elementwise_per_ns
+    if isinstance(op, Draw):
+        return _drawn(op, (*types[1:], *results), at, model)
+    if raises_to_any_power(op, results, made_by):
+        return count * model.power_ns
+    if divides_by_any_integer(op, results, made_by):
+        return count * model.integer_division_ns
+    rate = model.summed_per_ns if op.contraction else model.elementwise_per_ns
     return count / rate * (1.0 + (model.f64_factor - 1.0) * wide_share(op, types, results, at))
+
+
+def _drawn(op: Draw, types: Types, at: Mapping[str, int], model: CostModel) -> float:
+    """One number for each element of what is drawn, or of the weights that say how."""
+    count = max(prod(evaluate(e, at) for e in t.shape) for t in types)
+    shuffled = log2(max(2, count)) * model.sorted_ns if isinstance(op, Permutation) else 0.0
+    return count * (model.drawn_ns + model.shuffles * shuffled)
+
+
+def _step(op: Recurrence, types: Types, at: Mapping[str, int], model: CostModel) -> float:
+    """The time of one step of a scan."""
+    given = op.given(types)
+    makers: list[Op | None] = [None] * len(given)
+    total = 0.0
+    for step in typed_steps(op.steps, given):
+        made_by = [makers[k] for k in step.taken]
+        total += operator_nanoseconds(step.op, step.operands, step.results, at, model, made_by)
+        makers += [step.op] * len(step.results)
+    return total
+
+
+def raises_to_any_power(op: Op, results: Types, made_by: Sequence[Op | None]) -> bool:
+    """Whether floats are raised to a power that is not known to be an integer."""
+    if not isinstance(op, Power) or not results[0].dtype.is_float:
+        return False
+    exponent = _number(made_by)
+    return exponent is None or exponent != int(exponent)
+
+
+def divides_by_any_integer(op: Op, results: Types, made_by: Sequence[Op | None]) -> bool:
+    """Whether integers are divided by what is known only when the program runs."""
+    divides = isinstance(op, FloorDivide | Remainder) and results[0].dtype.is_int
+    return divides and _number(made_by) is None
+
+
+def _number(made_by: Sequence[Op | None]) -> float | None:
+    """The second operand, if it is a number."""
+    second = made_by[1] if len(made_by) == 2 else None
+    return float(second.value) if isinstance(second, Literal | Full) else None
 
 
 def wide_share(op: Op, types: Types, results: Types, at: Mapping[str, int]) -> float:

@@ -125,7 +125,8 @@ class _Explainer:
         names = listed([f"`{x.var}`" for x in loops])
         kind = "loops" if len(loops) > 1 else "loop"
         each = time_text(part.time / steps * 1e-9)
-        return f"the {kind} over {names} {place}, {steps} steps of {each}"
+        count = f"{steps} step{'s' * (steps != 1)}"
+        return f"the {kind} over {names} {place}, {count} of {each}"
 
     def place(self, loops: list[TreeLoop]) -> str:
         """Where loops run; of a nest the innermost counts, and is named."""
