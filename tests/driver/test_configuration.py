@@ -93,7 +93,7 @@ def test_what_the_configuration_lacks_is_said(tmp_path: Path) -> None:
         ('{"hidden_size": {"x": 1}}', "hidden_size of .* is neither a number nor"),
         ('{"widths": [[{}]]}', "widths of .* is neither a number nor"),
         ('{"hidden_size": "wide"}', "`D` is a number"),
-        ('{"num_hidden_layers": 2.5}', "RT032.*L=2.5"),
+        ('{"num_hidden_layers": 2.5}', "RT032: `L` is an integer of at least 1, not 2.5"),
         ('{"num_hidden_layers": 0}', "RT"),
         ('{"torch_dtype": "int3"}', "`real` is a dtype"),
         ('{"tied": 1}', "`tied` is a bool"),

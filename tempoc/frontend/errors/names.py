@@ -160,8 +160,8 @@ define_run_time = ErrorRow(
 
 
 def define_kind(name: str, text: str, expected: str, span: Span) -> Diagnostic:
-    """A `-D` value is of another kind than what it overrides."""
-    return error("RT032", f"-D {name}={text}: `{name}` is {expected}", span, label="declared here")
+    """The value given by `-D` or `--config` is of another kind than the one that it replaces."""
+    return error("RT032", f"`{name}` is {expected}, not {text}", span, label="declared here")
 
 
 def define_derived(name: str, others: Sequence[str], span: Span) -> Diagnostic:

@@ -71,3 +71,15 @@ def test_gradients() -> None:
     compiled = Compilation(load_source(Source("m.rt", GRADIENTS)), Options())
     assert [d.name for d in compiled.prepared.universe.dims] == ["part", "t", "h"]
     assert_close(compiled.graph, compiled.prepared)
+
+
+def test_gradients_by_what_is_picked() -> None:
+    """What reads the picked keys goes on reading them, as a gradient differentiates by them."""
+    text = GRADIENTS.replace("(k[t = 0:t+1])[:, h // 2] @ q", "p @ q")
+    text = text.replace(
+        "dk = grad(loss, k)", "p = (k[t = 0:t+1])[:, h // 2]\nr = sum(grad(loss, p))"
+    )
+    text = text.replace("output dw, dk", "output dw, r")
+    compiled = Compilation(load_source(Source("m.rt", text)), Options())
+    assert "k.part" in compiled.prepared.nodes
+    assert_close(compiled.graph, compiled.prepared)

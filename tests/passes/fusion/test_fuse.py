@@ -25,6 +25,26 @@ dim t < T
 output y = %y[0:T]
 """
 HELD = "a later loop reads steps from the state that holds all of them"
+LENGTHS = """
+bound I
+bound T until stop over i
+dim i < I
+dim t < T
+%x = input{dtype=f32} : [i, t] f32
+%half = literal{value=0.5, dtype=f32} : [] f32
+%stop = gt %x, %half : [i, t] bool
+%z = copy %x[i, 0] : [i] f32
+%h = merge{targets=((i, T-1), (i, t-1))} %z when t == T-1, %n[i, t+1] when t+1 < T : [i, t] f32
+%n.add = add %h, %x : [i, t] f32
+%n = tanh %n.add : [i, t] f32
+%d.mul = mul %d[i, t-1], %n : [i, t | t >= 1] f32
+%d.more = mul %d.mul, %h : [i, t | t >= 1] f32
+%d.1 = add %d.more, %h[max(0, i-1), 0] : [i, t | t >= 1] f32
+%d = merge{targets=((i, 0), (i, t))} %n[i, 0] when t == 0, %d.1 when t != 0 : [i, t] f32
+%o = copy %d[i, T-1] : [i] f32
+%stop.until = until{bound="T"} %stop : [i, t]
+output o = %o[0:I]
+"""
 ATTENTION = """
 bound T
 dim t < T
@@ -194,6 +214,14 @@ def test_states_of_which_later_loops_need_more_than_steps_are_read_themselves() 
     apart = text.replace("mul %d[t+1], %h.1 :", "mul %d[t+1], %h :")  # no step of %h.1 is stored
     for others in (whole, apart):
         assert "h.then" not in Story().tell("", others, Fuse()).graph.nodes
+
+
+def test_states_of_which_an_earlier_point_has_another_length_are_read_themselves() -> None:
+    """Whether ``%h[i-1, 0]`` is the last step depends on the length that ``i-1`` has."""
+    assert "h.then" not in Story().tell("", LENGTHS, Fuse()).graph.nodes
+    here = LENGTHS.replace("%h[max(0, i-1), 0]", "%h")
+    assert here != LENGTHS
+    assert "h.then" in Story().tell("", here, Fuse()).graph.nodes
 
 
 @pytest.mark.parametrize(
