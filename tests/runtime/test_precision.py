@@ -53,7 +53,8 @@ def seen(directory: str, wanted: str | None) -> set[str]:
     inputs = {"x": np.ones((3, 4), np.float32)}
     params = {"w": np.eye(4, dtype=np.float32)}
     given = Given(bounds={}, inputs=as_sources(inputs), params=as_sources(params))
-    loaded = replace(loaded, functions=tuple(map(watched, loaded.functions)))
+    functions = tuple(map(watched, loaded.functions))
+    loaded = replace(loaded, functions=functions, compiled={})
     run_given(loaded, given, Settings(precision=wanted))
     return found
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime import ready as readily
+from tempoc.runtime.device import backend
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run, run_given
 from tests.runtime.programs import RNN, RNN_KERNELS, SCAN, SCAN_KERNELS, SUMS, SUMS_KERNELS, write
@@ -265,3 +268,69 @@ def test_what_fails_is_named(tmp_path, monkeypatch):
         step({"x": x})
     (problem,) = error.value.diagnostics
     assert "scan" in problem.message and problem.notes == ("it computes h[t] = ...",)
+
+
+SUMS_SO_FAR = """
+dim t < T
+input first: f32
+x[0] = first
+x[t+1] = tanh(sum(x[0:t+1]) * FACTOR)
+output x
+"""
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """The kernels that are given to XLA, by name."""
+    names = []
+    compile_kernel = backend.compile_kernel
+
+    def named(function, *rest):
+        names.append(function.__name__)
+        return compile_kernel(function, *rest)
+
+    monkeypatch.setattr(backend, "compile_kernel", named)
+    return names
+
+
+def sums_so_far(folder: Path, factor: float, steps: int) -> np.ndarray:
+    x = [np.float32(0.5)]
+    for _ in range(steps - 1):
+        x.append(np.tanh(np.sum(x, dtype=np.float32) * np.float32(factor)))
+    found = ready(folder, {"T": steps})({"first": x[0]})["x"]
+    np.testing.assert_allclose(found, x, rtol=1e-4)
+    return found
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_programs_that_are_loaded_again_have_the_kernels_of_before(tmp_path, compiling):
+    directory = compiled(tmp_path, SUMS_SO_FAR.replace("FACTOR", "0.1"))
+    sums_so_far(directory, 0.1, 40)
+    first = [*compiling]
+    assert first
+    for steps in (50, 33, 40, 60):
+        sums_so_far(directory, 0.1, steps)
+    assert compiling == first
+    compiled(tmp_path, SUMS_SO_FAR.replace("FACTOR", "0.2"))
+    sums_so_far(directory, 0.2, 40)
+    assert len(compiling) == 2 * len(first)
+
+
+CALLED = """
+extern jax scaled(x: f32) -> (y: f32) from "{module}:scaled"
+input x: f32
+y = scaled(x)
+output y
+"""
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_functions_of_the_user_are_traced_for_each_program(tmp_path, monkeypatch):
+    module = ModuleType("scaling_for_ready")
+    module.factor = 2.0
+    module.scaled = lambda x: x * module.factor
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    directory = compiled(tmp_path, CALLED.format(module=module.__name__))
+    for factor in (2.0, 3.0):
+        module.factor = factor
+        assert ready(directory)({"x": np.float32(1)})["y"] == factor

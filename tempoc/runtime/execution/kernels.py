@@ -32,7 +32,7 @@ def compiled_kernels(
     at when kernels are traced, so these are the same, too. Those that are compiled for lengths are
     told apart by what they are given as well.
     """
-    program, known = loaded.program, loaded.known
+    program, known = loaded.program, loaded.compiled
     results, counted = results_of(program), counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])

@@ -105,8 +105,9 @@ class KernelOfLengths:
             ordered = tuple(name for name in self.bounds if name in names)
             for step in (self.tuning.far_step, self.tuning.near_step):
                 with suppress(UnlikeError):
-                    self.several.append(self._compiled(now, trace, ordered, bounds, step))
-                    return self.several[-1].at(bounds)
+                    like = self._compiled(now, trace, ordered, bounds, step)
+                    self.several.append(like)
+                    return like.at(bounds)
         return None
 
     def _is_like(self, like: LikeLengths, bounds: Bounds, trace: TracedKernel, one: Form) -> bool:

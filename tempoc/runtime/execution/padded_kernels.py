@@ -29,7 +29,7 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
     if not backend.pads_arrays() or loaded.traced or BUDGET in dict(program.provenance):
         return {}
     key = "lengths", precision
-    if isinstance(made := loaded.known.get(key), dict):
+    if isinstance(made := loaded.compiled.get(key), dict):
         return made
     once = [*called_once(program.tree)]
     stores = {store.name: store for store in program.stores}
@@ -52,7 +52,7 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
         )
         compiled = partial(_compiled, loaded, kernel, precision)
         kernels[kernel.name] = KernelOfLengths(names, source, compiled, program.tuning)
-    loaded.known[key] = kernels
+    loaded.compiled[key] = kernels
     return kernels
 
 

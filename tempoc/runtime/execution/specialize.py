@@ -136,20 +136,10 @@ class Prepared:
     def straight_call(self, given: frozenset[str]) -> StraightCall | None:
         """The run as a single call without observers, cached; ``None`` if it is not one."""
         if given not in self.straight:
-            self.straight[given] = (
-                None
-                if self.is_limited
-                else straight_call(
-                    self.program,
-                    self.layouts,
-                    self.bounds,
-                    given,
-                    self.kernels,
-                    self.single_calls(given),
-                    self.attempts(given),
-                    self.storage.capacities,
-                )
-            )
+            known = self.program, self.layouts, self.bounds, given, self.kernels
+            chosen = self.single_calls(given), self.attempts(given), self.storage.capacities
+            call = None if self.is_limited else straight_call(*known, *chosen)
+            self.straight[given] = call
         return self.straight[given]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ class LoadedProgram:
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
     their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``).
+    ``compiled`` are kernels, which a process compiles once however often it loads the program; not
+    those that call functions of the user, which may do something else each time.
 
     ``stored`` is what was read of its directory. Where it is one of several programs that compute
     the same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
@@ -38,6 +41,7 @@ class LoadedProgram:
     traced: tuple[TracedExtern, ...] = ()
     hosts: Mapping[str, HostCallable] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
+    compiled: dict[object, object] = field(default_factory=dict)
     stored: StoredProgram | None = None
     extern_path: tuple[str | Path, ...] = ()
     variant: str = ""
@@ -65,15 +69,23 @@ def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
     hosts = {e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host}
+    content = program, stored.place, stored.files[KERNELS]
     return LoadedProgram(
         program=program,
         functions=functions,
         traced=traced,
         hosts=hosts,
+        compiled={} if program.externs else _shared_kernels(*content),
         stored=stored,
         extern_path=tuple(extern_path),
         choices=stored.choices,
     )
+
+
+@functools.lru_cache(maxsize=8)
+def _shared_kernels(program: prog.Program, place: Path, text: bytes) -> dict[object, object]:
+    """The compiled kernels of a program; those of the last few stay when nothing else has them."""
+    return {}
 
 
 def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:
