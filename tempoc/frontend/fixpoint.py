@@ -157,7 +157,7 @@ def _prepare_next_round(round: Round, state: _FixpointState) -> bool:
     if _assume(round) or _seed(round, state.seeded):
         return True
     again, state.final = not state.final, True
-    return again or _restart(round, state)
+    return again or _restart(round, state) or _mark_unsupported(round)
 
 
 def _restart(round: Round, state: _FixpointState) -> bool:
@@ -275,6 +275,25 @@ def _mark_spoiled(round: Round) -> bool:
         if cell.key not in round.table and val.ERROR in _transitive_causes(cause(cell), reasons):
             round.spoiled[cell.key] = None
     return len(round.spoiled) > count
+
+
+def _mark_unsupported(round: Round) -> bool:
+    """Mark tensors whose type was guessed, and all equations of which turned out to be in error.
+
+    A guess that nothing is left of would cause errors in their consumers.
+    """
+    reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
+    marked = [
+        cell.key
+        for cell in round.cells.values()
+        if cell.key in round.table
+        and all(isinstance(b.value, val.Unknown) for b in cell.branches)
+        and val.ERROR in _transitive_causes(cause(cell), reasons)
+    ]
+    for key in marked:
+        del round.table[key]
+    round.spoiled.update(dict.fromkeys(marked))
+    return bool(marked)
 
 
 def _assume(round: Round) -> bool:

@@ -20,6 +20,12 @@ CASES = {
     "a shape that only a number is left for": (
         "h[0] = 0.0\nh[t] = W @ foo[t-1]\ng = 2. * h\ny = W @ g\noutput y", "RT020 2"
     ),
+    "a guess of which an error leaves nothing": (
+        "a[0] = 3.0\nb[t] = sum(x[t, 0:S]) + a\nv, w = top_k(b[0:T], 16)\n"
+        "p[t] = take(x[t, 0:S], w, 0) / 2.0\nm[t] = mean(p, axis = 0)\n"
+        "a[t+1] = a + m[t][0]\noutput a",
+        "RT060 3",
+    ),
     "a number that does not fit": (
         'h[0] = 0.0\nh[t] = einsum("ij,jk->ik", W, h[t-1])\nk[t] = foo\noutput h',
         "RT060 2, RT020 3",
