@@ -224,6 +224,29 @@ def test_a_number_is_no_guess() -> None:
     assert _is_at(form, last, 9) and not _is_at(form, last, 8)
 
 
+@pytest.mark.parametrize(
+    ("kind", "step", "lengths", "others"),
+    [(np.int8, 1, (140, 145), (3, 127, 200)), (np.uint32, 1, (6, 9), (3, 5)),
+     (np.float16, 8192, (6, 9), (3, 11))],
+)  # fmt: skip
+def test_numbers_beyond_their_dtype(
+    kind: type, step: int, lengths: tuple[int, int], others: tuple[int, ...]
+) -> None:
+    """They wrap around, or are infinite, for lengths on both sides of those that are traced."""
+
+    def moved(n: int, x: Any, i: Any) -> Any:
+        with np.errstate(over="ignore"):
+            number = np.array(step * (n - 5), np.int64).astype(kind)
+        return i.astype(kind) + number
+
+    form, one, most = _form(moved, *lengths), _trace(moved, lengths[0]), (200,)
+    kernel = jax.jit(with_rows(form, one.results, most, moved))
+    for n in others:
+        assert _is_at(form, moved, n)
+        made = for_length(kernel, form, (n,), most, _Dirty.empty)(*_data(n))
+        np.testing.assert_array_equal(made, moved(n, *_data(n)))
+
+
 PAIRS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (lambda n, m, x, y: x.sum((0, 1)) / (n * m), lambda n, m, x, y: x.mean((0, 1))),
     (lambda n, m, x, y: x.reshape(-1, 3).T, lambda n, m, x, y: x.reshape(-1, 3).T),

@@ -35,11 +35,6 @@ def _elementwise(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     return op.bound(given)
 
 
-def _as_it_is(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
-    """Axes are moved, or new ones are made of no element."""
-    return op.bound(given)
-
-
 def _shaped(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     return op.bound(given, shape=op.padding.shape(op.made[0]))
 
@@ -102,7 +97,8 @@ def _tile(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
 
 RULES: Mapping[str, PaddingRule] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
-    **dict.fromkeys(("transpose", "squeeze", "stack"), _as_it_is),
+    # Axes are moved, or new ones are made of no element.
+    **dict.fromkeys(("transpose", "squeeze", "stack"), PaddedOperation.bound),
     **dict.fromkeys(("broadcast_in_dim", "iota"), _shaped),
     **dict.fromkeys(_ROWS, _of_matrices),
     **dict.fromkeys(

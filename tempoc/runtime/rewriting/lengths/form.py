@@ -90,7 +90,8 @@ def _at(value: Any, lengths: Lengths) -> Any:
                 raise UnlikeError
             return value.at(lengths)
         case FormConstant(content=VaryingSize() as size):
-            number = np.array(_at(size, lengths), np.dtype(value.dtype))
+            with np.errstate(over="ignore"):  # beyond its dtype it is what it is on the device
+                number = np.array(_at(size, lengths), np.int64).astype(np.dtype(value.dtype))
             return FormConstant(value.dtype, (), number.tobytes())
         case Form() | FormStep() | FormVariable():
             named = {f.name: _at(getattr(value, f.name), lengths) for f in fields(value)}
