@@ -1,4 +1,4 @@
-"""Of which short rings kernels use nothing but rows."""
+"""Of which short rings kernels use nothing but rows; which arrays they only write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.stores.context import Stages
-from tempoc.codegen.stores.ring_rows import RingUse, ring_use, short_ring
+from tempoc.codegen.stores.ring_rows import RingUse, is_only_written, ring_use, short_ring
 from tempoc.codegen.text.naming import names_in
 
 
@@ -31,3 +31,14 @@ def ring_uses(functions: Iterable[KernelFunction], stages: Stages) -> dict[str, 
                 written = frozenset(age for part in known for age in part.written)
                 uses[f.name][tensor] = RingUse(read, written)
     return uses
+
+
+def only_written(functions: Iterable[KernelFunction]) -> dict[str, frozenset[str]]:
+    """For each kernel the stores of which it reads nothing; not those that it passes on."""
+    written: dict[str, frozenset[str]] = {}
+    for f in functions:
+        tensors = [a.cell[0] for a in f.arguments]
+        arrays = {a.name: a.cell[0] for a in f.arguments if tensors.count(a.cell[0]) == 1}
+        names = (name for name in arrays if is_only_written(f.text, name))
+        written[f.name] = frozenset(arrays[name] for name in names)
+    return written

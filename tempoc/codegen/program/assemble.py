@@ -16,7 +16,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.base.python_text import identifier
 from tempoc.codegen.kernels.kernel import KernelFunction, function, passed_on
-from tempoc.codegen.kernels.ring_uses import ring_uses
+from tempoc.codegen.kernels.ring_uses import only_written, ring_uses
 from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program import interface, lengths
 from tempoc.codegen.program.donation import donated
@@ -198,7 +198,8 @@ def _form_regions(
     user, so that an error names its point, and those that rematerialize values, since XLA's common
     subexpression elimination would undo that.
     """
-    context = replace(joined.context, ring_uses=ring_uses(joined.functions, stages))
+    uses, written = ring_uses(joined.functions, stages), only_written(joined.functions)
+    context = replace(joined.context, ring_uses=uses, only_written=written)
     loops = Regions(context=context, names=names)
     tree = loops.convert(joined.tree, frozenset(o.store for o in interface.outputs(stages)))
     emitted = (*loops.emitted,)

@@ -26,7 +26,8 @@ class ProgramContext:
     stores of the rows that a region collects, ``touched`` for each kernel the bytes of what a call
     of it reads and writes of stores. ``step_local`` are the stores without a value between steps of
     a device loop, with its variable. ``ring_uses`` are, by kernel, the short rings of which it uses
-    nothing but rows, ``changed`` the stores that it changes at one place, which data may decide.
+    nothing but rows, ``only_written`` the stores of which it reads nothing, ``changed`` those that
+    it changes at one place, which data may decide.
     """
 
     stores: Mapping[str, Buffer]
@@ -40,6 +41,7 @@ class ProgramContext:
     touched: Mapping[str, Expr] = field(default_factory=dict)
     step_local: Mapping[str, str] = field(default_factory=dict)
     ring_uses: Mapping[str, Mapping[str, RingUse]] = field(default_factory=dict)
+    only_written: Mapping[str, frozenset[str]] = field(default_factory=dict)
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @cached_property

@@ -18,6 +18,7 @@ from tempoc.ops.definition.operator import Emitter
 from tempoc.symbolic import expr as ix
 
 READ, WRITE, JOIN = "ring_row", "with_ring_row", "with_joined_row"
+UPDATES = ("updated", "lax.dynamic_update_index_in_dim", "lax.dynamic_update_slice_in_dim")
 
 
 class RingUse(NamedTuple):
@@ -76,6 +77,28 @@ def ring_use(text: str, parameter: str, parts: Collection[str] = ()) -> RingUse 
     if any(n.id in names and isinstance(n.ctx, ast.Load) for n in others):
         return None
     return RingUse(frozenset(read), frozenset(written))
+
+
+def is_only_written(text: str, parameter: str) -> bool:
+    """Whether a kernel puts something into the array that is this parameter, and that is all."""
+    function = ast.parse(text).body[0]
+    names, allowed = {parameter}, set[ast.expr]()
+    for node in _in_order(function):
+        match node:
+            case ast.Call(func=called, args=[ast.Name(id=name) as array, *_]) if (
+                name in names and ast.unparse(called) in UPDATES
+            ):
+                allowed.add(array)
+            case ast.Return(value=ast.Tuple(elts=results)):
+                allowed.update(results)
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=new)],
+                value=ast.Call(func=called, args=[ast.Name(id=name), *_]),
+            ) if ast.unparse(called) in UPDATES:
+                names |= {new} if name in names else set()
+    loads = (n for n in ast.walk(function) if isinstance(n, ast.Name) and n not in allowed)
+    return not any(n.id in names and isinstance(n.ctx, ast.Load) for n in loads)
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge, Select
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Full, IndexValue, Literal
 from tempoc.passes.analysis.lattice import Lattice, Shift, StaysNested, is_small
 from tempoc.passes.context import PassContext
@@ -117,9 +121,10 @@ class Skewing:
         Who reads a node of the lattice elsewhere reads a copy of its name, laid out as before.
         """
         cells, shifts = self.lattice.nodes, self.lattice.shifts
+        totals = self._totals()
         ahead = (cells[n].inputs[k].source for (n, k), shift in shifts.items() if any(shift))
-        carried = dict.fromkeys(ahead)
-        elsewhere = {e.source for e in self._reads_elsewhere()}
+        carried = dict.fromkeys([*ahead, *(t.inputs[0].source for t in totals.values())])
+        elsewhere = {e.source for e in self._reads_elsewhere(totals)}
         for name in cells:
             self.names[name] = self._fresh(f"{name}.skewed")
         for name in carried:
@@ -129,8 +134,9 @@ class Skewing:
             self._compute(name, node)
         for name in carried:
             self._put_rows(self.nodes[self.names[name]], self.rows[name])
-        copies = {n: self._copy_back(n) for n in self.table}
         replacements: dict[str, tuple[Node, ...]] = dict.fromkeys(cells, ())
+        replacements |= {total.name: (self._of_rows(total),) for total in totals.values()}
+        copies = {n: self._copy_back(n) for n in self.table}
         replacements |= {name: (copy,) for name, copy in copies.items()}
         first = next(n for n in self.graph.nodes if n in cells)
         replacements[first] = (*self.nodes.values(), *replacements[first])
@@ -141,9 +147,13 @@ class Skewing:
         """Where those nodes are that are read elsewhere."""
         return {n: Skewed(rows=self.names[n], diagonals=self.diagonals) for n in self.table}
 
-    def _reads_elsewhere(self) -> Iterator[Edge]:
+    def _reads_elsewhere(
+        self, besides: Mapping[str, Node] = MappingProxyType({})
+    ) -> Iterator[Edge]:
+        """What is read of tables by nodes that are in no lattice, nor among others, and outputs."""
         for node in self.graph.nodes.values():
-            yield from node.inputs if node.name not in self.lattice.nodes else ()
+            outside = node.name not in self.lattice.nodes and node.name not in besides
+            yield from node.inputs if outside else ()
         yield from (o.edge for o in self.graph.outputs)
 
     def _fresh(self, wish: str) -> str:
@@ -260,17 +270,17 @@ class Skewing:
         conditions = node.op.within(tuple(map(self._type, node.inputs)))
         return all(self.space.implies(node.domain, c) for c in conditions)
 
-    def _put_rows(self, node: Node, name: str) -> None:
-        """Put the tensor of a node's rows for those after them, zeros where there are no cells.
+    def _put_rows(self, node: Node, name: str, rim_value: Scalar = 0) -> None:
+        """Put the tensor of a node's rows for those after them, one value where there are no cells.
 
         It is not read elsewhere, so that a few rows are stored of it: if they were read from a
         table in the step that writes it, XLA would copy the table.
         """
         (type_,) = node.types
-        zero = False if type_.dtype is DType.BOOL else 0
-        op: Op = Literal(value=zero, dtype=type_.dtype)
+        value = bool(rim_value) if type_.dtype is DType.BOOL else rim_value
+        op: Op = Literal(value=value, dtype=type_.dtype)
         if type_.shape:
-            op = Full(value=zero, dtype=type_.dtype, shape=type_.shape)
+            op = Full(value=value, dtype=type_.dtype, shape=type_.shape)
         along, box = self.diagonals, Domain(node.domain.dims)
         row = Domain(tuple(d for d in box.dims if d != along.dim))
         own = replace(node, vector=(), inputs=())
@@ -293,6 +303,97 @@ class Skewing:
         node = self.nodes[self.names[name]]
         edge = Edge(source=node.name, entries=entries_at(node.domain.dims, at))
         return replace(old, op=Copy(), inputs=(edge,), vector=())
+
+    # ------------------------------------------------------------ totals of tables
+
+    def _totals(self) -> dict[str, Node]:
+        """The reductions over tables that nothing else reads, by name: a row at a time will do.
+
+        Only those whose result does not depend on their order.
+        """
+        totals = [n for n in self.graph.nodes.values() if self._is_total(n)]
+        others = {e.source for e in self._reads_elsewhere({n.name: n for n in totals})}
+        return {n.name: n for n in totals if n.inputs[0].source not in others}
+
+    def _is_total(self, node: Node) -> bool:
+        """Whether a node reduces a box of a table to less than a row."""
+        if not isinstance(node.op, Reduction) or node.name in self.branches:
+            return False
+        (edge,) = node.inputs
+        source = self.lattice.nodes.get(edge.source)
+        monoid = node.op.monoid
+        if source is None or edge.source in self.lattice.pins or edge.guard != ix.TRUE:
+            return False
+        if source.types[0] != node.types[0] or source.types[0].shape or monoid is None:
+            return False
+        dims = {d.name for d in self.graph.universe.dims}
+        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        both = [at.pop(d, None) for d in self.lattice.dims]
+        plain = [isinstance(e, ix.Slice) and e.step == 1 and not dims & {*symbols(e)} for e in both]
+        apart = not any(d in symbols(e) for e in at.values() for d in self.lattice.dims)
+        gone = axes_of(node.op.axes, sum(isinstance(e, ix.Slice) for e in edge.entries))
+        axes = _axes_of_slices(source, edge)
+        alike = all(plain) and {axes[d] for d in self.lattice.dims} <= {*gone}
+        return alike and apart and monoid.exact and not node.op.keepdims
+
+    def _of_rows(self, node: Node) -> Node:
+        """A total as that of a last row, in each place of which is that of all rows before it.
+
+        Rows get what is in the row before: if they got what the same step computes, XLA would
+        compute it once more for them. What is in the last row is added here.
+        """
+        (edge,), own = node.inputs, self.diagonals
+        assert isinstance(node.op, Reduction) and node.op.monoid is not None
+        source, monoid = self.lattice.nodes[edge.source], node.op.monoid
+        op = monoid.combine
+        assert op is not None
+        table = self.nodes[self.rows[source.name]]
+        model = replace(table, inputs=(), vector=(), spans=node.spans)
+        value = monoid.identity(table.types[0].dtype)
+        identity = Literal(value=value, dtype=table.types[0].dtype)
+        self.rows[node.name] = self._fresh(f"{node.name}.rows")
+        total = replace(model, name=self.rows[node.name])
+
+        def with_row(part: str, diagonal: ix.Expr, domain: Domain) -> Node:
+            """The total before a diagonal, and what of that is in the box."""
+            at = entries_at(table.domain.dims, {own.dim: diagonal})
+            prior, row = (Edge(source=n.name, entries=at) for n in (total, table))
+            names = (f"{node.name}.{part}{n}" for n in (".when", ".nothing", ".own", ""))
+            when, nothing, mine, result = (replace(model, name=self._fresh(n)) for n in names)
+            inside = self._box(source, edge, diagonal)
+            dims = self.graph.universe.sorted(tuple(d for d in symbols(inside) if d in domain.dims))
+            when = replace(when, op=IndexValue(expr=inside), domain=Domain(dims))
+            when = self._put(replace(when, types=(TensorType(DType.BOOL),)))
+            nothing = self._put(replace(nothing, op=identity, domain=Domain(())))
+            inputs = (read_of(when), row, read_of(nothing))
+            mine = self._put(replace(mine, op=Select(), inputs=inputs, domain=domain))
+            return self._put(replace(result, op=op, inputs=(prior, read_of(mine)), domain=domain))
+
+        before = ix.sub(ix.Sym(own.dim), ix.Const(self.lattice.directions[0]))
+        rows = with_row("row", before, self._domain(source.domain.dims))
+        self._put_rows(rows, total.name, value)
+        last = ix.sub(own.size, ix.ONE) if own.begin else ix.ZERO
+        rest = Domain(tuple(d for d in table.domain.dims if d != own.dim))
+        whole = with_row("last", last, rest)
+
+        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at[own.row] = ix.Slice(ix.ZERO, ix.Sym(self.graph.universe.dim(own.row).bound))
+        axes = _axes_of_slices(source, edge)
+        gone = axes_of(node.op.axes, len(axes))
+        axes_left = tuple(k - (k > axes[own.other]) for k in gone if k != axes[own.other])
+        edge = replace(edge, source=whole.name, entries=tuple(at[d] for d in rest.dims))
+        return replace(node, op=replace(node.op, axes=axes_left), inputs=(edge,), vector=())
+
+    def _box(self, source: Node, edge: Edge, diagonal: ix.Expr) -> ix.Expr:
+        """Whether a place on a diagonal is in the box that a read takes of a table."""
+        own, at = self.diagonals, dict(zip(source.domain.dims, edge.entries, strict=True))
+        places = {own.row: ix.Sym(own.row), own.other: substitute(own.cell(), {own.dim: diagonal})}
+        conditions: list[ix.Expr] = []
+        for dim, place in places.items():
+            box = at[dim]
+            assert isinstance(box, ix.Slice)
+            conditions += [ix.compare(">=", place, box.lo), ix.compare("<", place, box.hi)]
+        return ix.conjunction(*conditions)
 
     # ------------------------------------------------------------ other tensors
 
@@ -423,6 +524,12 @@ class Skewing:
         """The first and the last point of a domain along a dimension."""
         at = ix.Sym(dim)
         return self.space.lower_bound(at, domain), self.space.upper_bound(at, domain)
+
+
+def _axes_of_slices(node: Node, edge: Edge) -> dict[str, int]:
+    """The axis that a read has along each dimension of which it takes a slice."""
+    pairs = zip(node.domain.dims, edge.entries, strict=True)
+    return {d: k for k, d in enumerate(d for d, e in pairs if isinstance(e, ix.Slice))}
 
 
 def map_entry(entry: ix.Entry, change: Callable[[ix.Expr], ix.Expr]) -> ix.Entry:

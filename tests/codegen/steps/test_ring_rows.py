@@ -5,8 +5,11 @@ So do numbers that it stores elsewhere as well.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tempoc.codegen.stores.ring_rows import is_only_written
 from tests.support.agreement import agree
 from tests.whole.device.test_buckets import emitted
 
@@ -72,6 +75,29 @@ def test_numbers_that_only_later_steps_read_go_to_their_slots() -> None:
     text = FILTERS.split("z[t]")[0] + "output y[T-1] as y\n"
     assert "rotated(" not in emitted(text, None).kernels
     agree(text, {"T": 1}, {"T": 2}, {"T": 8})
+
+
+DYNA = Path(__file__).parents[2] / "bench" / "gallery" / "rl" / "dyna.rt"
+
+
+def test_numbers_beside_tables_that_a_loop_changes_go_to_their_slots() -> None:
+    """If they were carried by age, XLA would copy the tables in each step."""
+    assert "rotated(" not in emitted(DYNA.read_text(), None).kernels
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("y = updated(y, a[None], (t, 0))\n    return a, y", True),
+        ("z = lax.dynamic_update_index_in_dim(y, a, t, 0)\n    return (z,)", True),
+        ("y = updated(y, y[t-1], (t, 0))\n    return (y,)", False),
+        ("z = updated(y, a, (t, 0))\n    return (z, z[0])", False),
+        ("a = jnp.sin(a)\n    return (a + y[t],)", False),
+        ("z = other(y, a)\n    return (z,)", False),
+    ],
+)
+def test_which_arrays_a_kernel_only_writes(lines: str, expected: bool) -> None:
+    assert is_only_written(f"def k(at, y, a):\n    t = at[0]\n    {lines}\n", "y") == expected
 
 
 PUT_BEFORE = """dim t < T until stop

@@ -286,3 +286,64 @@ def test_a_row_is_no_scan_where_its_steps_are_launched(device: str) -> None:
     assert by_diagonals == (device != CPU)
     sizes = [{"I": m, "J": n} for m, n in ((1, 1), (2, 3), (7, 4))]
     agree(GAPS, *sizes, passes=show_pipeline(compiled.steps))
+
+
+LOCAL = """dim b < B
+dim i < I
+dim j < J
+input x[b, i]: f32
+input y[b, j]: f32
+s = 2.0 - abs(x - y)
+h[b, i, j] = maximum(0.0, s) when i == 0 or j == 0
+h[b, i, j] = maximum(0.0, maximum(h[b, i-1, j-1] + s, maximum(h[b, i-1, j], h[b, i, j-1]) - 0.5))
+"""
+BACK = """h[b, i, j] = maximum(0.0, s) when i == I-1 or j == J-1
+h[b, i, j] = maximum(0.0, maximum(h[b, i+1, j+1] + s, maximum(h[b, i+1, j], h[b, i, j+1]) - 0.5))
+"""
+CROSS = """h[b, i, j] = s when i == 0 or j == J-1
+h[b, i, j] = maximum(h[b, i-1, j+1] + s, maximum(h[b, i-1, j], h[b, i, j+1]) - 0.5)
+"""
+COUNT = """h[b, i, j] = i32(s) when i == 0 or j == 0
+h[b, i, j] = minimum(h[b, i-1, j-1] + i32(s > 1.0), h[b, i-1, j] - h[b, i, j-1])
+"""
+GIVEN = LOCAL.split("h[b, i, j]")[0]
+TOTALS = {
+    "all": f"{LOCAL}best = max(h[b, 0:I, 0:J])\noutput best\n",
+    "least": f"{LOCAL}best = min(h[b, 0:I, 0:J])\noutput best\n",
+    "of all of a batch": f"{LOCAL}best = max(h[0:B, 0:I, 0:J])\noutput best\n",
+    "of one": f"{LOCAL}best = max(h[B-1, 0:I, 0:J])\noutput best\n",
+    "back": f"{GIVEN}{BACK}best = max(h[b, 0:I, 0:J])\noutput best\n",
+    "across": f"{GIVEN}{CROSS}best = min(h[b, 0:I, 0:J])\noutput best\n",
+    "integers": f"{GIVEN}{COUNT}best = max(h[b, 0:I, 0:J])\noutput best\n",
+    "a box": f"assume I >= 2\n{LOCAL}best = max(h[b, 1:I, 0:J])\noutput best\n",
+    "two": f"{LOCAL}best = max(h[b, 0:I, 0:J])\nworst = min(h[b, 0:I, 0:J])\noutput best, worst\n",
+}
+TABLES = {
+    "sums, which would be rounded otherwise": "best = sum(h[b, 0:I, 0:J])\noutput best\n",
+    "of each row": "best = max(h[b, i, 0:J])\noutput best\n",
+    "a growing box": "best = max(h[b, 0:i+1, 0:J])\noutput best\n",
+    "what is stored": "best = max(h[b, 0:I, 0:J])\noutput best, h\n",
+    "every other row": "best = max(h[b, 0:I:2, 0:J])\noutput best\n",
+}
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_totals_of_a_table_are_kept_in_its_rows(name: str) -> None:
+    """No table is stored: what its rows have so far is enough."""
+    text = TOTALS[name]
+    compiled = Compilation(load_source(Source("m.rt", text)), Options())
+    for node in compiled.passes.graph.nodes.values():
+        assert not {"i", "j"} <= {*node.domain.dims} or not node.op.computed, node.name
+    least = 2 if "assume" in text else 1
+    sizes = ((least, 1), (least, 3), (2, 1), (3, 3), (5, 2), (2, 7))
+    agree(text, *({"B": 2, "I": i, "J": j} for i, j in sizes))
+    if name != "integers":
+        agree(text, {"B": 3, "I": 4, "J": 3}, special=True)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_that_others_read_are_stored(name: str) -> None:
+    text = LOCAL + TABLES[name]
+    names = Compilation(load_source(Source("m.rt", text)), Options()).passes.graph.nodes
+    assert not any(n.startswith("best.row.when") for n in names)
+    agree(text, *({"B": 2, "I": i, "J": j} for i, j in ((1, 1), (4, 3))))
