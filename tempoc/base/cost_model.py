@@ -69,8 +69,7 @@ class CostModel(NamedTuple):
     """Of `//` and `%` of integers by what is no constant. 2026-11-28, 2048 elements in a loop: 2.5
     to 5.7 on a busy machine, 0.3 by a constant, and by `floor` of a quotient of floats."""
     drawn_ns: float = 30
-    """Of a random number. 2026-11-28, 2048 at once: uniform ones 42, normal ones 71 on a machine
-    with seven processes for two cores."""
+    """Of a random number. 2026-11-28, 2048 at once: uniform ones 42, normal ones 71, when busy."""
     shuffles: int = 3
     """How many times `random.permutation` takes what `sort` of as many does: 5.5 measured."""
     printed_line_ns: float = 50_000
@@ -78,6 +77,9 @@ class CostModel(NamedTuple):
     machine."""
     printed_number_ns: float = 2_000
     """A number in it. 2026-11-27: 3 us with 256 in each line, on a busy machine."""
+    sorted_part: int = 8
+    """`top_k` of so large a part of the elements is worth more than a sort of all, or a smaller
+    one. 2026-11-28, of 512 in a loop, to a sort: 1 25 times sooner, 8 20 times, 64 4.7 times."""
     saved_file_ns: float = 2_000_000
     """A file of `save`, which is on the disk before it counts. 2026-11-27: 1.7 ms of CPU time for
     64 numbers, 15 to 20 by the clock on a busy machine."""

@@ -205,6 +205,12 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "c[t+1] = concat([expand_dims(x, 0), (c)[0:511]], 0)\ny = sum(c * w)\noutput y\n",
         ("`c` (line 5) is copied at each `t`", "at first and last to first (`flip`)"),
     ),
+    "a window of what the loop makes": (
+        "dim t < T\ninput x[t]: f32[64]\nparam w: f32[64, 64]\nm[0] = zeros([200, 64])\n"
+        "m[t+1] = concat([m[t][1:200], expand_dims(h, 0)], 0)\n"
+        "h = tanh(w @ (tanh(m @ x).T @ m) + x)\noutput h\n",
+        ("`m` (line 5) is copied at each `t`, moved along", "(`x[max(0, t-199):t+1]`)"),
+    ),
     "a branch of many points": (
         "dim b < B\ndim t < T\ninput x[b, t]: f32[64]\ninput m[b, t]: bool\n"
         "param w: f32[64, 64]\nh[b, 0] = zeros(64)\n"
@@ -235,7 +241,12 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "random numbers": (
         "dim t < T\ninput x[t]: f32[64]\nh[0] = zeros(64)\n"
         "h[t] = tanh(h[t-1] + x + random.normal([64]))\noutput h\n",
-        ("line 4 draws 64 random numbers", "which take about 30 ns each"),
+        ("line 4 draws 262080 random numbers", "which take about 30 ns each"),
+    ),
+    "random numbers of many": (
+        "dim b < B\ndim t < T\ninput x[b, t]: f32[64]\nh[b, 0] = zeros(64)\n"
+        "h[b, t] = tanh(h[b, t-1] + x + random.normal([64]))\noutput h[b, T-1] as last\n",
+        ("line 5 draws 16384 random numbers at each `t`",),
     ),
     "random orders": (
         "dim t < T\nh[t] = sum(random.permutation(64) * arange(64))\noutput h\n",
@@ -364,6 +375,46 @@ def test_tiles_for_other_sizes_than_these() -> None:
     assert "1.00 GiB" in explained(TILES) and "`assume" not in explained(TILES)
     bounded = TILES.replace("input", "assume B <= 4\nassume T <= 100\ninput", 1)
     assert "tile" not in explained(bounded)
+
+
+def test_a_side_that_is_nearly_always_chosen_is_none_to_spare() -> None:
+    text, _ = CLIFFS["a clock of its own"]
+    assert "leaves out at many" not in explained(text.replace("t % 8 == 0", "t > 1"))
+
+
+def test_scans_within_loops_have_steps_of_their_own() -> None:
+    """A step of a scan takes less than the step of the loop that it is in."""
+    text = (
+        "dim i < I\ndim t < T\ninput x[t]: f32[16]\nparam w0: f32[16, 16]\nw[0] = w0\n"
+        "h[i, 0] = zeros(16)\nh[i, t] = tanh(w @ h[i, t-1] + x)\n"
+        "loss = mean(sum(h ** 2)[t = 0:T])\nw[i+1] = w - 0.1 * grad(loss, w)\noutput loss\n"
+    )
+    report = explained(text, {"I": 30, "T": 64})
+    assert "29 steps of 18 us" in report and "`h` (line 7) is a scan: 63 steps of" in report
+    assert "us, one after the other" not in report
+    assert "`grad(loss, h)` (line 7) is a scan: 63 steps of" in report
+
+
+def test_what_is_read_is_no_more_than_that() -> None:
+    text = (
+        "dim t < T\ninput x[t]: f32[32]\nh[0] = zeros(32)\n"
+        "h[t] = tanh(sum(stack([sin(h[t-1] * (k + 1)) for k in range(40)], 0), axis = 0) + x)\n"
+        "y = sum(h)\noutput y\n"
+    )
+    assert "`h[t]` needs `h[t-1]` (line 4)" in explained(text)
+    assert "or an axis where none does" in explained(text)
+
+
+def test_what_helps_a_gradient_is_the_window_of_what_is_differentiated() -> None:
+    text = (
+        "dim i < I\ndim t < T\ninput x[t]: f32[32]\nparam w0: f32[32, 32]\nw[0] = w0\n"
+        "k = w @ x\na[i, t] = sum(tanh(k[i, 0:t+1] @ x[t]))\nloss = mean(a[i, 0:T])\n"
+        "w[i+1] = w - 0.1 * grad(loss, w)\noutput loss\n"
+    )
+    report = explained(text, {"I": 20, "T": 200})
+    assert "`grad(loss, k)` (line 6) goes through all" in report
+    assert "it is that of what reads `k`: a window there bounds both" in report
+    assert "S[t+1]" not in report
 
 
 def test_one_tile_is_no_reason() -> None:

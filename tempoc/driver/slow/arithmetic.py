@@ -32,7 +32,7 @@ class ArithmeticFindings:
         made_by = operand_ops(self.graph, node)
         each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
         if raises_to_any_power(node.op, node.types, made_by):
-            count = thousands_text(self.work(self.graph, node, kernel))
+            count = thousands_text(self.work(self.graph, node, kernel) * kernel.points)
             yield Finding(
                 why=f"{self.words.line(node)} raises {count} numbers to a power that is not known "
                 f"to be an integer{each}",
@@ -40,7 +40,7 @@ class ArithmeticFindings:
                 "error that is a little larger; `sqrt(x)` and products (`x * x`) take less",
             )
         if divides_by_any_integer(node.op, node.types, made_by):
-            count = thousands_text(self.work(self.graph, node, kernel))
+            count = thousands_text(self.work(self.graph, node, kernel) * kernel.points)
             yield Finding(
                 why=f"{self.words.line(node)} divides {count} integers by what is no "
                 f"constant{each}",

@@ -20,7 +20,8 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import evaluate, symbols
 
 ChosenValue = str | int
 
@@ -62,6 +63,8 @@ class ChoiceFindings:
                 spared = sum(step.operations[k].nanoseconds for k in _only_for(step, key, number))
                 written = self.written(names, (isinstance(key, str) and key) or "")
                 if written is None or spared < max(MODEL.choice_ns, MODEL.main_share * total):
+                    continue
+                if self.often(written, number, kernel) < MODEL.telling_share:
                     continue
                 yield self.finding(written, kernel)
                 return
@@ -151,6 +154,21 @@ class ChoiceFindings:
             if ours and not operand_types(source, node)[0].shape:
                 return node
         return None
+
+    def often(self, written: Node, number: int, kernel: TimedKernel) -> float:
+        """At which fraction of the steps a side is left out: 1 where data say so."""
+        op = self.words.source.nodes[written.inputs[0].source].op
+        dims = [s for s in symbols(op.expr) if self.is_dim(s)] if isinstance(op, IndexValue) else []
+        if not isinstance(op, IndexValue) or len(dims) != 1:
+            return 1.0
+        steps = range(evaluate(ix.Sym(self.graph.universe.dim(dims[0]).bound), kernel.at))
+        steps = steps[: MODEL.unknown_bound]
+        taken = sum(bool(evaluate(op.expr, {**kernel.at, dims[0]: step})) for step in steps)
+        return (taken if number == 2 else len(steps) - taken) / (len(steps) or 1)
+
+    def is_dim(self, name: str) -> bool:
+        """Whether a dimension of the source is still one."""
+        return self.graph.universe.is_dim(name)
 
     def finding(self, written: Node, kernel: TimedKernel) -> Finding:
         """By a condition on the step it is an equation of its own, by data `cond`."""

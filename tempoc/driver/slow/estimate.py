@@ -64,6 +64,14 @@ class TimedKernel:
     at: PointSizes
 
     @property
+    def points(self) -> int:
+        """The points that an execution computes at once."""
+        ends = [
+            (evaluate(v.lower, self.at), evaluate(v.upper, self.at)) for v in self.statement.vector
+        ]
+        return prod(max(0, hi - lo) for lo, hi in ends)
+
+    @property
     def time(self) -> float:
         """Nanoseconds of all executions: work and transfers overlap."""
         return self.fixed + max(self.work, self.moved)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import prod
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import bytes_at, thousands_text
 from tempoc.driver.slow.choices import ChoiceFindings
@@ -91,6 +90,9 @@ class KernelFindings:
 
     def shorter(self, kernel: TimedKernel, node: Node, edge: Edge, dim: str) -> str:
         """What helps against a range from the first step on, or up to the last one."""
+        if self.words.name(node.name).startswith("grad("):
+            origin = self.words.origin(node.name)
+            return f"it is that of what reads `{origin}`: a window there bounds both"
         entry = next(e for e in edge.entries if isinstance(e, ix.Slice) and dim in symbols(e))
         ahead = dim in symbols(entry.lo) and dim not in symbols(entry.hi)
         last = show(entry.hi)
@@ -156,14 +158,14 @@ class KernelFindings:
                 return
 
     def shifted(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
-        """The latest of what does not need the loop, moved along by one place at each step."""
+        """The latest of a tensor, moved along by one place at each step."""
         for node in self.nodes(kernel) if kernel.loops else ():
             if not isinstance(node.op, Concat):
                 continue
             name, edges = self.words.name(node.name), node.inputs
             old = [e for e in edges if self.shifts(self.graph.nodes[e.source], name)]
             new = [e for e in edges if e not in old]
-            if len(old) != 1 or len(new) != 1 or self.reads(new[0].source, name):
+            if len(old) != 1 or len(new) != 1:
                 continue
             type_, dim = node.types[0], kernel.loops[-1].var
             size = prod(evaluate(e, kernel.at) for e in type_.shape)
@@ -190,11 +192,6 @@ class KernelFindings:
         return isinstance(node.op, SpatialIndex) and any(
             e.source == name or [*e.entries] != identity for e in own
         )
-
-    def reads(self, start: str, name: str) -> bool:
-        """Whether a node needs a tensor at any point."""
-        nodes = self.graph.nodes
-        return name in reachable([start], lambda n: nodes[n].sources)
 
     # ------------------------------------------------------------ operations
 
@@ -361,8 +358,9 @@ class KernelFindings:
         for node in self.nodes(kernel):
             if isinstance(node.op, Recurrence):
                 count = evaluate(node.op.count, kernel.at)
-                each = time_text(kernel.time / max(1, count) * 1e-9)
-                names = quoted([self.words.defined(node)])
+                each = time_text(kernel.time / max(1, count * kernel.count) * 1e-9)
+                name = self.words.name(node.name)
+                names = quoted([name if name.startswith("grad(") else self.words.defined(node)])
                 yield Finding(
                     why=f"{names} ({self.words.line(node)}) is a scan: {count} steps of "
                     f"{each}, one after the other",

@@ -86,7 +86,7 @@ class OperatorFindings:
             return
         types = (*operand_types(self.graph, node)[1:], *node.types)
         count = max(prod(evaluate(e, kernel.at) for e in t.shape) for t in types)
-        each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else " at a point"
+        each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
         line = self.words.line(node)
         if isinstance(node.op, Permutation):
             yield Finding(
@@ -96,8 +96,8 @@ class OperatorFindings:
             )
             return
         yield Finding(
-            why=f"{line} draws {thousands_text(count)} random numbers{each}, which take about "
-            f"{time_text(MODEL.drawn_ns * 1e-9)} each",
+            why=f"{line} draws {thousands_text(count * kernel.points)} random numbers{each}, which "
+            f"take about {time_text(MODEL.drawn_ns * 1e-9)} each",
         )
 
     def picked(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
@@ -133,11 +133,7 @@ class OperatorFindings:
         checking = [n for n in nodes if n.op.checks]
         moving = {d for loop in kernel.loops for d in dims_of(kernel, loop)}
         counts = [self.positions(n, kernel, moving) for n in checking]
-        points = prod(
-            max(0, evaluate(v.upper, kernel.at) - evaluate(v.lower, kernel.at))
-            for v in kernel.statement.vector
-        )
-        count = points * sum(counts)
+        count = kernel.points * sum(counts)
         each = MODEL.checks_ns + count * MODEL.checked_ns
         if count and each * kernel.count >= MODEL.telling_share * part.time:
             lines = self.words.lines(checking)
@@ -195,5 +191,5 @@ class OperatorFindings:
             why=f"{self.words.line(node)} is written out {count} times in one kernel, which XLA "
             f"compiles in about {time_text(compiled)}",
             help=f"where a `for` or a list does that, a dimension of {count} steps, each of "
-            "which reads the one before, is compiled once",
+            "which reads the one before, is compiled once, or an axis where none does",
         )

@@ -132,7 +132,7 @@ class Words:
         """What an edge reads, as the source spells it if that is short: `h[t-1]`."""
         name = self.name(edge.source)
         text = edge.span.text if edge.span is not None else ""
-        if text.startswith(f"{name}[") and fits(text):
+        if text.startswith(f"{name}[") and fits(text) and text.find("]") == len(text) - 1:
             return text
         if text == name and self.source.nodes.get(name) is not None:
             dims = [ix.Sym(d) for d in self.source.nodes[name].domain.dims]

@@ -284,6 +284,16 @@ EXACT = {
 """Those that hold for every number."""
 
 ROUNDED = {
+    "the greatest or least of what is sorted": """%n = sort %big : [t] f32[130]
+%a = getitem{entries=(129,)} %n : [t] f32
+%n2 = sort{axis=0} %x : [t] f32[2, 3]
+%b = getitem{entries=(1, (0, 2, 2))} %n2 : [t] f32[2]
+%n3 = sort %big : [t] f32[130]
+%d = getitem{entries=((126, 2, 2),)} %n3 : [t] f32[2]
+%n4 = sort %big : [t] f32[130]
+%f = getitem{entries=(0,)} %n4 : [t] f32
+%n5 = sort %big : [t] f32[130]
+%g = getitem{entries=((1, 2, 3),)} %n5 : [t] f32[2]""",
     "x ** 2 = x * x": """%a = power %x, %two : [t] f32[2, 3]
 %b = power %x, %three : [t] f32[2, 3]
 %p4 = power %x, %four : [t] f32[2, 3]
@@ -362,6 +372,17 @@ ROUNDED = {
 %n3 = expand_dims{axis=1} %big : [t] f32[130, 1]
 %n4 = lt %n3, %n2 : [t] bool[130, 130]
 %a = argmax{axis=1} %n4 : [t] i32[130]""",
+    "a sum of what is at one place": """%n = arange{stop=130} : [] i32[130]
+%n2 = eq %n, %k : [t] bool[130]
+%n3 = where %n2, %big, %zero : [t] f32[130]
+%a = sum %n3 : [t] f32
+%n4 = expand_dims{axis=1} %n2 : [t] bool[130, 1]
+%n5 = and %n4, %c : [t] bool[130, 1]
+%n6 = broadcast_to{shape=(130, 130)} %big : [t] f32[130, 130]
+%n7 = where %n5, %n6, %zero : [t] f32[130, 130]
+%b = sum{axes=(0,)} %n7 : [t] f32[130]
+%n8 = where %n5, %n6, %zero : [t] f32[130, 130]
+%d = sum %n8 : [t] f32""",
     "state changed at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = one_hot{n=70} %k : [t] f32[70]
 %n3 = sub %two, %n2 : [t] f32[70]

@@ -77,6 +77,22 @@ SILENT = {
 %n5 = sum{axes=(1,)} %n4 : [t] f32[3]
 %n6 = sub %n3, %n5 : [t] f32[3, 3]
 %a = mul %n6, %n : [t] f32[3, 3]""",
+    "the middle of what is sorted, and ends that others read, too": """\
+%n = sort %big : [t] f32[130]
+%a = getitem{entries=(65,)} %n : [t] f32
+%n2 = sort %big : [t] f32[130]
+%b = getitem{entries=(129,)} %n2 : [t] f32
+%d = getitem{entries=(64,)} %n2 : [t] f32
+%n3 = sort %big : [t] f32[130]
+%f = getitem{entries=((0, 2, 129),)} %n3 : [t] f32[2]""",
+    "sums of what is elsewhere, too": """\
+%n = arange{stop=130} : [] i32[130]
+%n2 = eq %n, %k : [t] bool[130]
+%n3 = where %n2, %big, %one : [t] f32[130]
+%a = sum %n3 : [t] f32
+%n4 = ne %n, %k : [t] bool[130]
+%n5 = where %n4, %big, %zero : [t] f32[130]
+%b = sum %n5 : [t] f32""",
     "a narrow range": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
 %n2 = cast{dtype=f16} %s : [t] f16
 %n3 = mul %n, %n2 : [t] f16[2, 3]

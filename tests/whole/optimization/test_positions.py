@@ -155,3 +155,44 @@ def test_a_sum_looks_whether_what_is_added_is_zero() -> None:
     kernels = emitted(SUMS, None).kernels
     assert "jnp.arange(400" not in kernels and kernels.count("= put_into_sum(") == 2
     assert "m.at[" in kernels
+
+
+ENDS = {
+    "the greatest": "y = sort(x)[69]\nz = sort(x)[-1]",
+    "a few of the greatest": "y = sort(x)[65]\nz = sort(x)[-5:70:2]",
+    "a few of the least": "y = sort(x)[0]\nz = sort(x)[1:6:2]",
+    "integers": "q = i32(clip(x * 3.0, -9.0, 9.0))\ny = sort(q)[0]\nz = sort(q)[-5:70]",
+    "of rows": "q = reshape(x, [7, 10])\ny = sort(q)[:, 9]\nz = sort(q, axis = 0)[6]",
+    "of what grows": "y[t] = sort(x[0:t+1][:, 3])[t]\nz[t] = sort(x[0:t+1][:, 5])[0]",
+    "with gradients": "y = sort(x)[69] + 2.0 * sort(x)[3]\nz = grad(y, x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_ends_of_what_is_sorted(name: str) -> None:
+    """Ties and NaN among them."""
+    text = f"dim t < T\ninput x[t]: f32[70]\n{ENDS[name]}\noutput y, z\n"
+    agree(text, {"T": 1}, {"T": 3}, {"T": 9}, special=True, levels=(1, 2))
+
+
+ONE_ROW = """\
+dim t < T
+input x[t]: f32[70]
+input k[t]: i32
+input E: f32[70, 5]
+a[0] = x[t = 0]
+a[t] = tanh(a[t-1] + sum(where(arange(70) == k, a[t-1], 0.0)))
+j = clip(k, -1, 1) * 40 + 35
+row = sum(where(expand_dims(arange(70) == j, 1), E, 0.0), axis = 0)
+some = sum(where(arange(70) == j and x > 0.0, einsum("i,j->ij", x, x), 0.0), axis = 1)
+cost = sum(where(expand_dims(arange(70) == j, 1), E * expand_dims(x, 1), 0.0))
+by_x = grad(cost, x)
+by_E = grad(cost, E)
+output a, row, some, cost, by_x, by_E
+"""
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_sums_of_one_row(special: bool) -> None:
+    """Of positions that are inside, before the first and after the last."""
+    agree(ONE_ROW, {"T": 1}, {"T": 3}, {"T": 12}, special=special, levels=(1, 2))

@@ -3,7 +3,7 @@
 ``where(arange(n) == j, new, old)`` computes all elements of a table to change one of them, and so
 does ``old + one_hot(j, n) * change``. Where the table is state of a recurrence, ``old`` being what
 the step before left, it becomes ``put``, which takes as long whatever the size of the table. So
-are sums by position added to it where they lie.
+are sums by position added to it where they lie. A sum of what is at one place reads that place.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.definition.shapes import axis_of
+from tempoc.ops.definition.shapes import Shape, axes_of, axis_of, without
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.indexing.put import Put, PutIntoSum
 from tempoc.ops.indexing.scatter import AddAt, ScatterAdd
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze
+from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.passes.analysis.summands import EXACT
@@ -33,7 +34,14 @@ from tempoc.passes.simplify.rules.one_place import (
     hot_places,
     mask_of,
 )
-from tempoc.passes.simplify.rules.pattern import Kind, Match, Rewrite, RewriteRule, rule
+from tempoc.passes.simplify.rules.pattern import (
+    Kind,
+    Match,
+    Producer,
+    Rewrite,
+    RewriteRule,
+    rule,
+)
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic import expr as ix
 
@@ -110,11 +118,12 @@ def _longest_first(places: Iterable[Place]) -> list[Place]:
     return sorted(known, key=known.__getitem__, reverse=True)
 
 
-def _row(v: Match, place: Place) -> _Row | None:
-    """The row at a place."""
-    if place.back > v.result.ndim:
+def _row(v: Match, place: Place, shape: Shape | None = None) -> _Row | None:
+    """The row at a place of the result, or of a tensor of another shape."""
+    shape = v.result.shape if shape is None else shape
+    if place.back > len(shape):
         return None
-    is_there = v.result.shape[-place.back] == place.n
+    is_there = shape[-place.back] == place.n
     if not is_there or not v.facts.holds(ix.compare(">=", place.n, ix.ONE)):
         return None
     zero = v.make(IndexValue(expr=ix.ZERO))
@@ -155,6 +164,30 @@ def _written_or_not(v: Match, _: Select) -> Rewrite | None:
     old, position, value = put.edges
     row = _taken(v, old, axis_of(put.op.axis, v.result.ndim), position)
     return Rewrite((old, position, v.make(Select(), c, value, row)), put.op)
+
+
+@rule("a sum of what is at one place", Sum, of=(Select,), exact=False)
+def _at_one_place(v: Match, op: Sum, inner: Producer[Select]) -> Rewrite | None:
+    """`sum(where(arange(n) == j, x, 0))` is the row of `x`, or 0 if there is none."""
+    condition, a, b = inner.edges
+    operand = v.operand(0)
+    axes = axes_of(op.axes, operand.ndim)
+    if v.number(b) != 0 or op.keepdims or operand.dtype is not v.result.dtype:
+        return None
+    mask = mask_of(v, condition)
+    for place in _longest_first(p for p in mask.places if operand.ndim - p.back in axes):
+        is_long = v.facts.holds(ix.compare(">=", place.n, ix.Const(MODEL.long_range)))
+        row = _row(v, place, operand.shape) if is_long else None
+        if row is None or row.lacks(a):
+            continue
+        others = [row.mask(p) for p in mask.places if p != place]
+        holds = row.joined(row.inside, [*map(row.of, mask.rest), *others])
+        value = v.make(Select(), holds, row.of(a), row.of(b))
+        axis = operand.ndim - place.back
+        value = v.make(BroadcastTo(shape=without(operand.shape, (axis,))), value)
+        left = tuple(k - (k > axis) for k in axes if k != axis)
+        return Rewrite((value,), replace(op, axes=left)) if left else Rewrite((value,))
+    return None
 
 
 @rule("state changed at one place", *_NEUTRAL, exact=False)
@@ -290,4 +323,6 @@ def _is_product(v: Match, edge: Edge) -> bool:
     return bool(hot_places(v, edge))
 
 
-PLACES: tuple[RewriteRule, ...] = (_written, _written_or_not, _changed, _added)
+PLACES: tuple[RewriteRule, ...] = (
+    _written, _written_or_not, _at_one_place, _changed, _added,
+)  # fmt: skip

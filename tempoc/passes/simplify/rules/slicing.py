@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller, same, same_shape
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, Take, TakeAlong
-from tempoc.ops.indexing.search import ArgSort
+from tempoc.ops.indexing.search import ArgSort, Sort, TopK
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
+from tempoc.ops.tensor.reduction import Max
 from tempoc.passes.simplify.rules.contractions import term_at
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
 from tempoc.sdg.builder import read_of
@@ -181,6 +183,43 @@ def _first_places(v: Match, op: SpatialIndex, inner: Producer[ArgSort]) -> Rewri
         return None
     beginning = v.make(replace(inner.op, count=end.value), *inner.edges)
     return Rewrite((beginning,), op)
+
+
+@rule("the greatest or least of what is sorted", SpatialIndex, of=(Sort,), own=True, exact=False)
+def _few_sorted(v: Match, op: SpatialIndex, inner: Producer[Sort]) -> Rewrite | None:
+    """Only an end of it is read. Equal zeros may be in another order, whatever their signs."""
+    shape = v.operand(0).shape
+    axis = axis_of(inner.op.axis, len(shape))
+    part, extent, last = op.entries[axis], shape[axis], len(shape) - 1
+    if op.gathers or not (v.operand(0).dtype.is_float or v.operand(0).dtype.is_int):
+        return None
+    assert isinstance(part, ix.Expr | tuple)
+    first, count, step = (part, ix.ONE, 1) if isinstance(part, ix.Expr) else part
+    if part == ix.sub(extent, ix.ONE) and v.facts.holds(ix.compare(">=", extent, ix.ONE)):
+        greatest = v.make(Max(axes=(axis,)), *inner.edges)
+        return Rewrite((greatest,), _with_axis(op.entries, axis))
+    rest = ix.sub(extent, first)
+    if axis != last or step < 1 or not _at_most(v, ix.Const(MODEL.long_range), extent):
+        return None
+    if _is_few(v, rest, extent):
+        assert isinstance(rest, ix.Const)
+        ascending = v.make(Flip(axes=(last,)), v.make(TopK(k=rest.value), *inner.edges))
+        entry = ix.ZERO if isinstance(part, ix.Expr) else (ix.ZERO, count, step)
+        return Rewrite((ascending,), _with_axis(op.entries, axis, entry))
+    end = ix.add(first, ix.mul(ix.Const(step), ix.sub(count, ix.ONE)), ix.ONE)
+    if not _is_few(v, end, extent):
+        return None
+    assert isinstance(end, ix.Const)
+    places = v.make(ArgSort(axis=-1, count=end.value), *inner.edges)
+    least = v.make(TakeAlong(axis=-1, sure=True), *inner.edges, places)
+    return Rewrite((least,), op)
+
+
+def _is_few(v: Match, count: ix.Expr, extent: ix.Expr) -> bool:
+    """Whether so many elements are found sooner than all are sorted."""
+    if not isinstance(count, ix.Const) or count.value < 1:
+        return False
+    return _at_most(v, ix.Const(MODEL.sorted_part * count.value), extent)
 
 
 @rule("a part of a function", SpatialIndex, Take, TakeAlong, of=(unary.Unary,), own=True)
@@ -409,8 +448,8 @@ def _nested_flip(v: Match, op: Flip, inner: Producer[Flip]) -> Rewrite | None:
 
 PARTS: tuple[RewriteRule, ...] = (
     _full_index, _index_twice, _index_axis, _index_joined, _range_of_joined, _first_places,
-    _index_earlier, _join_of_one, _nested_concat, _adjacent_parts, _stacked_points, _no_padding,
-    _nested_padding, _nested_flip,
+    _few_sorted, _index_earlier, _join_of_one, _nested_concat, _adjacent_parts, _stacked_points,
+    _no_padding, _nested_padding, _nested_flip,
 )  # fmt: skip
 
 PARTS_OF_PRODUCTS: tuple[RewriteRule, ...] = (
