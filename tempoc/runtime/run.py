@@ -227,7 +227,7 @@ def _run_directly(
     prepared, call = direct.prepared, direct.call
     for traced in loaded.traced:
         traced.bounds = bounds
-    if direct.arguments is None or call.ends or call.verdict is not None:
+    if direct.arguments is None or any(call.ends) or call.attempted or call.verdict is not None:
         return None
     arrays: list[Any] = [zeros() if (zeros := call.zeros.get(s)) else None for s in call.operands]
     user_arrays = []
@@ -239,7 +239,7 @@ def _run_directly(
         user_arrays.append(arrays[k])
     start = time.perf_counter()
     try:
-        cells = dict(zip(call.results, call.on_host(call.at, *arrays), strict=True))
+        cells = dict(zip(call.results, call.on_host(call.at, *arrays), strict=False))
         backend.wait(cells)
     except Exception as error:
         if (failure := explain_failure(loaded, direct, call.straight, settings, error)) is None:

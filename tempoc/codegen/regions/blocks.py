@@ -28,7 +28,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import ended_lengths, length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.regions import EmittedRegion
-from tempoc.codegen.regions.single_call import EnclosingLoops, single_call
+from tempoc.codegen.regions.single_call import ALL_STEPS, EnclosingLoops, beginnings, single_call
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis import traversal
 from tempoc.program.analysis.live import live_after_each, live_before, live_in_loop, written_stores
@@ -245,6 +245,7 @@ class Blocks:
             live_out=after,
             length_params=parts.lengths,
             ends=ends,
+            patient=True,
         )
         writer.begin(body)
         read_first = live_before(body, after, context.kinds)
@@ -266,9 +267,10 @@ class Blocks:
             read=tuple(cells[n] for n in parts.read),
             local=tuple(parts.local),
             lengths=parts.lengths,
-            counts=(*writer.counts,),
+            counts=(*writer.counts, *([ALL_STEPS] if writer.left else [])),
             endings=tuple(map(parts.lengths.index, ends)),
             single=single_call(body, context, outside.loops),
+            begun=beginnings(body, context, outside.loops),
         )
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

@@ -8,7 +8,13 @@ loop ends one, the number is carried as `T_end`, 0 until the end has been seen, 
         T = jnp.where(T_end > 0, T_end, at[2])
 
 A length that each step of a loop on the device finds out anew, `T[i]` within the loop over `i`, is
-its own: it is no parameter, begins as the largest length in each step, and is not returned.
+its own: it is no parameter, begins as the largest length in each step, and is not returned. A block
+is told how many steps such lengths may have, all together. Once none is left they are 1, so that it
+comes to its end soon, and its results mean nothing::
+
+    T = jnp.int32(jnp.where(left > 0, T_max, 1))
+    ...
+    left = jnp.maximum(left - 1, 0)
 """
 
 from __future__ import annotations

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.lengths import own_lengths
 from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import ceildiv, substitute, symbols
+
+ALL_STEPS = ix.Const((1 << 31) - 1)
+"""More steps than any loop has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,32 @@ def single_call(
     thin = ix.disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
     rare = ix.compare("<=", around.times, ix.Const(MODEL.rare_runs))
     return ix.conjunction(short, *grown, ix.disjunction(rare, ix.negation(thin)))
+
+
+def beginnings(
+    body: prog.ProgramStatement, context: ProgramContext, around: EnclosingLoops
+) -> ix.Expr:
+    """How often loops begin within a block whose lengths are found out anew each time.
+
+    That many times the greatest length with which one call is short is what the lengths may add up
+    to. It is once if the time is not linear in the lengths, and 0 if there are no such loops.
+    """
+    own = {symbols(e)[0] for e in own_lengths(body)}
+    largest = [n.largest for n in context.lengths if n.bound in own]
+    if not own:
+        return ix.ZERO
+
+    def at(e: ix.Expr, length: int) -> ix.Expr:
+        return substitute(e, {name: ix.Const(length) for name in largest})
+
+    nests = _loop_nests(body, around.first)
+    time = ix.add(*(_microseconds(trips, nest, context) for trips, nest in nests.items()))
+    straight = ix.sub(at(time, 2), at(time, 1)) == ix.sub(at(time, 1), at(time, 0))
+    ends = (
+        n for n, call in _counted(body, around.first) if any(e.bound in own for e in call.endings)
+    )
+    times = [at(n, 1) for n in ends]
+    return ix.maximum(ix.ONE, ix.minimum(*times)) if straight else ix.ONE
 
 
 @dataclass(slots=True)

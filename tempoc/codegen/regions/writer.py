@@ -48,8 +48,10 @@ class RegionWriter(RegionNames):
 
     ``fixed`` are the constant bounds, ``ends`` the lengths that the region ends, ``end_names`` the
     variables that carry these; ``row_names`` those that carry rows, by the kernel of a print,
-    at steps of the loop over ``root``. ``live_out`` are the stores that are live after the
-    statement that is being written, ``around`` is the innermost loop of the device around it.
+    at steps of the loop over ``root``. What is ``patient`` is told how many steps of loops with own
+    lengths there may be, and returns how many are ``left``. ``live_out`` are the stores that are
+    live after the statement that is being written, ``around`` is the innermost loop of the device
+    around it.
     """
 
     fixed: Mapping[str, int]
@@ -61,6 +63,8 @@ class RegionWriter(RegionNames):
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
     row_names: dict[str, str] = field(default_factory=dict)
     checked: bool = False
+    patient: bool = False
+    left: str = ""
     root: str = ""
     around: prog.Loop | None = None
 
@@ -83,6 +87,7 @@ class RegionWriter(RegionNames):
             name = symbols(e)[0]
             self.lengths[e] = self.locals.fresh(variable(name))
             self.end_names[e] = self.locals.fresh(f"{name}_end")
+        self.left = self.locals.fresh("left") if self.patient and own_lengths(s) else ""
         called = {c.kernel: self.kernel(c) for c in calls(s)}
         stores = {name: self.context.stores[name] for name in self.cells}
         self.counting = counting_bounds(replace(self.context, kernels=called, stores=stores))
@@ -107,7 +112,8 @@ class RegionWriter(RegionNames):
         first: tuple[str, ...] = (),
     ) -> tuple[prog.Kernel, list[str]]:
         """The kernel and the lines of its function; ``first`` are its first keyword arguments."""
-        ends = [tupled([self.end_names[e] for e in self.ends])] if self.ends else []
+        numbers = [*(self.end_names[e] for e in self.ends), *([self.left] if self.left else [])]
+        ends = [tupled(numbers)] if numbers else []
         rows = [*self.row_names.values()]
         self.line(1, f"return {tupled(returned + rows + ends + [FAULT] * self.checked)}")
         body, self.lines = self.lines, []
@@ -120,6 +126,8 @@ class RegionWriter(RegionNames):
                 self.line(1, f"{self.lengths[e]} = {self.length_argument(e)}")
         for e, count in self.counts.items():
             self.line(1, f"{count} = {self.count_argument(e)}")
+        if self.left:
+            self.line(1, f"{self.left} = at[-1]")
         bounds = tuple(b for b in self.context.bounds if b in self.used)
         head = signature(name, ["at", *given], (*first, *bounds))
         equations = dict.fromkeys(e for c in calls(s) for e in self.kernel(c).equations)
@@ -156,7 +164,8 @@ class RegionWriter(RegionNames):
         if e in self.length_params:
             return self.length_argument(e)
         bound = symbols(e)[0]
-        return self.text(ix.Sym(next(n.largest for n in self.context.lengths if n.bound == bound)))
+        most = self.text(ix.Sym(next(n.largest for n in self.context.lengths if n.bound == bound)))
+        return f"jnp.where({self.left} > 0, {most}, 1)" if self.left else most
 
     @property
     def kinds(self) -> StoreKinds:
@@ -342,6 +351,8 @@ class RegionWriter(RegionNames):
         self.begin_lengths(loop, depth + 1)
         self.step_stores(loop, depth + 1)
         self.block(loop.body, depth + 1)
+        if self.left in carried and not {*ended_lengths(loop)} <= {*self.ends}:
+            self.line(depth + 1, f"{self.left} = jnp.maximum({self.left} - 1, 0)")
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
         places = self.unit_axis_places(loop, carried)
         loop_call = "looped_while" if places else "lax.while_loop"
@@ -505,6 +516,8 @@ class RegionWriter(RegionNames):
         carried = [self.array_names[name] for name in changed if name in self.cells]
         carried += [self.row_names[kernel] for kernel in print_kernels(s)]
         carried += [self.end_names[e] for e in ended_lengths(s)]
+        ended = {ended_length(e) for call in calls(s) for e in call.endings}
+        carried += [self.left] if self.left and not ended <= {*self.ends} else []
         return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 
     def kernel(self, call: prog.Call) -> prog.Kernel:

@@ -327,7 +327,9 @@ class Block:
 
     ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
     ``at`` has the ``point``, the ``lengths`` and the ``counts``; these, ``endings`` and ``fault``
-    are as in a region.
+    are as in a region. If loops within it, ``begun`` so often, find out lengths that nothing else
+    reads, the last count is how many steps these may have, and the last end how many are left: if
+    none are, the results mean nothing.
     """
 
     kernel: str
@@ -341,6 +343,7 @@ class Block:
     counts: tuple[ix.Expr, ...] = ()
     endings: tuple[int, ...] = ()
     single: ix.Expr = ix.TRUE
+    begun: ix.Expr = ix.ZERO
 
 
 ProgramStatement = (

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
 
 
 def results_of(program: prog.Program) -> dict[str, tuple[list[str], int]]:
@@ -14,10 +15,12 @@ def results_of(program: prog.Program) -> dict[str, tuple[list[str], int]]:
     for s in statements_in(program.tree):
         if isinstance(s, prog.Call):
             results[s.kernel] = [cell.store for cell in s.results], len(s.endings)
-        elif isinstance(s, prog.Region | prog.Block):
-            changed = (*s.carried, *(s.made if isinstance(s, prog.Block) else ()))
-            more = bool(s.endings) + (len(s.prints) if isinstance(s, prog.Region) else 0)
-            results[s.kernel] = [cells.store for cells in changed], more
+        elif isinstance(s, prog.Block):
+            more = int(bool(s.endings) or s.begun != ix.ZERO)
+            results[s.kernel] = [cells.store for cells in (*s.carried, *s.made)], more
+        elif isinstance(s, prog.Region):
+            more = bool(s.endings) + len(s.prints)
+            results[s.kernel] = [cells.store for cells in s.carried], more
     return results
 
 

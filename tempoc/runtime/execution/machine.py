@@ -118,14 +118,6 @@ class Machine(RunFrame):
         if rest and not ended:
             self.paces[region.kernel].returned(len(steps), result)
 
-    def attempts(self, kernel: str) -> bool:
-        """Until it has failed once: then it is likely to fail again."""
-        return kernel not in self.longer
-
-    def attempt_failed(self, kernel: str) -> None:
-        """Remember it for later runs with the same bounds."""
-        self.longer.add(kernel)
-
     def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:
         """Call the user's function."""
         return self.callers[number](point, *args)

@@ -4,15 +4,18 @@ A block whose loops may take long for the largest lengths runs as several calls,
 can be interrupted. As a rule the data end them much earlier. So the block is first called with
 lengths for which one call is short enough. If all of them end by then, that was the run: what is
 computed for a length does not depend on what it could have been. Else nothing of it is kept.
+Lengths that loops within a block find out, one after the other, may add up to as many steps as all
+of them would have with the largest such lengths.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
-from tempoc.program.analysis.traversal import touched_stores
+from tempoc.program.analysis.traversal import calls, touched_stores
 from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 
@@ -41,34 +44,28 @@ def attempted_blocks(
             and touched_stores(block.body).isdisjoint({*given} - {c.store for c in block.read})
             and (limits := _limits(program, block, bounds))
         ):
-            expressions = (*block.lengths, *block.counts)
             values = {**bounds, **limits}
-            attempted[block.kernel] = tuple(evaluate(e, values) for e in expressions)
+            at = [evaluate(e, values) for e in (*block.lengths, *block.counts)]
+            if block.begun != ix.ZERO:
+                at[-1] = min(evaluate(block.begun, bounds) * max(limits.values()), at[-1])
+            attempted[block.kernel] = tuple(at)
     return attempted
 
 
 def _limits(program: prog.Program, block: prog.Block, bounds: Mapping[str, int]) -> dict[str, int]:
     """The largest lengths for which a block is one call, one number for all; empty if none are."""
-    ended = [*dict.fromkeys(_ended_bounds(block))]
-    lengths = [n for n in program.lengths if n.bound in ended]
-    if len(ended) != len(block.lengths) or any(n.outer for n in lengths):
+    ended = {symbols(block.lengths[place])[0] for place in block.endings}
+    own = {e.bound for call in calls(block.body) for e in call.endings}
+    lengths = [n for n in program.lengths if n.bound in own]
+    if len(ended) != len(block.lengths) or any(n.outer for n in lengths if n.bound in ended):
         return {}
-
-    def limited(most: int) -> dict[str, int]:
-        names = (name for n in lengths for name in (n.bound, n.largest))
-        return {name: min(most, bounds[name]) for name in names}
+    names = [name for n in lengths for name in (n.bound, n.largest)]
 
     def is_long(most: int) -> bool:
-        return not evaluate(block.single, {**bounds, **limited(most)})
+        return not evaluate(block.single, {**bounds, **{n: min(most, bounds[n]) for n in names}})
 
     largest = max((bounds[n.bound] for n in lengths), default=0)
     most = bisect_right(range(1, largest + 1), 0, key=is_long)
     if most < program.tuning.first_steps or not is_long(largest):
         return {}
     return {n.bound: min(most, bounds[n.bound]) for n in lengths}
-
-
-def _ended_bounds(block: prog.Block) -> Iterator[str]:
-    """The bounds whose lengths a block may end."""
-    for place in block.endings:
-        yield symbols(block.lengths[place])[0]

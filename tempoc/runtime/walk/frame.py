@@ -101,7 +101,8 @@ class RunFrame(ABC):
     ``cells`` has for each store, by number, its only cell (``None``: there is none) or all of them
     by key. ``position`` is the number of the instruction that runs, ``done[0]`` counts kernel
     calls, and ``ledger`` the bytes of stores, if the code does. ``ends`` has the lengths of each
-    bound that has ended, by point.
+    bound that has ended, by point, and ``longer`` the kernels of blocks of which an attempt to be
+    one call has failed: it is likely to fail again.
     """
 
     def __init__(self, storage: Storage, bounds: Mapping[str, int], on: Device) -> None:
@@ -128,6 +129,7 @@ class RunFrame(ABC):
         self.loops: list[ActiveLoop] = []
         self.position = 0
         self.done = [0]
+        self.longer: set[str] = set()
 
     def _keyed(self, number: int) -> KeyedCells:
         store = self.layouts[number]
@@ -205,14 +207,6 @@ class RunFrame(ABC):
         self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool
     ) -> None:
         """A call of a region has returned: it ran ``steps``, unless a length ended before."""
-
-    def attempts(self, kernel: str) -> bool:
-        """Whether a block, by its kernel, is first called with smaller lengths."""
-        return False
-
-    def attempt_failed(self, kernel: str) -> None:
-        """Lengths of a block did not end that early."""
-        raise AssertionError(f"{kernel} was not attempted")
 
     @abstractmethod
     def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:

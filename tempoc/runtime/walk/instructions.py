@@ -412,7 +412,7 @@ class DeviceCall:
 
     def note_ends(self, frame: RunFrame, lengths: Sequence[int]) -> None:
         """Tell the frame which lengths have ended."""
-        for ended, length in zip(self.ends, lengths, strict=True):
+        for ended, length in zip(self.ends, lengths, strict=False):
             ended.note(frame, length)
 
 
@@ -438,13 +438,13 @@ class Attempt:
         """Go on where the block is ``finished``, or execute its statements."""
 
         def instruction(frame: RunFrame) -> int:
-            if frame.attempts(self.kernel):
+            if self.kernel not in frame.longer:
                 results = self.device_call.called(frame, self.at)
                 if all(map(int, results[len(self.device_call.writers)])):
                     *_, lengths = self.device_call.stored(frame, results)
                     self.device_call.note_ends(frame, lengths)
                     return finished
-                frame.attempt_failed(self.kernel)
+                frame.longer.add(self.kernel)
             return following
 
         return instruction

@@ -26,10 +26,11 @@ class StraightCall:
     Results of ``on_host`` may be arrays of the host, those of ``kernel`` are on the device.
     ``operands`` and ``results`` are stores; of operands in ``zeros`` that function makes the array.
     ``straight`` are the given stores whose host arrays can be passed as they are. After the results
-    come the lengths that the call found out, of the bounds ``ends``, if there are any, and the
-    fault, if the call has checks: 0 at the place ``verdict`` if none failed. ``late``: what outputs
-    take of stores depends on the lengths. ``attempted`` names the kernel of a block that is called
-    with smaller lengths: if one of them did not end, the results are none.
+    come the lengths that the call found out, of the bounds ``ends``, if there are any (an empty
+    name stands for the steps that are left), and the fault, if the call has checks: 0 at the place
+    ``verdict`` if none failed. ``late``: what outputs take of stores depends on the lengths.
+    ``attempted`` names the kernel of a block that is called with smaller lengths: if one of them
+    did not end, the results are none.
     """
 
     kernel: Callable[..., Sequence[Any]]
@@ -94,9 +95,7 @@ def straight_call(
         },
         results=results,
         straight=direct_inputs(program, single_calls),
-        ends=tuple(symbols(node.lengths[place])[0] for place in node.endings)
-        if isinstance(node, prog.Block)
-        else (),
+        ends=_ends(node),
         verdict=int(isinstance(node, prog.Block)) if kernel.checks else None,
         late=late,
         attempted=node.kernel if node.kernel in attempted else "",
@@ -136,6 +135,14 @@ def _point(
         return tuple(evaluate(e, bounds) for e in (*node.point, *passed))
     expressions = (*map(ix.Sym, node.point), *node.lengths, *node.counts)
     return tuple(evaluate(e, {**bounds, **tables}) for e in expressions)
+
+
+def _ends(node: prog.Call | prog.Block) -> tuple[str, ...]:
+    """The bounds that a block ends; an empty name for the steps that are left."""
+    if isinstance(node, prog.Call):
+        return ()
+    ended = (symbols(node.lengths[place])[0] for place in node.endings)
+    return (*ended, *([""] if node.begun != ix.ZERO else []))
 
 
 def _says_of_lengths(program: prog.Program) -> bool:
