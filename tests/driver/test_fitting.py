@@ -64,6 +64,18 @@ h[0] = x[0]
 h[t] = tanh(x[t] + h[t-1])
 output h[T-1] as last
 """
+DEEP = """
+dim k < K
+dim l < L
+input x[k]: f32[4, 8]
+input W0[l]: f32[8, 8]
+W[0, l] = W0
+W[k+1, l] = W - 0.1 * grad(loss[k], W)
+h[k, 0] = tanh(x[k] @ W[k, 0])
+h[k, l] = tanh(h[k, l-1] @ W[k, l])
+loss[k] = mean(h[k, L-1] * h[k, L-1])
+output loss
+"""
 TEXTS = {"rnn": (RNN, "T"), "scores": (SCORES, "T"), "learned": (LEARNED, "K")}
 SIZE = 60
 
@@ -144,3 +156,15 @@ def test_chunks_larger_than_a_budget_are_named() -> None:
     assert "2052 bytes" in refused.value.diagnostics[0].notes[0]
     found = fit_budget(compilation, {"T": 5000}, default_filled_stores, 2052)
     assert found.chosen.peak == 2052
+
+
+def test_what_a_step_costs() -> None:
+    """A step of a loop on the device takes less time than a call of the same by the host."""
+    source = load_source(Source("m.rt", DEEP))
+    fits = [
+        fit_budget(Compilation(source, options), {"K": 20, "L": 6}, default_filled_stores, 1 << 20)
+        for options in (Options(), Options(regions=False))
+    ]
+    device, host = (fit.chosen for fit in fits)
+    assert device.launched < host.launched
+    assert device.cost < host.cost / 2

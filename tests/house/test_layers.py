@@ -45,7 +45,7 @@ RANKS = {
 FLOORS = {
     "cli": ("options", "reports", "", "commands"),
     "codegen": ("", "text", "stores", "kernels", "regions", "steps", "program"),
-    "driver": ("", "search", "report", "slow", "capture"),
+    "driver": ("", "timing", "search", "report", "slow", "capture"),
     "frontend": (
         "syntax", "environment", "format", "errors", "expressions", "equations", "calls",
         "declarations", "domains", "",

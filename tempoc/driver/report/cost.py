@@ -14,17 +14,16 @@ from dataclasses import dataclass
 
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control.externs import ExternCall
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.poly.relations.domain_sum import BoundsFormula, DomainSums
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.query import operand_types
-from tempoc.sdg.statements.statements import Statement, Tensor
+from tempoc.sdg.statements.accessed import bytes_at
+from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.simplify import in_counts, in_terms, in_units, quotient_text
 from tempoc.symbolic.text import show
-from tempoc.symbolic.walk import extent, substitute, symbols
 
 HEAD = ("kernel", "times", "FLOPs", "read", "written", "FLOPs/byte")
 
@@ -93,22 +92,6 @@ def _kernel(compilation: Compilation, statement: Statement, sums: DomainSums) ->
         read=sums.over(ix.add(*sizes), statement.domain),
         written=sums.added(written),
     )
-
-
-def bytes_at(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:
-    """The bytes of a tensor at entries; where its shape varies along a slice, the larger end."""
-    pairs = [*zip(tensor.domain.dims, entries, strict=True)]
-    points = {dim: e for dim, e in pairs if not isinstance(e, ix.Slice)}
-    slices = [(dim, e) for dim, e in pairs if isinstance(e, ix.Slice)]
-    sizes: list[ix.Expr] = [extent(e) for _, e in slices]
-    for size in tensor.type.shape:
-        ends = [substitute(size, points)]
-        for dim, e in slices:
-            if dim in symbols(size):
-                firsts = [substitute(x, {dim: e.lo}) for x in ends]
-                ends = firsts + [substitute(x, {dim: ix.sub(e.hi, ix.ONE)}) for x in ends]
-        sizes.append(ix.maximum(*ends))
-    return ix.product((ix.Const(numpy_dtype(tensor.type.dtype).itemsize), *sizes))
 
 
 # ---------------------------------------------------------------- text

@@ -3,5 +3,5 @@
 In: a compilation and the constraint. Out: the compilations that satisfy it, or an error that says
 why none does.
 
-May import, of its package: nothing
+May import, of its package: timing
 """

@@ -17,7 +17,7 @@ predicted by a dry run:
   without offloading first, as they may need no more than a window of what is stored else.
 
 Tiles are also combined with rematerialization where neither suffices. Among the candidates that fit
-the cheapest is chosen, by the estimated time of kernel calls, copies and operations.
+the cheapest is chosen, by the estimated time of its kernels and copies.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.driver.search import candidates
+from tempoc.driver.timing.estimate import Estimator
 from tempoc.offload.choose import NOTHING_COPIED, Copied, choose, copied, copied_by
 from tempoc.offload.host_calls import count_host_calls
 from tempoc.passes.analysis.cost import operations
@@ -41,6 +42,7 @@ from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.units import size_text
+from tempoc.sdg.evaluation.given_data import all_bounds
 
 FilledStores = Callable[[prog.Program], frozenset[str]]
 """Gives the stores of a program that are filled before a run."""
@@ -52,7 +54,8 @@ class BudgetVariant:
 
     ``peak``: the most bytes of stores on the device; ``calls``: kernel calls, ``launched`` those of
     the host; ``operations``: an estimate of scalar operations; ``away``: the most bytes of
-    offloaded stores on the host; ``copied``: what moves between device and host.
+    offloaded stores on the host; ``computing``: the estimated nanoseconds of all kernels;
+    ``copied``: what moves between device and host.
     """
 
     compilation: Compilation
@@ -60,6 +63,7 @@ class BudgetVariant:
     calls: int
     launched: int
     operations: int
+    computing: float
     away: int = 0
     copied: Copied = NOTHING_COPIED
     model: CostModel = MODEL
@@ -72,8 +76,7 @@ class BudgetVariant:
     @property
     def cost(self) -> float:
         """The estimated time of a run, in nanoseconds."""
-        model, copies = self.model, self.copied.nanoseconds(self.model)
-        return model.call_ns * self.calls + copies + self.operations / model.flops_per_ns
+        return self.computing + self.copied.nanoseconds(self.model)
 
     def more(self, other: BudgetVariant) -> str:
         """The increase in operations over another variant, in percent."""
@@ -374,6 +377,7 @@ class _BudgetSearch:
             calls=count_calls(program.tree, values),
             launched=count_host_calls(program.tree, values),
             operations=operations(compilation.optimized, values),
+            computing=self.nanoseconds(compilation),
             away=prediction.away + candidates.chunked_bytes(compilation, self.bounds),
             copied=moved,
             model=self.model,
@@ -381,6 +385,11 @@ class _BudgetSearch:
         self.measured.append(variant)
         compilation.progress.tried()
         return variant
+
+    def nanoseconds(self, compilation: Compilation) -> float:
+        """The estimated time of all kernels in a run."""
+        values = all_bounds(compilation.optimized, self.bounds)
+        return sum(part.time for part in Estimator(compilation, values, self.model).parts())
 
 
 def _limits(compilation: Compilation, peak: int) -> list[int]:

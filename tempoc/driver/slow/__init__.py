@@ -3,5 +3,5 @@
 In: compilations, with the remarks of passes. Out: the most expensive loops and kernels with reasons
 in words of the source; a reason is what a pass recorded, or what the last graph shows.
 
-May import, of its package: report
+May import, of its package: timing, report
 """

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.driver.report.cost import thousands_text
-from tempoc.driver.slow.estimate import TimedKernel
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import divides_by_any_integer, operand_ops, raises_to_any_power
 from tempoc.driver.slow.words import Words
+from tempoc.driver.timing.estimate import TimedKernel
+from tempoc.driver.timing.rates import divides_by_any_integer, operand_ops, raises_to_any_power
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Cast

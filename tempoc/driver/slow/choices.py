@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.slow.estimate import ProgramPart, TimedKernel
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import nanoseconds, operator_nanoseconds
 from tempoc.driver.slow.words import Words
+from tempoc.driver.timing.estimate import ProgramPart, TimedKernel
+from tempoc.driver.timing.rates import nanoseconds, operator_nanoseconds
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Select
 from tempoc.ops.control.recurrence import Recurrence

@@ -13,7 +13,9 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
-from tempoc.driver.slow.estimate import (
+from tempoc.driver.slow.host_loops import Finding, HostLoops
+from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
+from tempoc.driver.timing.estimate import (
     Estimator,
     ProgramPart,
     TimedKernel,
@@ -21,8 +23,6 @@ from tempoc.driver.slow.estimate import (
     is_around,
     steps_of,
 )
-from tempoc.driver.slow.host_loops import Finding, HostLoops
-from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
 from tempoc.pipeline.step import LoopRemark
 from tempoc.runtime.messages.units import size_text
 from tempoc.schedule.tree import TreeLoop, walk

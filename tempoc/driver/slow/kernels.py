@@ -7,13 +7,13 @@ from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.report.cost import bytes_at, thousands_text
+from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.choices import ChoiceFindings
-from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.driver.slow.findings import NOTHING
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.operators import OperatorFindings
 from tempoc.driver.slow.words import Words, quoted, time_text
+from tempoc.driver.timing.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex
@@ -24,6 +24,7 @@ from tempoc.ops.tensor.source import Input
 from tempoc.runtime.messages.units import size_text
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.accessed import bytes_at
 from tempoc.sdg.statements.statements import Read
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show

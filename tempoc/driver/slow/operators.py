@@ -10,10 +10,10 @@ from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.arithmetic import ArithmeticFindings
-from tempoc.driver.slow.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.slow.host_loops import Finding
-from tempoc.driver.slow.rates import extent_sorted, numbers_shown, wide_share
 from tempoc.driver.slow.words import Words, fits, time_text
+from tempoc.driver.timing.estimate import Estimator, ProgramPart, TimedKernel, dims_of
+from tempoc.driver.timing.rates import extent_sorted, numbers_shown, wide_share
 from tempoc.ops.control.effects import Print
 from tempoc.ops.indexing.indexing import OneHot
 from tempoc.ops.indexing.search import Ordering

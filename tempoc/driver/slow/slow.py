@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.slow.estimate import Estimator, ProgramPart
 from tempoc.driver.slow.findings import NOTHING, LoopFindings
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.kernels import KernelFindings, fixed_cost
 from tempoc.driver.slow.triangular import TriangularFindings
 from tempoc.driver.slow.words import Words, listed, quoted, time_text
+from tempoc.driver.timing.estimate import Estimator, ProgramPart
 from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.schedule.tree import TreeLoop

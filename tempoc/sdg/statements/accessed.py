@@ -1,11 +1,14 @@
-"""What an access of a statement is about, where that is less than the tensor at its point."""
+"""What an access of a statement is about: how many bytes, and if it is less than the tensor."""
 
 from __future__ import annotations
 
+from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
-from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.sdg.statements.statements import Read, Statement, Tensor, Write
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import extent, substitute, symbols
 
 
 def accessed_part(access: Read | Write, statement: Statement, graph: Graph) -> TensorType | None:
@@ -20,3 +23,19 @@ def accessed_part(access: Read | Write, statement: Statement, graph: Graph) -> T
     if node.op.changes_part:
         return operand_types(graph, node)[-1]
     return node.types[0] if isinstance(access, Read) and node.op.picks else None
+
+
+def bytes_at(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:
+    """The bytes of a tensor at entries; where its shape varies along a slice, the larger end."""
+    pairs = [*zip(tensor.domain.dims, entries, strict=True)]
+    points = {dim: e for dim, e in pairs if not isinstance(e, ix.Slice)}
+    slices = [(dim, e) for dim, e in pairs if isinstance(e, ix.Slice)]
+    sizes: list[ix.Expr] = [extent(e) for _, e in slices]
+    for size in tensor.type.shape:
+        ends = [substitute(size, points)]
+        for dim, e in slices:
+            if dim in symbols(size):
+                firsts = [substitute(x, {dim: e.lo}) for x in ends]
+                ends = firsts + [substitute(x, {dim: ix.sub(e.hi, ix.ONE)}) for x in ends]
+        sizes.append(ix.maximum(*ends))
+    return ix.product((ix.Const(numpy_dtype(tensor.type.dtype).itemsize), *sizes))

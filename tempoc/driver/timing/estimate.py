@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from tempoc.base.cost_model import CostModel
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.report.cost import bytes_at
-from tempoc.driver.slow.rates import nanoseconds
+from tempoc.driver.timing.rates import nanoseconds
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.schedule.tree import (
@@ -26,7 +25,7 @@ from tempoc.schedule.tree import (
     executed,
 )
 from tempoc.sdg.graph.graph import Node
-from tempoc.sdg.statements.accessed import accessed_part
+from tempoc.sdg.statements.accessed import accessed_part, bytes_at
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
