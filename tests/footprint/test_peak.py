@@ -139,13 +139,14 @@ output w[T-1] as w
 """
 PASSES = "canonicalize,fuse"
 
-# 32 bytes a row of x, h, k and y, but 256 a row of k in GROWING; 4 a number. At T = 9 there are 64
-# rows of what grows, after 8 if there were 2 at first. In PHASES never more than two of three.
+# 32 bytes a row of x, h, k and y, but 256 a row of k in GROWING; 4 a number. At T = 9 there are 256
+# rows of what grows, or 64 after 8 if there were 2 at first. In PHASES never more than two of
+# three.
 BY_HAND = [
     (RING, None, 512, "32*T+64", 9 * 32 + 2 * 32),
     (BLOCK, None, 512, "64*T", 2 * 9 * 32),
     (GROWING, PASSES, 2, "256*T_before+256*T_slots+256", 256 + 64 * 256 + 8 * 256),
-    (GROWING, PASSES, 512, "256*T_before+256*T_slots+256", 256 + 64 * 256),
+    (GROWING, PASSES, 512, "256*T_before+256*T_slots+256", 256 + 256 * 256),
     (GROWING, PASSES, 0, "256*T+256", 256 + 9 * 256),
     (PHASES, PASSES, 512, "8*T+4", 2 * 4 * 9 + 4),
     (WINDOWED, PASSES, 512, "32*B+32*min(4, T)+32*B*T", 32 * 9 + 32 * 4 + 32 * 81),

@@ -50,6 +50,29 @@ def test_the_last_size_is_rounded_up_as_far_as_that_is_cheap(more: int) -> None:
         assert {*sizes[:1024]} == {64, 128, 256, 512, 1024}
 
 
+@pytest.mark.parametrize(("first", "last"), [(512, 256), (700, 256), (128, 64), (2, 64)])
+def test_short_runs_have_half_of_the_first_size(first: int, last: int) -> None:
+    """Or less, where that is more than an eighth of all bytes and 1 MiB."""
+    narrow, wide = (
+        compile_text(SO_FAR.format(width=w), 2, "canonicalize,fuse", bucket=first)[1].program
+        for w in (64, 10_000)
+    )
+    for steps in (1, 5, 64, last):
+        assert Capacities.of(narrow, {"T": steps}).sizes[0][-1] == last
+        held = Capacities.of(wide, {"T": steps}).sizes[0][-1]
+        assert steps <= held <= steps + steps // 8 + (1 << 20) // 40_000
+    assert Capacities.of(narrow, {"T": last + 1}).sizes[0][-1] == 2 * last
+
+
+SO_FAR = """
+dim t < T
+input x: f32[{width}]
+k[0] = x
+k[t] = tanh(sum(k[0:t], axis = 0) + x) when t >= 1
+output k[T-1] as found
+"""
+
+
 def test_steps_until_the_next_size() -> None:
     rooms = Capacities(((4, 8, 10),), [4])
     assert [rooms.steps_left(0, rows) for rows in (1, 4, 5, 8)] == [4, 1, 4, 1]

@@ -77,11 +77,10 @@ def rounded_to(
     full: int, is_cheap: Callable[[int], bool], tuning: RunTuning, grain: int = 1
 ) -> int:
     """The final size for so many slots: the next of the coarsest ladder where that is cheap."""
-    power, parts = 1 << (full.bit_length() - 1), tuning.rounded_part
-    for step in (
-        max(tuning.store_grain, grain, power),
-        *(max(1, power >> k) for k in range(parts.bit_length())),
-    ):
+    power = 1 << (full.bit_length() - 1)
+    coarsest = max(tuning.store_grain, grain, power)
+    halvings = (coarsest // power).bit_length() + tuning.rounded_part.bit_length() - 1
+    for step in (max(1, coarsest >> k) for k in range(halvings)):
         size = -(-full // step) * step
         if is_cheap(size):
             break
@@ -135,15 +134,21 @@ def _spare_slots(
 
 
 def _grain(program: prog.Program, bounds: Mapping[str, int], group: CapacityGroup) -> int:
-    """The least final size of a group of which no step reads more than a few rows.
+    """The least final size of a group.
 
-    Slots that are there for nothing cost only what it takes to make them. A block that is one call
-    for fewer steps has to be one for as many as that.
+    Where steps read all rows so far it is half of the first size, as first steps of a block read
+    half of the rows: a decoder with four layers of width 64 is compiled once for lengths to 256,
+    for 2 to 3 s less than with 64 rows at least, and its runs of 20, 64, 100, 200 steps take 5.1,
+    5.9, 11.0, 11.6 ms, not 4.5, 5.5, 10.9, 11.8 (CPU time, 2026-11-28).
+
+    Where no step reads more than a few rows, slots that are there for nothing cost only what it
+    takes to make them. A block that is one call for fewer steps has to be one for as many as that.
     """
     size = group[1]
     own = [s for s in program.stores if (a := s.growing) and (a.dim, a.size) == group]
-    if not isinstance(size, Sym) or any(a.least for s in own if (a := s.growing)):
-        return 1
+    first = max((a.least for s in own if (a := s.growing)), default=0)
+    if not isinstance(size, Sym) or first:
+        return 1 << max(0, first.bit_length() - 2)
     extents = dict(program.dims)
     most = program.tuning.spare_bytes // max(1, sum(_slot_bytes(s, extents, bounds) for s in own))
     grain = 1 << max(0, most.bit_length() - 1)
