@@ -57,12 +57,11 @@ class Predication(GraphPass):
     name: ClassVar[str] = "predicate"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with boxes for domains; one whose lengths the data decide stays as it is."""
+        """The graph with boxes for domains; no node gets more points if data decide lengths."""
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
-        if graph.universe.lengths:
-            return graph
         extension = _Extension.of(graph, space)
-        extension.try_all()
+        if not graph.universe.lengths:
+            extension.try_all()
         for name, box in extension.boxes.items():
             if extension.is_selection(graph.nodes[name], box):
                 message = "which equation holds is selected at each point, all of them are computed"
