@@ -90,12 +90,12 @@ def test_a_mistake_in_a_function_is_told_once_with_its_calls() -> None:
         ({"dd": "3"}, "-D dd: no such constant or fixed bound"),
         ({"T": "3"}, "-D T: this bound has no compile-time value"),
         ({"N": "3"}, "-D N: this bound is derived from others"),
-        ({"D": "x"}, "-D D=x: `D` is a number"),
-        ({"D": "1_0"}, "-D D=1_0: `D` is a number"),
+        ({"D": "x"}, "`D` is a number, not x"),
+        ({"D": "1_0"}, "`D` is a number, not 1_0"),
         ({"L": "0"}, "the bound `L` is 0; a bound is at least 1"),
-        ({"L": "x"}, "-D L=x: `L` is a number"),
-        ({"L": "2.5"}, "-D L=2.5: `L` is an integer of at least 1"),
-        ({"on": "1"}, "-D on=1: `on` is a bool (`true` or `false`)"),
+        ({"L": "x"}, "`L` is a number, not x"),
+        ({"L": "2.5"}, "`L` is an integer of at least 1, not 2.5"),
+        ({"on": "1"}, "`on` is a bool (`true` or `false`), not 1"),
     ],
 )
 def test_defines(defines: dict[str, str], message: str) -> None:

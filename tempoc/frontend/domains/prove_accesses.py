@@ -44,7 +44,7 @@ def prove_accesses(
     for result in results:
         source = result.ref.draft
         bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
-        if bound and not isinstance(source.op, Input | Param):
+        if bound and not _is_data(source):
             outer = round.universe.outer(bound)
             shown = ending_errors.ragged_lengths(
                 result.span, source.hint, bound, outer, _over(round, source, bound)
@@ -65,7 +65,7 @@ def _prove_reads(round: Round, draft: Draft, errors: Collector) -> None:
         if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
             continue  # it reads the loss where there is one
         sink = sink_of(round, draft, wire)
-        if not isinstance(wire.source.op, Input | Param):
+        if not _is_data(wire.source):
             defined = _defined(wire.source)
             bound = outside_elsewhere(round.space, sink, wire.entries, defined)
             if bound:
@@ -77,6 +77,11 @@ def _prove_reads(round: Round, draft: Draft, errors: Collector) -> None:
         elif violation is not None:
             errors.report(_explain(round, draft, wire, sink, violation), sites)
             _forget_covering(round, draft, violation, errors)
+
+
+def _is_data(source: Draft) -> bool:
+    """Whether a node has rows for the largest lengths; a default is computed for its own points."""
+    return isinstance(source.op, Input | Param) and not source.inputs
 
 
 def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:

@@ -177,7 +177,9 @@ class _Evaluation:
         domain, at = self.graph.nodes[name].domain, self.at(instance)
         for d, i in zip(domain.dims, point, strict=True):
             bound = self.graph.universe.dim(d).bound
-            if not at.open:
+            if name in self.given:
+                inside = i < self.bounds[bound]  # data has rows for the largest lengths
+            elif not at.open:
                 inside = i < at.values[bound]
             else:
                 inside = bool(self.lengths.value(ix.compare("<", ix.Const(i), ix.Sym(bound)), at))

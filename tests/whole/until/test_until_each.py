@@ -12,6 +12,7 @@ from tempoc.driver.reference import caller
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import compilation, compiled
+from tests.support.agreement import agree
 from tests.support.elaborated import graph_of
 from tests.whole.until.test_until import collatz
 from tests.whole.until.until_runs import Agreeing
@@ -76,6 +77,24 @@ def test_data_choose_a_step() -> None:
     steps = [[c + 2 * k for k in range((7 - c + 1) // 2 + 1)] for c in (1, 4, 7)]
     wanted = [sum(row[row[0] % (t + 1)] for t in range(len(row))) for row in steps]
     assert found["found"].tolist() == wanted
+
+
+DATA = """dim i < I
+dim t < T until stop
+dim n < N = (T + 1) // 2
+input x[i, t]: f32
+input z[i, n]: f32
+stop = x > 0.5
+y[i, t] = x[0, t] - x[I-1-i, t]
+total = sum(y[t = 0:T]) + sum((z[0, n] * z)[n = 0:N])
+last[i] = x[0, T-1] + max(x[I-1, 0:T])
+output total, last
+"""
+
+
+def test_data_of_another_point_are_as_many_as_of_the_longest() -> None:
+    """Read at another point they may lie behind the end of that one."""
+    agree(DATA, {"I": 1, "T": 1}, {"I": 3, "T": 6})
 
 
 EPISODES = """import rl
