@@ -27,7 +27,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.new_dimension import with_dimension
-from tempoc.sdg.graph.query import substitute_in_op, type_of_read
+from tempoc.sdg.graph.query import has_run_lengths, substitute_in_op, type_of_read
 from tempoc.sdg.graph.rewrite import compose, compose_node, replace_nodes, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
@@ -318,6 +318,8 @@ class Skewing:
     def _is_total(self, node: Node) -> bool:
         """Whether a node reduces a box of a table to less than a row."""
         if not isinstance(node.op, Reduction) or node.name in self.branches:
+            return False
+        if has_run_lengths(self.graph, [node.name]):
             return False
         (edge,) = node.inputs
         source = self.lattice.nodes.get(edge.source)

@@ -347,3 +347,17 @@ def test_tables_that_others_read_are_stored(name: str) -> None:
     names = Compilation(load_source(Source("m.rt", text)), Options()).passes.graph.nodes
     assert not any(n.startswith("best.row.when") for n in names)
     agree(text, *({"B": 2, "I": i, "J": j} for i, j in ((1, 1), (4, 3))))
+
+
+FOUND = """dim t < T until stop
+assume T <= J
+input stop[t]: bool
+best = max(h[b, 0:I, 0:T])
+output best
+"""
+
+
+def test_a_table_is_stored_where_a_length_that_is_found_says_what_is_read() -> None:
+    compiled = Compilation(load_source(Source("m.rt", LOCAL + FOUND)), Options())
+    assert not any(n.startswith("best.row.when") for n in compiled.passes.graph.nodes)
+    agree(LOCAL + FOUND, {"B": 2, "I": 3, "J": 4, "T": 3}, {"B": 1, "I": 1, "J": 1, "T": 1})
