@@ -377,6 +377,11 @@ def test_tiles_for_other_sizes_than_these() -> None:
     assert "tile" not in explained(bounded)
 
 
+def test_small_diagonals_are_not_worth_a_word() -> None:
+    text, _ = CLIFFS["a diagonal matrix of many"]
+    assert "diagonal" not in explained(text.replace("256", "8"))
+
+
 def test_a_side_that_is_nearly_always_chosen_is_none_to_spare() -> None:
     text, _ = CLIFFS["a clock of its own"]
     assert "leaves out at many" not in explained(text.replace("t % 8 == 0", "t > 1"))

@@ -57,7 +57,10 @@ class ArithmeticFindings:
         for written in self.products(node):
             steps = evaluate(node.op.count, kernel.at) if isinstance(node.op, Recurrence) else 1
             size = self.diagonal_size(written, kernel)
-            if size and steps * 2 * size * size >= MODEL.main_share * total:
+            if (
+                size >= MODEL.spread_elements
+                and steps * 2 * size * size >= MODEL.main_share * total
+            ):
                 yield Finding(
                     why=f"{self.words.line(written)} multiplies with a matrix that `eye` makes "
                     f"diagonal: sums of {size} products, of which one counts",

@@ -298,6 +298,14 @@ ROUNDED = {
 %b = power %x, %three : [t] f32[2, 3]
 %p4 = power %x, %four : [t] f32[2, 3]
 %p5 = power %x, %back : [t] f32[2, 3]""",
+    "x ** 1.5 = x * sqrt(x)": """%half = literal{value=0.5, dtype=f32} : [] f32
+%more = literal{value=1.5, dtype=f32} : [] f32
+%under = literal{value=-0.5, dtype=f32} : [] f32
+%below = literal{value=-1.5, dtype=f32} : [] f32
+%a = power %x, %half : [t] f32[2, 3]
+%b = power %x, %more : [t] f32[2, 3]
+%d = power %x, %under : [t] f32[2, 3]
+%f = power %x, %below : [t] f32[2, 3]""",
     "1 / sqrt(x) = rsqrt(x)": """%n = exp %x : [t] f32[2, 3]
 %n2 = sqrt %n : [t] f32[2, 3]
 %a = div %one, %n2 : [t] f32[2, 3]""",

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, note, reject, settings, strate
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.options import Options
-from tests.support.agreement import free_bounds
+from tests.support.agreement import agree, free_bounds
 from tests.support.elaborated import graph_of
 from tests.support.generators.blends import Blend, blends, endings as blend_endings
 from tests.support.generators.mixes import mixes
@@ -146,3 +146,23 @@ def check(program: Blend | Program, options: Options) -> None:
     except DiagnosticError:
         reject()
     assert_kept(program.text, *(dict(zip(free, s, strict=False)) for s in SIZES), options=options)
+
+
+POWERS = """\
+dim t < T
+input x[t]: f32
+edge = stack([x, 0.0, -0.0, inf, -inf, 1e-30, 1e20, -2.0, inf - inf])
+half = edge ** 0.5
+more = edge ** 1.5
+under = edge ** -0.5
+below = edge ** -1.5
+signs = 1.0 / half
+y = sum(abs(x) ** 1.5)
+slope = grad(y, x)
+output half, more, under, below, signs, y, slope
+"""
+
+
+def test_half_powers() -> None:
+    """Those of zeros, infinities and negative numbers, too."""
+    agree(POWERS, {"T": 1}, {"T": 9}, special=True, levels=(1, 2))

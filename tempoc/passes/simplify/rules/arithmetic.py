@@ -16,8 +16,9 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+from tempoc.ops.control.control import Select
 from tempoc.ops.definition.types import LOSSLESS, DType
-from tempoc.ops.tensor import elementwise as unary
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.passes.simplify.rules import equation
 from tempoc.passes.simplify.rules.equation import Condition, Letter, Pattern
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, rule
@@ -79,6 +80,29 @@ def _cast_twice(v: Match, op: unary.Cast) -> Rewrite | None:
     if middle is not have.dtype and middle not in LOSSLESS.get(have.dtype, ()):
         return None
     return v.same(inner.edges[0]) or Rewrite(inner.edges, op)
+
+
+@rule("x ** 1.5 = x * sqrt(x)", binary.Power, exact=False, wide=True)
+def _half_power(v: Match, op: binary.Power) -> Rewrite | None:
+    """Powers by a half, and by one and a half: a root takes a tenth of the time.
+
+    The power of ``-inf``, of which there is no root, is that of ``inf``; that of ``-0.0`` has no
+    sign.
+    """
+    base, exponent = v.node.inputs
+    power = v.number(exponent)
+    if power is None or abs(2 * power) not in (1, 3) or v.type_of(base) != v.result:
+        return None
+    if not v.result.dtype.is_float:
+        return None
+    one, most, none, least = map(v.literal, (1.0, math.inf, 0.0, -math.inf))
+    root = v.make(unary.Sqrt(), base)
+    parts = [root] if abs(2 * power) == 1 else [base, root]
+    if power < 0:
+        parts = [v.make(binary.Divide(), one, part) for part in parts]
+    value = v.make(binary.Multiply(), *parts) if len(parts) > 1 else v.make(unary.Abs(), *parts)
+    is_least = v.make(binary.Equal(), base, least)
+    return Rewrite((is_least, most if power > 0 else none, value), Select())
 
 
 _exact = partial(equation.equations, conditions=CONDITIONS)
@@ -164,6 +188,7 @@ ROUNDED = (
         "x ** 8 = x * x * (x * x) * (x * x * (x * x))", "x ** -1 = 1.0 / x if float",
         "x ** -2 = 1.0 / x * (1.0 / x) if float",
     ),
+    _half_power,
     *_wide("1 / sqrt(x) = rsqrt(x)", alone=True),
     *_wide(
         "1 / (1 + exp(-x)) = sigmoid(x)", "1 / (1 + exp(-x)) = sigmoid(x) if floats",
