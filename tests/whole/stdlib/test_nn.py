@@ -10,6 +10,11 @@ import numpy as np
 import pytest
 from jax.experimental import rnn
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.symbolic.domain import Domain
 from tests.whole.stdlib.reference import Case, check, normal
 
 STEPS = 4
@@ -255,3 +260,11 @@ def test_recurrent() -> None:
     shapes = {"x": (2, STEPS, 3), "w": (8, 3), "u": (8, 2), "c": (8,), "s": (2,)}
     shapes |= {"w3": (6, 3), "u3": (6, 2), "c3": (6,)}
     check(RECURRENT_HEAD, RECURRENT, {"B": 2, "T": STEPS}, normal(7, shapes))
+
+
+def test_gru_is_one_step() -> None:
+    """The first step is one of the recurrence: equations that differ for it are compiled twice."""
+    text = f"{RECURRENT_HEAD}h = nn.gru(x, {GRU}, t, state = s)\noutput h\n"
+    graph = Compilation(load_source(Source("m.rt", text)), Options(level=0)).graph
+    products = [n for n in graph.nodes.values() if n.name.endswith("g.matmul")]
+    assert [n.domain for n in products] == [Domain(("b", "t"))]
