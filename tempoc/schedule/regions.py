@@ -28,10 +28,10 @@ written out and as a loop, with 2, 4, 8 and 16 of them: 64 points 2.7 and 0.3, 4
 0.5, 5.9 and 0.8; one point 0.18 and 0.13, 0.20 and 0.15, 0.27 and 0.21, 0.43 and 0.31.
 
 A short outermost loop stays on the host if it reads weights or what other loops, written out, have
-in several arrays, and a very short one always: arrays then stay apart. Files are saved and Python
-functions called by the host. A length that each step of a loop finds out for itself is one more
-number of that step, unless anything outside of the step needs it (`length_homes`). Small
-tensors that are printed are collected (``collected_lines.py``).
+in several arrays: these then stay apart. Files are saved and Python functions called by the host.
+A length that each step of a loop finds out for itself is one more number of that step, unless
+anything outside of the step needs it (`length_homes`). Small tensors that are printed are collected
+(``collected_lines.py``).
 
 JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
 excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
@@ -161,8 +161,7 @@ class _RegionPlaces:
                 case TreeGuard(condition=condition, body=body):
                     return replace(part, body=placed(body, places.where(condition)))
                 case TreeLoop(place="host", body=body):
-                    steps = places.steps(part)
-                    short = steps is not None and steps > MODEL.rolled_steps
+                    short = places.steps(part) is not None
                     own = {access for access, _ in _moving(part, self.statements)}
                     apart = own.isdisjoint(unrolled) and not places.reads_weights(part)
                     region = places.region(part) if short and apart else None
