@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import sympy
@@ -31,6 +32,7 @@ MEANINGS: Mapping[str, Callable[..., Formula]] = {
     "log": sympy.log,
     "log1p": lambda x: sympy.log(1 + x),
     "expm1": lambda x: sympy.exp(x) - 1,
+    "abs": sympy.Abs,
     "sqrt": sympy.sqrt,
     "rsqrt": lambda x: 1 / sympy.sqrt(x),
     "sin": sympy.sin,
@@ -67,11 +69,11 @@ def _meaning(node: Node, operands: list[Formula]) -> Formula:
         case Input():
             return sympy.Symbol(node.name, positive=True)
         case Literal(value=number):
-            return (
-                sympy.nsimplify(sympy.Float(number, 17), rational=True)
-                if (float(number) == int(number))
-                else _constant(float(number))
-            )
+            if math.isinf(number):
+                return sympy.oo if number > 0 else -sympy.oo
+            if float(number) == int(number):
+                return sympy.nsimplify(sympy.Float(number, 17), rational=True)
+            return _constant(float(number))
         case Copy():
             return operands[0]
     return MEANINGS[node.op.name](*operands)
