@@ -28,10 +28,12 @@ written out and as a loop, with 2, 4, 8 and 16 of them: 64 points 2.7 and 0.3, 4
 0.5, 5.9 and 0.8; one point 0.18 and 0.13, 0.20 and 0.15, 0.27 and 0.21, 0.43 and 0.31.
 
 A short outermost loop stays on the host if it reads weights or what other loops, written out, have
-in several arrays: these then stay apart. Files are saved and Python functions called by the host.
-A length that each step of a loop finds out for itself is one more number of that step, unless
-anything outside of the step needs it (`length_homes`). Small tensors that are printed are collected
-(``collected_lines.py``).
+in several arrays: these then stay apart. Weights that are only copied, as state that each layer
+begins with, are read once: three layers that are trained one after the other, 5 steps each, took
+3.4 ms with a call for each, and take 0.6 (CPU, 2026-11-28). Files are saved and Python functions
+called by the host. A length that each step of a loop finds out for itself is one more number of
+that step, unless anything outside of the step needs it (`length_homes`). Small tensors that are
+printed are collected (``collected_lines.py``).
 
 JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
 excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
@@ -47,7 +49,7 @@ from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.source import Span
-from tempoc.ops.control.control import After
+from tempoc.ops.control.control import After, Copy, Merge
 from tempoc.ops.control.effects import Print
 from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.definition.shapes import constant_elements
@@ -76,7 +78,7 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.graph.stencils import reads_elements_again, reads_neighbours
 from tempoc.sdg.statements.handed_on import InLoop, is_handed_on, outlives
-from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.sdg.statements.statements import Read, Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
 from tempoc.symbolic.walk import symbols
@@ -331,10 +333,17 @@ class _RegionPlaces:
         return sum(len(self.statement(e).members) for e in executed(tree))
 
     def reads_weights(self, loop: TreeLoop) -> bool:
-        """Whether the loop variable indexes weights."""
+        """Whether the loop variable indexes weights, other than those that state begins with."""
+        statements = [self.statement(execute) for execute in executed(loop)]
+        reads = [read for statement in statements for read in statement.reads]
+        computed = {r.tensor for r in reads if not self.is_copied(r)}
         params = {t.name for t in self.statements.tensors.values() if t.origin == "param"}
         accesses = _accesses(loop, self.statements, (loop.var,))
-        return any(tensor in params and moves for tensor, _, moves in accesses)
+        return any(tensor in params & computed and moves for tensor, _, moves in accesses)
+
+    def is_copied(self, read: Read) -> bool:
+        """Whether a read only copies what it reads."""
+        return isinstance(self.graph.nodes[read.member].op, Copy | Merge)
 
     def reads_layers(self, loop: TreeLoop) -> bool:
         """Whether the loop variable indexes weights, given or learned, or caches."""

@@ -27,6 +27,7 @@ from tempoc.runtime.load.load import namespace
 from tempoc.schedule import regions as places
 from tempoc.symbolic.expr import ONE, ZERO, Const, Sym
 from tempoc.symbolic.parse import parse_expr
+from tests.support.agree import agreed
 from tests.support.agreement import agree, compile_text
 
 LOOPS = "canonicalize,fuse"
@@ -374,6 +375,26 @@ def test_few_steps_are_on_the_device_unless_they_read_weights() -> None:
     assert [*regions(emitted(SHORT, None).program.tree)]
     assert not [*regions(emitted(SHORT.replace("input W", "param W"), None).program.tree)]
     agree(SHORT, {"N": 1}, {"N": 2}, {"N": 5})
+
+
+LAYERWISE = """
+dim l < L = 3
+dim i < I
+input x: f32[2]
+param start[l]: f32[2]
+h[0] = x
+h[l+1] = tanh(w[l, I-1] * h[l])
+w[l, 0] = start[l]
+w[l, i+1] = w + 0.1 * (h[l] - w * w)
+output h[L-1] as y, w[0:L, I-1] as learned
+"""
+
+
+def test_weights_that_state_begins_with_are_copied_anyway(tmp_path: Path) -> None:
+    assert "the loop over `l` runs on the device" in remarks(LAYERWISE)
+    x, start = np.float32([0.5, -1.0]), np.float32([[1.0, 0.5], [0.25, 2.0], [-0.5, 1.5]])
+    for steps in (1, 2, 5):
+        agreed(LAYERWISE, tmp_path, {"I": steps}, {"x": x}, {"start": start})
 
 
 TRIANGLE = """
