@@ -82,12 +82,12 @@ def with_executables(kernel: Any, folder: Path, made_of: str) -> CompiledKernel:
             if current is kernel:
                 raise
         kinds = backend.kinds(arrays)
-        if kinds is None or kinds in seen:
-            current = kernel
-        else:
+        made: CompiledKernel = kernel
+        if kinds is not None and kinds not in seen:
             seen.add(kinds)
-            current = _executable(kernel, arrays, folder / _digest(made_of + kinds))
-        return current(*arrays)
+            made = _executable(kernel, arrays, folder / _digest(made_of + kinds))
+        current = made
+        return made(*arrays)  # not the current one, which may be another thread's by now
 
     return call
 
