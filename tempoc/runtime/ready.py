@@ -157,6 +157,7 @@ class Ready:
     ) -> Mapping[str, HostArray]:
         """A run with all checks, which prepares the fast path for the next one."""
         given = self.given._replace(inputs=as_sources(inputs, "input", resident))
+        self.root = self.root.for_this_thread()
         loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
             self.loaded, self.shared = loaded, SharedCells.of(loaded.program)
@@ -177,9 +178,8 @@ class Ready:
         cells_of = {store: self.shared.cells.get(store, {}) for store in stores - {*items}}
         candidates = [_direct_input(i, given, direct) for i in items.values()]
         inputs = tuple(t for t in candidates if t is not None)
-        if len(inputs) < len(candidates) or any(
-            tuple(cells) != ((),) for cells in cells_of.values()
-        ):
+        are_single = all(tuple(cells) == ((),) for cells in cells_of.values())
+        if len(inputs) < len(candidates) or not are_single:
             return None
         constant = {store: cells[()] for store, cells in cells_of.items()}
         if self.on_device:

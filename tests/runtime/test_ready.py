@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 
@@ -314,6 +315,24 @@ def test_programs_that_are_loaded_again_have_the_kernels_of_before(tmp_path, com
     compiled(tmp_path, SUMS_SO_FAR.replace("FACTOR", "0.2"))
     sums_so_far(directory, 0.2, 40)
     assert len(compiling) == 2 * len(first)
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_other_threads_have_kernels_of_their_own(tmp_path, compiling):
+    directory = compiled(tmp_path, SUMS_SO_FAR.replace("FACTOR", "0.1"))
+    sums_so_far(directory, 0.1, 40)
+    first = [*compiling]
+    here = ready(directory, {"T": 40})
+    wanted, found = here({"first": np.float32(0.5)})["x"], []
+    assert compiling == first
+    there = ready(directory, {"T": 40})
+    thread = threading.Thread(target=lambda: found.append(there({"first": np.float32(0.5)})["x"]))
+    thread.start()
+    thread.join()
+    assert compiling == 2 * first
+    found.append(there({"first": np.float32(0.5)})["x"])
+    assert compiling == 2 * first
+    np.testing.assert_array_equal(found, [wanted, wanted])
 
 
 CALLED = """

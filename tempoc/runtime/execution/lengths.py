@@ -11,7 +11,6 @@ Rows for more are taken where what they cost is little: as for growing stores (`
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,7 +70,6 @@ class KernelOfLengths:
 
     ``bounds`` are the names of those that are given at run time. ``compiled`` compiles a function,
     of which a text says all that is not in the text of kernels. ``last`` are the bounds before.
-    Programs of several threads share it: ``lock`` is held while one decides.
     """
 
     bounds: Collection[str]
@@ -82,7 +80,6 @@ class KernelOfLengths:
     varied: frozenset[str] = frozenset()
     several: list[LikeLengths] = field(default_factory=list)
     unlike: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def kernel(self, exact: CompiledFunction, bounds: Bounds) -> KernelForBounds:
         """The kernel for bounds; ``exact`` compiles the function for these alone."""
@@ -108,9 +105,8 @@ class KernelOfLengths:
             ordered = tuple(name for name in self.bounds if name in names)
             for step in (self.tuning.far_step, self.tuning.near_step):
                 with suppress(UnlikeError):
-                    like = self._compiled(now, trace, ordered, bounds, step)
-                    self.several.append(like)
-                    return like.at(bounds)
+                    self.several.append(self._compiled(now, trace, ordered, bounds, step))
+                    return self.several[-1].at(bounds)
         return None
 
     def _is_like(self, like: LikeLengths, bounds: Bounds, trace: TracedKernel, one: Form) -> bool:
@@ -213,11 +209,10 @@ class KernelForBounds:
 
     def on_host(self, *arrays: Any) -> Any:
         """The results; some may be arrays of the host, of which outputs are taken."""
-        with self.several.lock:
-            if self.shapes is None:
-                with suppress(UnlikeError):
-                    self.padded = self.several.chosen(self.bounds, arguments_of(arrays))
-                self.shapes = shapes_of(arrays)
+        if self.shapes is None:
+            with suppress(UnlikeError):
+                self.padded = self.several.chosen(self.bounds, arguments_of(arrays))
+            self.shapes = shapes_of(arrays)
         # Growing stores have another size for bounds that the kernel is not told.
         if self.padded is None or shapes_of(arrays) != self.shapes:
             return self.exact(*arrays)

@@ -138,8 +138,7 @@ class Prepared:
         if given not in self.straight:
             known = self.program, self.layouts, self.bounds, given, self.kernels
             chosen = self.single_calls(given), self.attempts(given), self.storage.capacities
-            call = None if self.is_limited else straight_call(*known, *chosen)
-            self.straight[given] = call
+            self.straight[given] = None if self.is_limited else straight_call(*known, *chosen)
         return self.straight[given]
 
 

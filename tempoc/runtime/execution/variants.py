@@ -64,9 +64,9 @@ def load_variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
     key = "variant", name
     member = loaded.known.get(key)
     if not isinstance(member, LoadedProgram):
-        loaded_variant = load_stored(loaded.stored.below(name), loaded.extern_path)
-        _check(loaded.program, loaded_variant.program, name)
-        member = replace(loaded_variant, variant=name, about=variant_description(loaded, name))
+        other = load_stored(loaded.stored.below(name), loaded.extern_path, loaded.thread > 0)
+        _check(loaded.program, other.program, name)
+        member = replace(other, variant=name, about=variant_description(loaded, name))
         loaded.known[key] = member
     return member
 

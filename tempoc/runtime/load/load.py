@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import linecache
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import CO_VARARGS
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,9 @@ class LoadedProgram:
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
     their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``).
-    ``compiled`` are kernels, which a process compiles once however often it loads the program; not
-    those that call functions of the user, which may do something else each time.
+    ``compiled`` are kernels, which a ``thread`` compiles once however often it loads the program;
+    not those that call functions of the user, which may do something else each time. They belong to
+    this program alone if ``thread`` is 0.
 
     ``stored`` is what was read of its directory. Where it is one of several programs that compute
     the same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
@@ -42,11 +44,18 @@ class LoadedProgram:
     hosts: Mapping[str, HostCallable] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
     compiled: dict[object, object] = field(default_factory=dict)
+    thread: int = 0
     stored: StoredProgram | None = None
     extern_path: tuple[str | Path, ...] = ()
     variant: str = ""
     about: str = ""
     choices: tuple[TunedChoice, ...] = ()
+
+    def for_this_thread(self) -> LoadedProgram:
+        """The program itself, or with kernels of its own if they are shared in another thread."""
+        if self.thread in (0, threading.get_ident()):
+            return self
+        return replace(self, known={}, compiled={}, thread=0)
 
 
 def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> LoadedProgram:
@@ -57,8 +66,13 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     return load_stored(read_stored(directory), extern_path)
 
 
-def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -> LoadedProgram:
-    """Import a program that was read, as `load` does. Raises ``RunError``."""
+def load_stored(
+    stored: StoredProgram, extern_path: Sequence[str | Path] = (), shares: bool = True
+) -> LoadedProgram:
+    """Import a program that was read, as `load` does. Raises ``RunError``.
+
+    It ``shares`` its kernels with those that this thread loads from the same files.
+    """
     program = stored.program
     check_device()
     user_functions = find_functions(
@@ -69,13 +83,15 @@ def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
     hosts = {e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host}
-    content = program, stored.place, stored.files[KERNELS]
+    thread = threading.get_ident() if shares and not program.externs else 0
+    content = thread, program, stored.place, stored.files[KERNELS]
     return LoadedProgram(
         program=program,
         functions=functions,
         traced=traced,
         hosts=hosts,
-        compiled={} if program.externs else _shared_kernels(*content),
+        compiled=_shared_kernels(*content) if thread else {},
+        thread=thread,
         stored=stored,
         extern_path=tuple(extern_path),
         choices=stored.choices,
@@ -83,8 +99,11 @@ def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -
 
 
 @functools.lru_cache(maxsize=8)
-def _shared_kernels(program: prog.Program, place: Path, text: bytes) -> dict[object, object]:
-    """The compiled kernels of a program; those of the last few stay when nothing else has them."""
+def _shared_kernels(*content: object) -> dict[object, object]:
+    """The compiled kernels of a thread, a program, its place and the text of its functions.
+
+    Those of the last few stay when nothing else has them.
+    """
     return {}
 
 
