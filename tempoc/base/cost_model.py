@@ -358,13 +358,13 @@ class CostModel(NamedTuple):
     and 131072, CPU time of a call: experience of 16 runs, 70 KB, 3.4 and 1.0 ms; a wave of 512
     points, 60 KB, 0.42 and 0.20; diagonals of 8 tables, 63 KB, 0.19 and 0.11, 76 KB, 0.35 and 0.27;
     Sinkhorn's steps, 75 KB, 1.33 and 1.27; XLA compiles it faster."""
-    whole_operator_bytes: int = 4096
+    whole_operator_bytes: int = 8192
     """The most that one operator of a loop may touch that the runner has compiled as one function:
-    XLA's code for arrays is worse there. 2026-11-27, time of a step, marked and unmarked: means of
-    8 numbers of 16 groups 0.15 and 3.4 us, an ARMA model 0.3 and 0.7, rows of 256 numbers half to
-    nine tenths, a row of a knapsack with 2001 numbers twice as long. A product of matrices counts
-    as all products that it is a sum of: two of 4 x 4 0.05 and 0.11, of 8 x 8 0.10 and 0.75, of
-    10 x 10 0.29 and 0.92 us."""
+    XLA's code for arrays is worse there. Time of a step, marked and unmarked: means of 8 numbers of
+    16 groups 0.15 and 3.4 us; `tanh`, a row of a knapsack, a mean, a stencil of 700 numbers 0.6 to
+    0.9, of 1000 0.7 to 1.3, a row of 2001 twice as long; rods of 6 x 90 points 1.0 and 2.3 us
+    (2026-11-28). A product of matrices counts as all products that it is a sum of: two of 4 x 4
+    0.05 and 0.11, of 8 x 8 0.10 and 0.75, of 10 x 10 0.29 and 0.92 us."""
     drawn_keys: int = 16
     """For so many keys, a loop over positions draws faster on a CPU than JAX's of all positions.
     2026-11-27, CPU time, JAX's and by positions: 16 keys, 1 and 128 words each, 1.0 and 0.4, 29 and
