@@ -33,12 +33,8 @@ def ring_uses(functions: Iterable[KernelFunction], stages: Stages) -> dict[str, 
     return uses
 
 
-def only_written(functions: Iterable[KernelFunction]) -> dict[str, frozenset[str]]:
-    """For each kernel the stores of which it reads nothing; not those that it passes on."""
-    written: dict[str, frozenset[str]] = {}
-    for f in functions:
-        tensors = [a.cell[0] for a in f.arguments]
-        arrays = {a.name: a.cell[0] for a in f.arguments if tensors.count(a.cell[0]) == 1}
-        names = (name for name in arrays if is_only_written(f.text, name))
-        written[f.name] = frozenset(arrays[name] for name in names)
-    return written
+def only_written(f: KernelFunction) -> frozenset[str]:
+    """The stores of which a kernel reads nothing; not those that it passes on."""
+    tensors = [a.cell[0] for a in f.arguments]
+    arrays = {a.name: a.cell[0] for a in f.arguments if tensors.count(a.cell[0]) == 1}
+    return frozenset(arrays[name] for name in arrays if is_only_written(f.text, name))

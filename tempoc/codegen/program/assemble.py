@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import assert_never
 
 import tempoc
@@ -198,7 +199,13 @@ def _form_regions(
     user, so that an error names its point, and those that rematerialize values, since XLA's common
     subexpression elimination would undo that.
     """
-    uses, written = ring_uses(joined.functions, stages), only_written(joined.functions)
+    functions = {f.name: f for f in joined.functions}
+
+    @cache
+    def written(kernel: str) -> frozenset[str]:
+        return only_written(functions[kernel])
+
+    uses = ring_uses(joined.functions, stages)
     context = replace(joined.context, ring_uses=uses, only_written=written)
     loops = Regions(context=context, names=names)
     tree = loops.convert(joined.tree, frozenset(o.store for o in interface.outputs(stages)))

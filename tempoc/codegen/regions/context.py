@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,11 @@ from tempoc.symbolic.expr import ZERO, Const, Expr
 from tempoc.symbolic.walk import substitute
 
 
+def _unknown(kernel: str) -> frozenset[str]:
+    """The stores of which a kernel is known to read nothing: none."""
+    return frozenset()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProgramContext:
     """A program without its tree. ``bounds`` maps constant bounds to their values, others to None.
@@ -26,8 +31,8 @@ class ProgramContext:
     stores of the rows that a region collects, ``touched`` for each kernel the bytes of what a call
     of it reads and writes of stores. ``step_local`` are the stores without a value between steps of
     a device loop, with its variable. ``ring_uses`` are, by kernel, the short rings of which it uses
-    nothing but rows, ``only_written`` the stores of which it reads nothing, ``changed`` those that
-    it changes at one place, which data may decide.
+    nothing but rows, ``only_written`` gives the stores of which a kernel reads nothing, ``changed``
+    are those that it changes at one place, which data may decide.
     """
 
     stores: Mapping[str, Buffer]
@@ -41,7 +46,7 @@ class ProgramContext:
     touched: Mapping[str, Expr] = field(default_factory=dict)
     step_local: Mapping[str, str] = field(default_factory=dict)
     ring_uses: Mapping[str, Mapping[str, RingUse]] = field(default_factory=dict)
-    only_written: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    only_written: Callable[[str], frozenset[str]] = _unknown
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @cached_property

@@ -115,7 +115,6 @@ def rotated_rings(
     for call in calls(loop):
         for cell in (*call.args, *call.results):
             touching.setdefault(cell.store, []).append(call)
-    apart = _changes_no_array(loop, context)
     for store, some in touching.items():
         if store not in cells or len(cells[store].keys) > 1:
             continue
@@ -131,7 +130,7 @@ def rotated_rings(
         places = {ahead + loop.step * age for use in known for age in use.read}
         if ahead < 0 or not all(0 <= place <= size.value for place in places):
             continue
-        if 0 in places or (apart and _is_computed_twice(buffer, some)):
+        if 0 in places or (_is_computed_twice(buffer, some) and _changes_no_array(loop, context)):
             yield store, ahead
 
 
@@ -147,7 +146,7 @@ def _changes_no_array(loop: prog.Loop, context: ProgramContext) -> bool:
     written = {name for name, store in stores.items() if store.axes or store.shape}
     return all(
         cell.store in context.ring_uses.get(call.kernel, {})
-        or cell.store in context.only_written.get(call.kernel, ())
+        or cell.store in context.only_written(call.kernel)
         for call in some
         for cell in (*call.args, *call.results)
         if cell.store in written
