@@ -15,7 +15,7 @@ from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.source import Eye
-from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate
 
@@ -32,7 +32,7 @@ class ArithmeticFindings:
         made_by = operand_ops(self.graph, node)
         each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
         if raises_to_any_power(node.op, node.types, made_by):
-            count = thousands_text(self.work(self.graph, node, kernel) * kernel.points)
+            count = thousands_text(self.work(node, kernel) * kernel.points)
             yield Finding(
                 why=f"{self.words.line(node)} raises {count} numbers to a power that is not known "
                 f"to be an integer{each}",
@@ -40,7 +40,7 @@ class ArithmeticFindings:
                 "error that is a little larger; `sqrt(x)` and products (`x * x`) take less",
             )
         if divides_by_any_integer(node.op, node.types, made_by):
-            count = thousands_text(self.work(self.graph, node, kernel) * kernel.points)
+            count = thousands_text(self.work(node, kernel) * kernel.points)
             yield Finding(
                 why=f"{self.words.line(node)} divides {count} integers by what is no "
                 f"constant{each}",
@@ -53,7 +53,7 @@ class ArithmeticFindings:
         """A product with a matrix that `eye` makes diagonal, as the source has it."""
         if not node.op.contraction and not isinstance(node.op, Recurrence):
             return
-        total = self.work(self.graph, node, kernel)
+        total = self.work(node, kernel)
         for written in self.products(node):
             steps = evaluate(node.op.count, kernel.at) if isinstance(node.op, Recurrence) else 1
             size = self.diagonal_size(written, kernel)
@@ -69,9 +69,9 @@ class ArithmeticFindings:
                 )
                 return
 
-    def work(self, graph: Graph, node: Node, kernel: TimedKernel) -> int:
+    def work(self, node: Node, kernel: TimedKernel) -> int:
         """The operations of a node at a point."""
-        return evaluate(node.op.work(operand_types(graph, node), node.types), kernel.at)
+        return evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
 
     def products(self, node: Node) -> list[Node]:
         """The products of the source that a node, or a scan, computes."""

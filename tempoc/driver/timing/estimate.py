@@ -50,7 +50,7 @@ class TimedKernel:
     ``loops`` are those around it, the outermost first, written-out ones included; ``count`` the
     executions, ``steps`` those of the loops that are not written out. ``fixed``, ``work`` and
     ``moved`` are nanoseconds of all executions: what a step costs anyway, operations, and bytes.
-    ``at``: the middle of everything it depends on.
+    An execution computes ``points`` at once; ``at``: the middle of everything it depends on.
     """
 
     statement: Statement
@@ -60,15 +60,8 @@ class TimedKernel:
     fixed: float
     work: float
     moved: float
+    points: int
     at: PointSizes
-
-    @property
-    def points(self) -> int:
-        """The points that an execution computes at once."""
-        ends = [
-            (evaluate(v.lower, self.at), evaluate(v.upper, self.at)) for v in self.statement.vector
-        ]
-        return prod(max(0, hi - lo) for lo, hi in ends)
 
     @property
     def time(self) -> float:
@@ -177,6 +170,7 @@ class Estimator:
             fixed=times.executions * fixed,
             work=times.executions * points * work,
             moved=times.executions * moved,
+            points=points,
             at=middle,
         )
 

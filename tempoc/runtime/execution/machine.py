@@ -54,7 +54,6 @@ class Machine(RunFrame):
         self.paces, self.counted = prepared.paces, prepared.counted
         self.longer = prepared.longer
         self.faults: list[Fault] = []
-        self.ended = EndedBounds(self.program)
         self.place_zeros(code.zeros)
         self.place(given, account=account)
         self.callers = [
@@ -151,10 +150,11 @@ class Machine(RunFrame):
         """A bound has ended at a point. Raises ``RunError`` for what it must not be."""
         self.check()
         self.set_length(bound, outer, length)
+        ended = EndedBounds(self.program)
         if not outer:
             self.bounds[bound] = length
-            self.bounds |= self.ended.derive(self.bounds)
-        self.ended.check(self.bounds, self.ends, bound, outer)
+            self.bounds |= ended.derive(self.bounds)
+        ended.check(self.bounds, self.ends, bound, outer)
 
     def known_values(self) -> dict[str, Any]:
         """The current values of all bounds, and the tables of lengths at points."""
