@@ -245,7 +245,7 @@ class Blocks:
             live_out=after,
             length_params=parts.lengths,
             ends=ends,
-            patient=True,
+            step_limit=True,
         )
         writer.begin(body)
         read_first = live_before(body, after, context.kinds)

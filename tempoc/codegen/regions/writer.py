@@ -48,10 +48,10 @@ class RegionWriter(RegionNames):
 
     ``fixed`` are the constant bounds, ``ends`` the lengths that the region ends, ``end_names`` the
     variables that carry these; ``row_names`` those that carry rows, by the kernel of a print,
-    at steps of the loop over ``root``. What is ``patient`` is told how many steps of loops with own
-    lengths there may be, and returns how many are ``left``. ``live_out`` are the stores that are
-    live after the statement that is being written, ``around`` is the innermost loop of the device
-    around it.
+    at steps of the loop over ``root``. With a ``step_limit`` it is told how many steps of loops
+    with own lengths there may be, and returns how many are ``left``. ``live_out`` are the stores
+    that are live after the statement that is being written, ``around`` is the innermost loop of the
+    device around it.
     """
 
     fixed: Mapping[str, int]
@@ -63,7 +63,7 @@ class RegionWriter(RegionNames):
     end_names: dict[ix.Expr, str] = field(default_factory=dict)
     row_names: dict[str, str] = field(default_factory=dict)
     checked: bool = False
-    patient: bool = False
+    step_limit: bool = False
     left: str = ""
     root: str = ""
     around: prog.Loop | None = None
@@ -87,7 +87,7 @@ class RegionWriter(RegionNames):
             name = symbols(e)[0]
             self.lengths[e] = self.locals.fresh(variable(name))
             self.end_names[e] = self.locals.fresh(f"{name}_end")
-        self.left = self.locals.fresh("left") if self.patient and own_lengths(s) else ""
+        self.left = self.locals.fresh("left") if self.step_limit and own_lengths(s) else ""
         called = {c.kernel: self.kernel(c) for c in calls(s)}
         stores = {name: self.context.stores[name] for name in self.cells}
         self.counting = counting_bounds(replace(self.context, kernels=called, stores=stores))
