@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 from tempoc.base.arrays import np
 from tempoc.ops.control.steps import (
-    OpStep,
+    OfSteps,
     emit_steps,
     evaluate_steps,
     step_types,
-    steps_double,
-    steps_within,
     steps_work,
 )
 from tempoc.ops.definition import padding as pads
@@ -26,7 +24,6 @@ from tempoc.ops.definition.operator import (
     EmittedValue,
     EmittedValues,
     Emitter,
-    Op,
     OperandError,
     ShapeFacts,
 )
@@ -36,7 +33,7 @@ from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssociativeScan(Op):
+class AssociativeScan(OfSteps):
     """Each element of ``leaves`` tensors combined with all before it, along ``axis``.
 
     ``results`` are the numbers of the values that make the new element. The operands after the
@@ -44,18 +41,12 @@ class AssociativeScan(Op):
     all that is valid, so nothing is masked.
     """
 
-    steps: tuple[OpStep, ...]
     results: tuple[int, ...]
     leaves: int
     axis: int = 0
 
     name = "associative_scan"
     heavy = True
-
-    @property
-    def doubles(self) -> bool:
-        """Whether a step does."""
-        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the leaves; the function gives elements of the same types."""
@@ -77,10 +68,6 @@ class AssociativeScan(Op):
                     help="f(earlier, later) returns an element of the same type",
                 )
         return tuple(TensorType(a.dtype, a.shape) for a in xs)
-
-    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
-        """The steps stay inside the axes of what they take."""
-        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""

@@ -11,12 +11,10 @@ from typing import TypeVar
 
 from tempoc.base.arrays import np
 from tempoc.ops.control.steps import (
-    OpStep,
+    OfSteps,
     emit_steps,
     evaluate_steps,
     step_types,
-    steps_double,
-    steps_within,
     steps_work,
 )
 from tempoc.ops.definition import padding as pads
@@ -26,7 +24,6 @@ from tempoc.ops.definition.operator import (
     EmittedValue,
     EmittedValues,
     Emitter,
-    Op,
     OperandError,
     ShapeFacts,
 )
@@ -38,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fold(Op):
+class Fold(OfSteps):
     """The results of steps for each element, stacked along a new first axis.
 
     Operands are the first carried values, then ``elements`` tensors whose first axes are gone
@@ -46,7 +43,6 @@ class Fold(Op):
     with these in that order; ``carried`` and ``outputs`` are numbers of values.
     """
 
-    steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     outputs: tuple[int, ...]
     elements: int
@@ -54,11 +50,6 @@ class Fold(Op):
 
     name = "fold"
     heavy = True
-
-    @property
-    def doubles(self) -> bool:
-        """Whether a step does."""
-        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The outputs of one element, with the extent of the elements in front."""
@@ -70,10 +61,6 @@ class Fold(Op):
                 raise OperandError(f"fold carries {type_text(want)}, then {type_text(have)}")
         n = xs[0].shape[0]
         return tuple(TensorType(known[k].dtype, (n, *known[k].shape)) for k in self.outputs)
-
-    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
-        """The steps stay inside the axes of what they take."""
-        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""

@@ -37,12 +37,10 @@ from typing import TypeVar
 from tempoc.base.arrays import np
 from tempoc.ops.control.linear_recurrence import is_linear
 from tempoc.ops.control.steps import (
-    OpStep,
+    OfSteps,
     emit_steps,
     evaluate_steps,
     step_types,
-    steps_double,
-    steps_within,
     steps_work,
 )
 from tempoc.ops.definition import padding as pads
@@ -52,7 +50,6 @@ from tempoc.ops.definition.operator import (
     EmittedValue,
     EmittedValues,
     Emitter,
-    Op,
     OperandError,
     ShapeFacts,
 )
@@ -67,7 +64,7 @@ PLAIN = "allow_negative_indices=False"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recurrence(Op):
+class Recurrence(OfSteps):
     """All rows of the tensors carried, the first ones given, ``count`` made; their axis is new.
 
     Operands are the first rows, then the elements, then what every step reads. Step ``k`` takes row
@@ -76,18 +73,12 @@ class Recurrence(Op):
     rows given are the last ones, and the last step is the first to be done.
     """
 
-    steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     starts: tuple[int, ...]
     count: ix.Expr
     reverse: bool = False
 
     name = "recurrence"
-
-    @property
-    def doubles(self) -> bool:
-        """Whether a step does."""
-        return steps_double(self.steps)
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the rows, one more than are made."""
@@ -102,10 +93,6 @@ class Recurrence(Op):
                 raise OperandError(f"a recurrence has {type_text(want)}, then {type_text(have)}")
         rows = ix.add(self.count, ix.ONE)
         return tuple(TensorType(t.dtype, (rows, *t.shape)) for t in first)
-
-    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
-        """The steps stay inside the axes of what they take."""
-        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""

@@ -7,7 +7,7 @@ parameters of the function are numbered first, then the results of the steps (SS
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tempoc.base.arrays import np
@@ -17,6 +17,27 @@ from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic import expr as ix
 
 OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfSteps(Op):
+    """An operator that computes by steps of a function."""
+
+    steps: tuple[OpStep, ...]
+
+    @property
+    def doubles(self) -> bool:
+        """Whether a step does."""
+        return any(op.doubles or any(d.is_double for d in dtypes) for op, _, dtypes in self.steps)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
+        """The steps stay inside the axes of what they take."""
+        typed = typed_steps(self.steps, self.given(args))
+        return tuple(e for s in typed for e in s.op.within(s.operands))
+
+    def given(self, args: tuple[TensorType, ...]) -> Sequence[TensorType]:
+        """The types of the values that the steps start with: by default the operands."""
+        return args
 
 
 class TypedStep(NamedTuple):
@@ -58,16 +79,6 @@ def typed_steps(steps: Sequence[OpStep], given: Sequence[TensorType]) -> Iterato
 def steps_work(steps: Sequence[OpStep], given: Sequence[TensorType]) -> ix.Expr:
     """The scalar operations of all steps (``Op.work``)."""
     return ix.add(*(s.op.work(s.operands, s.results) for s in typed_steps(steps, given)))
-
-
-def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[ix.Expr, ...]:
-    """The conditions under which all steps stay within their operands' axes (``Op.within``)."""
-    return tuple(e for s in typed_steps(steps, given) for e in s.op.within(s.operands))
-
-
-def steps_double(steps: Sequence[OpStep]) -> bool:
-    """Whether a step computes with 64 bits (``Op.doubles``)."""
-    return any(op.doubles or any(d.is_double for d in dtypes) for op, _, dtypes in steps)
 
 
 def evaluate_steps(

@@ -29,13 +29,12 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.steps import (
+    OfSteps,
     OpStep,
     assumed_types,
     emit_steps,
     evaluate_steps,
     step_types,
-    steps_double,
-    steps_within,
     steps_work,
 )
 from tempoc.ops.definition import padding as pads
@@ -46,7 +45,6 @@ from tempoc.ops.definition.operator import (
     EmittedValue,
     EmittedValues,
     Emitter,
-    Op,
     ShapeFacts,
 )
 from tempoc.ops.definition.shapes import constant_elements
@@ -56,31 +54,21 @@ from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnpackedProduct(Op):
+class UnpackedProduct(OfSteps):
     """The steps, of which the last is the product; each of them has one result.
 
     The first ``packed`` operands are those that unpacked values are made of. The others are taken
     by the product alone.
     """
 
-    steps: tuple[OpStep, ...]
     packed: int
 
     name = "unpacked_product"
     heavy = contraction = overflows = True
 
-    @property
-    def doubles(self) -> bool:
-        """Whether a step does."""
-        return steps_double(self.steps)
-
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The type of the product."""
         return (step_types(self.steps, args, facts)[-1],)
-
-    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
-        """The steps stay inside the axes of what they take."""
-        return steps_within(self.steps, args)
 
     def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """That of all steps."""

@@ -91,19 +91,24 @@ class Draw(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uniform(Draw):
-    """Numbers in ``[0, 1)``, all multiples of the dtype's step below 1 equally likely."""
+class DrawnFloats(Draw):
+    """Floating-point numbers, each of its own."""
 
     shape: tuple[ix.Expr, ...]
     dtype: DType = DType.F32
-
-    name = "uniform"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As asked for."""
         _takes_key(args, 1, self.name)
         _is_float(self.dtype, self.name)
         return (TensorType(self.dtype, self.shape),)
+
+
+class Uniform(DrawnFloats):
+    """Numbers in ``[0, 1)``, all multiples of the dtype's step below 1 equally likely."""
+
+    __slots__ = ()
+    name = "uniform"
 
     def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element."""
@@ -157,20 +162,11 @@ class Integers(Draw):
         return (drawn if self.low == ix.ZERO else f"{drawn} + jnp.int32({out.index(self.low)})",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Normal(Draw):
+class Normal(DrawnFloats):
     """Standard normal numbers."""
 
-    shape: tuple[ix.Expr, ...]
-    dtype: DType = DType.F32
-
+    __slots__ = ()
     name = "normal"
-
-    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
-        """As asked for."""
-        _takes_key(args, 1, self.name)
-        _is_float(self.dtype, self.name)
-        return (TensorType(self.dtype, self.shape),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Each element from its own position."""

@@ -34,11 +34,15 @@ from tempoc.symbolic import expr as ix
 
 
 class Nary(Op):
-    """Operands that broadcast. ``jax`` is the text of the result, ``{0}`` the first operand."""
+    """Operands that broadcast. ``jax`` is the text of the result, ``{0}`` the first operand.
+
+    ``numpy`` names the function of NumPy that ``compute`` calls, unless an operator spells it out.
+    """
 
     __slots__ = ()
     elementwise = True
     jax: ClassVar[str]
+    numpy: ClassVar[str]
     arity: ClassVar[int] = 2
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
@@ -55,7 +59,7 @@ class Nary(Op):
 
     def compute(self, *args: Array) -> Array:
         """The function itself, on arrays of one dtype, which broadcast."""
-        raise NotImplementedError
+        return np.asarray(ufunc(self.numpy)(*args))
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Broadcast shape, promoted dtype."""
@@ -104,15 +108,10 @@ class Arithmetic(Nary):
 
     __slots__ = ()
     overflows = True
-    numpy: ClassVar[str]
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """At least integers."""
         return promotion.numeric(promotion.promote(args))
-
-    def compute(self, *args: Array) -> Array:
-        """In the operands' dtype."""
-        return np.asarray(ufunc(self.numpy)(*args))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As ``Nary``, with ``bool`` made ``i32``."""
@@ -295,12 +294,8 @@ def integer_power(base, exponent):
 class Minimum(Nary):
     """The lesser of two; NaN if one is."""
 
-    name, jax = "minimum", "jnp.minimum({0}, {1})"
+    name, jax, numpy = "minimum", "jnp.minimum({0}, {1})", "minimum"
     light = True
-
-    def compute(self, *args: Array) -> Array:
-        """As in NumPy."""
-        return np.asarray(np.minimum(*args))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,17 +336,12 @@ class Comparison(Nary):
     __slots__ = ()
     symbol: ClassVar[ix.CompareOp]
     differentiable = False
-    numpy: ClassVar[str]
 
     def result(self, operand: promotion.PromotedType) -> promotion.PromotedType:
         """``bool``, never weak."""
         if operand[0] is DType.KEY:
             raise OperandError("random keys do not compare")
         return DType.BOOL, False
-
-    def compute(self, *args: Array) -> Array:
-        """In the operands' common dtype."""
-        return np.asarray(ufunc(self.numpy)(*args))
 
 
 AT_LEAST = '''\
@@ -436,7 +426,6 @@ class Logical(Nary):
 
     __slots__ = ()
     differentiable = False
-    numpy: ClassVar[str]
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """``bool`` alone."""
@@ -447,10 +436,6 @@ class Logical(Nary):
                     help="compare first, as in x != 0",
                 )
         return DType.BOOL, False
-
-    def compute(self, *args: Array) -> Array:
-        """As in NumPy."""
-        return np.asarray(ufunc(self.numpy)(*args))
 
 
 class And(Logical):

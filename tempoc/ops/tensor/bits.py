@@ -6,12 +6,8 @@ by less than none, leaves no bit of the integer: 0, or -1 where the sign is shif
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from tempoc.base.arrays import np
 from tempoc.ops.definition import promotion
-from tempoc.ops.definition.dtype_text import ufunc
-from tempoc.ops.definition.operator import Array, OperandError
+from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.elementwise import Unary
@@ -29,17 +25,12 @@ class Bitwise(Nary):
 
     __slots__ = ()
     differentiable = False
-    numpy: ClassVar[str]
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """Integers alone."""
         for a in args:
             require_bits(a.dtype, self.name)
         return promotion.promote(args)
-
-    def compute(self, *args: Array) -> Array:
-        """In the operands' dtype."""
-        return np.asarray(ufunc(self.numpy)(*args))
 
 
 class BitwiseAnd(Bitwise):
