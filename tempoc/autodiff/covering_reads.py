@@ -17,7 +17,7 @@ from tempoc.ops.gradients.indexing import getitem
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, slice_count
 from tempoc.symbolic.walk import extent
 
 
@@ -34,7 +34,7 @@ def read_full_range(
     slices = {d: e for d, e in covers.items() if e is not None}
     if not covers or len(slices) < len(covers):
         return None
-    rank = sum(isinstance(e, ix.Slice) for e in operand.entries)
+    rank = slice_count(operand.entries)
     element_shape = operand.term.shape[rank:]
     extents = [
         ix.maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))

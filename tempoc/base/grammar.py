@@ -167,6 +167,11 @@ class _Keep:
         return stream
 
 
+def branches(tree: Tree[Token], kind: str) -> list[Tree[Token]]:
+    """The children of a parse tree that a rule of this name made."""
+    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind]
+
+
 def load(
     files: tuple[str, ...],
     *,

@@ -308,13 +308,8 @@ def _assume(round: Round) -> bool:
     round.assumed.update(dict.fromkeys(chosen))
     for key in chosen:
         known = round.table[key]
-        tree = val.map_leaves(_without_doubt, known.tree)
-        round.table[key] = replace(known, tree=tree)
+        round.table[key] = replace(known, tree=val.without_doubt(known.tree))
     return bool(chosen)
-
-
-def _without_doubt(_: tuple[str, ...], leaf: val.Value) -> val.Value:
-    return val.Typed(leaf.type) if isinstance(leaf, val.Typed) else leaf
 
 
 def _seed(round: Round, seeded: dict[TensorKey, None]) -> bool:

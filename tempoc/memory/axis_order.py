@@ -26,7 +26,7 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Read, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.domain import Universe, slice_count
 
 
 def spatial_in_front(tensor: str, dim: str, statements: Statements, graph: Graph) -> int:
@@ -84,7 +84,7 @@ def _preferred_count(read: Read, graph: Graph) -> int:
     The batch axes of its product; all spatial axes, if it contracts the others and not the slice.
     """
     node = graph.nodes[read.member]
-    slices = sum(isinstance(e, ix.Slice) for e in read.entries)
+    slices = slice_count(read.entries)
     if not isinstance(node.op, Einsum) or slices != 1:
         return 0
     terms, result = node.op.letters(tuple(t.ndim for t in operand_types(graph, node)))

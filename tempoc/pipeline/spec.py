@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
+from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, branches, load
 from tempoc.diagnostics.source import Source, Span
 from tempoc.pipeline import errors
 from tempoc.pipeline.order import OrderError, check_order
@@ -32,7 +32,7 @@ def parse_pipeline(
     except Mismatch as error:
         span = source.span(error.offset, error.offset + len(error.text))
         raise errors.unreadable(span, error.text) from None
-    steps = tuple(_step(branch, registry, source) for branch in _branches(tree, "step"))
+    steps = tuple(_step(branch, registry, source) for branch in branches(tree, "step"))
     try:
         check_order(steps, holding)
     except OrderError as error:
@@ -50,10 +50,6 @@ def _grammar() -> Grammar:
     return load(("pipeline",), start=("pipeline",), positions=True)
 
 
-def _branches(tree: Tree[Token], kind: str) -> list[Tree[Token]]:
-    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind]
-
-
 def _span(token: Token, source: Source) -> Span:
     start = token.start_pos or 0
     return source.span(start, start + len(token))
@@ -68,15 +64,15 @@ def _step(tree: Tree[Token], registry: Mapping[str, Callable[..., S]], source: S
     hints = get_type_hints(cls)
     known = {f.name: hints[f.name] for f in _options(cls)}
     given: dict[str, SpecValue] = {}
-    for options in _branches(tree, "options"):
-        for option in _branches(options, "option"):
+    for options in branches(tree, "options"):
+        for option in branches(options, "option"):
             key = option.children[0]
             assert isinstance(key, Token)
             name = str(key).replace("-", "_")
             if name not in known:
                 what = f"option of `{word}` called"
                 raise errors.unknown(_span(key, source), what, str(key), tuple(known))
-            (value,) = _branches(option, "value")
+            (value,) = branches(option, "value")
             given[name] = _value(value.children[0], name, known[name], source)
     return cls(**given)
 

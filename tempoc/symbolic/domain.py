@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -42,6 +42,11 @@ def substitute_entry(e: ix.Entry, env: Mapping[str, ix.Expr]) -> ix.Entry:
     if isinstance(e, ix.Slice):
         return ix.Slice(substitute(e.lo, env), substitute(e.hi, env), e.step)
     return substitute(e, env)
+
+
+def slice_count(entries: Iterable[ix.Entry]) -> int:
+    """How many entries of an access are slices: so many axes of what is read are dimensions."""
+    return sum(isinstance(e, ix.Slice) for e in entries)
 
 
 Point = tuple[int, ...]

@@ -32,7 +32,7 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.statements import Read, Statement, Tensor, Write
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, slice_count
 from tempoc.symbolic.walk import substitute, symbols
 
 T = TypeVar("T")
@@ -291,7 +291,7 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
     written = any(w.tensor == read.tensor for w in statement.single.writes)
     written = written or any(a.behind for a in stages.buffers[read.tensor].axes)
     dims = [v.dim for v in statement.vector]
-    spatial_entries = op.entries[_slices(read) :]
+    spatial_entries = op.entries[slice_count(read.entries) :]
     parts = [(k, e) for k, e in enumerate(spatial_entries) if any(d in _names(e) for d in dims)]
     if written or len(parts) != 1:
         return None
@@ -305,11 +305,6 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
         return None
     name = f"{access_name(read.tensor, [dim], [part])}@{dim}{axis or ''}"
     return Element(name=name, tensor=read.tensor, dim=dim, axis=axis, at=part)
-
-
-def _slices(read: Read) -> int:
-    """The number of leading axes that come from slices of dimensions."""
-    return sum(isinstance(e, ix.Slice) for e in read.entries)
 
 
 def _names(part: object) -> tuple[str, ...]:
@@ -352,7 +347,7 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
 def _reader(node: Node, read: Read, element: Element, at: tuple[ix.Entry, ...]) -> Node:
     """The node that reads the alias, at these entries."""
     assert isinstance(node.op, SpatialIndex)
-    entries = _without(node.op.entries, _slices(read) + element.axis)
+    entries = _without(node.op.entries, slice_count(read.entries) + element.axis)
     op = SpatialIndex(entries=entries) if entries else Copy()
     edge = Edge(source=element.name, entries=at)
     return replace(node, op=op, inputs=(edge, *node.inputs[1:]))

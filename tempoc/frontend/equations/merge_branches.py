@@ -94,12 +94,7 @@ def finish(round: Round, cell: IndexedTensor) -> None:
 
 
 def _types(known: InferredTensor) -> val.Value:
-    """The types without their doubt."""
-
-    def plain(_: tuple[str, ...], typed: val.Value) -> val.Value:
-        return val.Typed(typed.type) if isinstance(typed, val.Typed) else typed
-
-    return val.map_leaves(plain, known.tree)
+    return val.without_doubt(known.tree)
 
 
 def _define(

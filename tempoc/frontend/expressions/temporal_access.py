@@ -14,7 +14,7 @@ from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.pick import Pick
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.domain import Universe, substitute_entry
 from tempoc.symbolic.walk import substitute, symbols
 
 Mapped = Mapping[str, ix.Entry]
@@ -121,7 +121,7 @@ def _composed(ref: val.Ref, mapped: Mapped, universe: Universe) -> tuple[ix.Entr
     for entry in ref.entries:
         named = [n for n in symbols(entry) if n in slices]
         if not named:
-            composed.append(_substituted(entry, points))
+            composed.append(substitute_entry(entry, points))
             continue
         shift = _shift(entry, named[0])
         if shift is None or len(named) > 1 or named[0] in sliced:
@@ -132,12 +132,6 @@ def _composed(ref: val.Ref, mapped: Mapped, universe: Universe) -> tuple[ix.Entr
     if sliced != [d for d in ref.draft.dims if d in sliced]:
         return None
     return tuple(composed)
-
-
-def _substituted(entry: ix.Entry, points: Mapping[str, ix.Expr]) -> ix.Entry:
-    if isinstance(entry, ix.Slice):
-        return ix.Slice(substitute(entry.lo, points), substitute(entry.hi, points), entry.step)
-    return substitute(entry, points)
 
 
 def _shift(entry: ix.Entry, dim: str) -> ix.Expr | None:

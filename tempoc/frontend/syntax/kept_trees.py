@@ -9,7 +9,6 @@ import pickle
 import sys
 from contextlib import suppress
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tempoc.diagnostics import source as sources
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.source import Source, Span
 from tempoc.files.durable import replace_file
+from tempoc.files.snapshot import digest
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse_with_recovery
 
@@ -30,15 +30,15 @@ def standard_tree(source: Source) -> tuple[ast.Module, Collector]:
     if folder is None:
         return parse_with_recovery(source)
     made_of = repr((source.path, source.text, sys.version, _parser_digest()))
-    path = folder / f"{Path(source.path).stem}-{_digest(made_of.encode())[:24]}"
+    path = folder / f"{Path(source.path).stem}-{digest(made_of.encode())[:24]}"
     with suppress(Exception):  # no such file, or it is damaged: that costs time, nothing else
-        digest, _, content = path.read_bytes().partition(b"\n")
-        if digest.decode() == _digest(content):
+        named, _, content = path.read_bytes().partition(b"\n")
+        if named.decode() == digest(content):
             return _TreeReader(source, content).load(), Collector()
     tree, errors = parse_with_recovery(source)
     if not errors.diagnostics:
         content = _written(source, tree)
-        text = _digest(content).encode() + b"\n" + content
+        text = digest(content).encode() + b"\n" + content
         with suppress(OSError):  # a full disk
             # Not synced: what a crash damages is recognized and made anew.
             replace_file(path, lambda file: file.write(text), durable=False)
@@ -101,8 +101,4 @@ def _parser_digest() -> str:
     """The digest of the grammar and of the modules that make syntax trees."""
     modules = sorted(Path(__file__).parent.glob("*.py"))
     files = [*sorted(grammar_folder().glob("*.lark")), *modules, Path(sources.__file__)]
-    return _digest(b"\0".join(file.read_bytes() for file in files))
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()
+    return digest(b"\0".join(file.read_bytes() for file in files))

@@ -43,7 +43,7 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, slice_count
 from tempoc.symbolic.walk import symbols
 
 
@@ -233,7 +233,7 @@ def _inner_dimension(graph: Graph, node: Node) -> str:
 
 def _own_axis(graph: Graph, edge: Edge, axis: int) -> int | None:
     """Which axis of its source an axis of a read is; ``None`` if it is a slice of points."""
-    own = axis - sum(isinstance(e, ix.Slice) for e in edge.entries)
+    own = axis - slice_count(edge.entries)
     return own if own >= 0 else None
 
 

@@ -35,7 +35,7 @@ from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, slice_count
 from tempoc.symbolic.walk import symbols
 
 
@@ -79,7 +79,7 @@ def _pick(graph: Graph, node: Node) -> _PickedPosition | None:
     read = _read_through_copies(graph, node.inputs[0])
     source = graph.nodes[read.source]
     places = [k for k, e in enumerate(node.op.entries) if isinstance(e, ix.Expr)]
-    ranged = sum(isinstance(e, ix.Slice) for e in read.entries)
+    ranged = slice_count(read.entries)
     if len(places) != 1 or not ranged or places[0] < ranged or not _is_plain(source):
         return None
     position, extents = node.op.entries[places[0]], type_of_read(source, read).shape

@@ -31,7 +31,7 @@ from tempoc.sdg.statements.build import is_identity
 from tempoc.sdg.statements.statements import Vector
 from tempoc.sdg.statements.vectorized import Ranges, vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.domain import Domain, slice_count, substitute_entry
 from tempoc.symbolic.walk import symbols
 
 
@@ -281,7 +281,7 @@ class Recognition:
             row, states = second, first
         else:
             raise NoSubstitution
-        if sum(isinstance(e, ix.Slice) for e in states.entries) != 1:
+        if slice_count(states.entries) != 1:
             raise NoSubstitution
         axes = operand_type(self.graph, states).ndim
         if operand_type(self.graph, row).ndim != 1 or axes > 2 or axes != node.types[0].ndim + 1:

@@ -33,7 +33,7 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Dim, Domain, Universe, entries_at
+from tempoc.symbolic.domain import Dim, Domain, Universe, entries_at, slice_count
 from tempoc.symbolic.walk import substitute, symbols
 
 T = TypeVar("T")
@@ -333,7 +333,7 @@ class Skewing:
         both = [at.pop(d, None) for d in self.lattice.dims]
         plain = [isinstance(e, ix.Slice) and e.step == 1 and not dims & {*symbols(e)} for e in both]
         apart = not any(d in symbols(e) for e in at.values() for d in self.lattice.dims)
-        gone = axes_of(node.op.axes, sum(isinstance(e, ix.Slice) for e in edge.entries))
+        gone = axes_of(node.op.axes, slice_count(edge.entries))
         axes = _axes_of_slices(source, edge)
         alike = all(plain) and {axes[d] for d in self.lattice.dims} <= {*gone}
         return alike and apart and monoid.exact and not node.op.keepdims

@@ -27,10 +27,11 @@ from tempoc.sdg.graph.query import (
     topological,
     users,
 )
+from tempoc.sdg.graph.rewrite import edge_at
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute
 
 OperandUses = Mapping[str, tuple[OperandUse, ...]]
@@ -102,7 +103,7 @@ class _Delayed:
             edges = (
                 replace(e, entries=here)
                 if e.source in moved
-                else _at(e if graph.nodes[e.source].op.cheap else self.stored, at)
+                else edge_at(e if graph.nodes[e.source].op.cheap else self.stored, at)
                 for e in node.inputs
             )
             shapes = (tuple(substitute(x, at) for x in t.shape) for t in node.types)
@@ -124,10 +125,6 @@ class _Delayed:
                 node = graph.nodes[use.reader]
                 edges = (replace(e, entries=here) if e.source == first else e for e in node.inputs)
                 yield use.reader, replace(node, inputs=tuple(edges))
-
-
-def _at(edge: Edge, at: Mapping[str, ix.Expr]) -> Edge:
-    return replace(edge, entries=tuple(substitute_entry(e, at) for e in edge.entries))
 
 
 def _stored(graph: Graph, uses: OperandUses, name: str, space: Space) -> Edge | None:

@@ -27,6 +27,7 @@ from tempoc.passes.simplify.copy_propagation import read_original
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.graph.rewrite import edge_at
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
@@ -177,10 +178,7 @@ class Distances:
     def ratio(self, rebuild: Rebuild, before: ix.Expr) -> Edge:
         """``exp`` of how far the level has moved."""
         source = self.graph.nodes[self.level.source]
-        at = {rebuild.dim: before}
-        last = replace(
-            self.level, entries=tuple(substitute_entry(e, at) for e in self.level.entries)
-        )
+        last = edge_at(self.level, {rebuild.dim: before})
         domain = rebuild.domain_of(source.domain.dims)
         return self.exponents(rebuild.builder, self.level, last, domain)
 
@@ -189,9 +187,9 @@ class Distances:
         values = replace(rebuild, place=self.place, memo={}).edge(self.values)
         if values is None:
             raise OperandError("its values are not those of the points of a range")
-        entries = tuple(substitute_entry(e, rebuild.at) for e in self.level.entries)
+        level = edge_at(self.level, rebuild.at)
         domain = rebuild.domain_of(self.graph.nodes[self.level.source].domain.dims)
-        return self.exponents(rebuild.builder, replace(self.level, entries=entries), values, domain)
+        return self.exponents(rebuild.builder, level, values, domain)
 
 
 def fading_weights(graph: Graph, edge: Edge, place: int) -> FadingWeights | None:

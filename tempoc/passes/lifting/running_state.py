@@ -48,10 +48,11 @@ from tempoc.sdg.graph.active import gradients, independent_nodes, passed_over
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
+from tempoc.sdg.graph.stencils import reads_moving_ranges
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import evaluate, symbols
+from tempoc.symbolic.walk import evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ def with_running_states(graph: Graph, context: PassContext) -> Graph:
     It may have gradients; then states that it has become recurrences, too. The same graph if there
     are none.
     """
-    if graph.universe.lengths or not any(map(_moves, graph.nodes.values())):
+    if graph.universe.lengths or not any(map(reads_moving_ranges, graph.nodes.values())):
         return graph
     differentiated = bool(gradients(graph))
     each = graph
@@ -126,12 +127,6 @@ def with_running_states(graph: Graph, context: PassContext) -> Graph:
         message = f"`{p.root.name}`: a state along {p.dim}, to which each step adds"
         context.remarks.add("states", message, p.root.span)
     return drop_dead(running)
-
-
-def _moves(node: Node) -> bool:
-    """Whether a node reads ranges that move with its point."""
-    slices = (e for edge in node.inputs for e in edge.entries if isinstance(e, ix.Slice))
-    return any(d in symbols(e) for e in slices for d in node.domain.dims)
 
 
 def _steps(graph: Graph, names: Iterable[str], space: Space) -> dict[str, RunningStep]:

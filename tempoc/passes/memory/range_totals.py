@@ -40,7 +40,7 @@ from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, slice_count
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -204,7 +204,7 @@ class _RangeSum:
                 edges = [replace(e, entries=entries) for e in node.inputs]
                 scatter = replace(scatter, n=type_.shape[0])
                 return builder.put("each", scatter, edges, self.domain, (type_,))
-        count = sum(isinstance(e, ix.Slice) for e in entries)
+        count = slice_count(entries)
         edge = replace(self.edge, entries=entries)
         op: Op = Sum(axes=tuple(range(count))) if count else Copy()
         return builder.put("each", op, (edge,), self.domain, (type_,))

@@ -23,9 +23,10 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, operand_type, substitute_in_op
+from tempoc.sdg.graph.rewrite import edge_at
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, substitute_entry
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 
@@ -107,10 +108,9 @@ class _ElementNodes:
         """The element node at other points."""
         at = {d: e for d, e in points.items() if isinstance(e, ix.Expr)}
         (array,) = node.inputs
-        entries = tuple(substitute_entry(e, at) for e in array.entries)
         return replace(
             node,
             op=substitute_in_op(node.op, at),
-            inputs=(replace(array, entries=entries),),
+            inputs=(edge_at(array, at),),
             types=(operand_type(self.graph, edge),),
         )

@@ -47,11 +47,11 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import all_reads, expressions, operand_type, type_of_read, users
-from tempoc.sdg.graph.rewrite import compose_axes, drop_dead, read_axes, replace_nodes
+from tempoc.sdg.graph.rewrite import compose_axes, drop_dead, edge_at, read_axes, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.domain import slice_count
 from tempoc.symbolic.walk import extent, is_affine, substitute, symbols
 
 READER = "@reader"
@@ -113,7 +113,7 @@ def _element(graph: Graph, node: Node, space: Space) -> _ElementRead | None:
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
     (edge,) = node.inputs
-    slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
+    slices = slice_count(edge.entries)
     points = [(k, e) for k, e in enumerate(node.op.entries) if isinstance(e, ix.Expr)]
     if len(points) != 1 or points[0][0] < slices or slices != 1 or edge.guard != ix.TRUE:
         return None
@@ -397,7 +397,7 @@ class _Elements:
         self, node: Node, edge: Edge, at: Mapping[str, ix.Entry], axis: int, place: ix.Expr
     ) -> _ReadElement | None:
         """The element of a factor, which is stored: as long at all points, if need be."""
-        slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
+        slices = slice_count(edge.entries)
         extent_ = operand_type(self.graph, edge).shape[axis]
         varies = any(self.graph.universe.is_dim(n) for n in symbols(extent_))
         if axis < slices or not varies:
@@ -441,8 +441,7 @@ class _Elements:
             value = self._whole(node, replace(edge, entries=entries), at)
             if value is None or not isinstance(value.read, Edge):
                 return None
-            entries = tuple(substitute_entry(e, self._reader) for e in value.read.entries)
-            return value._replace(read=replace(value.read, entries=entries))
+            return value._replace(read=edge_at(value.read, self._reader))
         inner = axis - len(slices)
         moving = [d for d in node.domain.dims if d in symbols(place)]
         own_point = dict(zip(source.domain.dims, edge.entries, strict=True))

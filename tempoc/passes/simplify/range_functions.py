@@ -36,7 +36,8 @@ from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.active import independent_nodes
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_types, topological
-from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
+from tempoc.sdg.graph.rewrite import drop_dead, edge_at, replace_nodes
+from tempoc.sdg.graph.stencils import reads_moving_ranges
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.sdg.verification.verify import DomainFacts
@@ -65,7 +66,7 @@ def with_point_functions(graph: Graph, context: PassContext) -> Graph:
 
     It may have gradients; the same graph if there are no such functions.
     """
-    if graph.universe.lengths or not any(map(_moves, graph.nodes.values())):
+    if graph.universe.lengths or not any(map(reads_moving_ranges, graph.nodes.values())):
         return graph
     search = _RangeSearch(graph=graph, space=context.space.symbolic)
     names = search.run()
@@ -73,12 +74,6 @@ def with_point_functions(graph: Graph, context: PassContext) -> Graph:
         message = f"the points of `{name}` are in ranges that overlap: each is computed once"
         context.remarks.add(RangeFunctions.name, message, graph.nodes[name].span)
     return drop_dead(search.graph) if names else graph
-
-
-def _moves(node: Node) -> bool:
-    """Whether a node reads ranges that move with its point."""
-    slices = (e for edge in node.inputs for e in edge.entries if isinstance(e, ix.Slice))
-    return any(d in symbols(e) for e in slices for d in node.domain.dims)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,8 +295,7 @@ class _PointFunction:
         reads: list[Edge | Node] = []
         for operand in operands:
             if isinstance(operand, Edge):
-                entries = tuple(substitute_entry(e, own) for e in operand.entries)
-                reads.append(replace(operand, entries=entries))
+                reads.append(edge_at(operand, own))
                 continue
             index = IndexValue(expr=substitute(operand.value, own))
             number = builder.put("place", index, (), domain)

@@ -23,6 +23,7 @@ from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import slice_count
 from tempoc.symbolic.walk import symbols
 
 
@@ -70,11 +71,6 @@ class AxisAt(NamedTuple):
 
     node: str
     flow: AxisFlow
-
-
-def slices(edge: Edge) -> int:
-    """The number of an operand's axes that come from slices in the read."""
-    return sum(isinstance(e, ix.Slice) for e in edge.entries)
 
 
 class AxisFlows:
@@ -166,7 +162,7 @@ class AxisFlows:
             return None
         extent = node.types[0].shape[padded[0]]
         is_full = extent == ix.Sym(self.graph.universe.dim(read.dim).bound)
-        same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
+        same = all(slice_count(r.inputs[0].entries) + padded[0] == read.axis for r in readers)
         link = Link((padded[0],), (padded[0],))
         return AxisToDim(link, read.dim) if is_full and same else None
 
@@ -211,7 +207,7 @@ class AxisFlows:
             return AxisAt(edge.source, at.flow) if same else None
         if axis is None:
             return None
-        result_axis = axis - slices(edge)
+        result_axis = axis - slice_count(edge.entries)
         if result_axis >= 0:
             candidates = (k for k in self.through(edge.source) if isinstance(k, Link))
             link = next((k for k in candidates if k.results[edge.out] == result_axis), None)
@@ -244,7 +240,7 @@ class AxisFlows:
             if turn is not None and turn.link == flow:
                 return AxisAt(use.reader, VectorDim(turn.dim))
             axis = flow.results[edge.out]
-            place = None if axis is None else axis + slices(edge)
+            place = None if axis is None else axis + slice_count(edge.entries)
         candidates = (k for k in self.through(use.reader) if isinstance(k, Link))
         link = next(
             (k for k in candidates if place is not None and k.operands[use.slot] == place), None

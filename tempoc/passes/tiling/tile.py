@@ -67,7 +67,7 @@ from tempoc.passes.analysis.size_estimate import (
     unknown_bounds,
 )
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim, slices
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
 from tempoc.passes.tiling.online_softmax import RunningEndFinder
 from tempoc.passes.tiling.online_tiler import OnlineTiler
 from tempoc.passes.tiling.region import (
@@ -84,7 +84,7 @@ from tempoc.sdg.graph.new_dimension import with_dimension
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.domain import Domain, Universe, slice_count
 from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
 
 
@@ -337,7 +337,7 @@ class TensorSearch:
         if isinstance(at.flow, VectorDim):
             return True
         pairs = zip(self.graph.nodes[at.node].inputs, at.flow.operands, strict=True)
-        return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
+        return any(axis is not None and axis < slice_count(edge.entries) for edge, axis in pairs)
 
     def outside(self, region: TileRegion) -> Iterator[str]:
         """The large operands outside of the region from which tiles are cut."""
@@ -365,7 +365,9 @@ class TensorSearch:
             loops = {*node.domain.dims}.difference(node.vector)
             at = AxisAt(name, flow)
             for edge, axis in zip(node.inputs, self.flows.places(at), strict=True):
-                if axis is None or axis >= slices(edge) or edge.source in region.carriers:
+                if axis is None or axis >= slice_count(edge.entries):
+                    continue
+                if edge.source in region.carriers:
                     continue
                 source, usual = self.graph.nodes[edge.source], self.at(name)
                 dim = self.flows.sliced(edge, axis)

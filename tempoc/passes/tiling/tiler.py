@@ -15,16 +15,17 @@ from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.reduction import Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, column, slices
+from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, column
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.passes.tiling.region import TileRegion
 from tempoc.passes.tiling.tile_index import Tiling
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types, substitute_in_op
+from tempoc.sdg.graph.rewrite import edge_at
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
+from tempoc.symbolic.domain import Domain, entries_at, slice_count
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -213,15 +214,14 @@ class Tiler(Tiling):
             return self.at_row(reader, edge)
         if axis is None:
             return edge
-        if axis < slices(edge):
+        if axis < slice_count(edge.entries):
             return self.cut_slice(edge, axis)
         return self.rows(reader, version, edge, axis)
 
     def at_row(self, reader: AxisAt, edge: Edge) -> Edge:
         """The read at the row of a tile."""
         assert isinstance(reader.flow, VectorDim)
-        positions = self.tile_positions(reader.flow)
-        return replace(edge, entries=tuple(substitute_entry(e, positions) for e in edge.entries))
+        return edge_at(edge, self.tile_positions(reader.flow))
 
     def sliced(self, reader: AxisAt, version: TileVersion, edge: Edge, tile: Node) -> Edge:
         """A slice of the rows of a tile, as an axis of an operand."""
@@ -250,7 +250,7 @@ class Tiler(Tiling):
         if isinstance(at.flow, VectorDim) or not light:
             return False
         pairs = zip(node.inputs, at.flow.operands, strict=True)
-        inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
+        inner = sum(axis is not None and axis >= slice_count(e.entries) for e, axis in pairs)
         return sum(self.is_recomputed(m) for m in self.flows.sources(at)) == inner
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:

@@ -26,7 +26,7 @@ The price is the greatest length for all points, and that the states of all are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -46,11 +46,11 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import type_of_read
-from tempoc.sdg.graph.rewrite import drop_dead, replace_operand
+from tempoc.sdg.graph.rewrite import drop_dead, edge_at, replace_operand
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
+from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -142,7 +142,7 @@ class _LockstepRewrite:
         at = ix.Sym(step)
         inputs = (
             replace(read_of(first), guard=ix.compare("==", at, ix.ZERO)),
-            replace(_read_at(read_of(later), {step: at - 1}), guard=ix.compare(">=", at, ix.ONE)),
+            replace(edge_at(read_of(later), {step: at - 1}), guard=ix.compare(">=", at, ix.ONE)),
         )
         targets = tuple(entries_at(box.dims, {step: e}) for e in (ix.ZERO, at + 1))
         self.gone = Node(
@@ -238,7 +238,7 @@ class _LockstepRewrite:
     def _keep_backwards(self, name: str, dim: str, slots: tuple[int, ...]) -> None:
         """A recurrence that begins at the last step keeps its state until the end of its point."""
         merge = self.nodes[name]
-        following = _read_at(read_of(merge), {dim: ix.Sym(dim) + 1})
+        following = edge_at(read_of(merge), {dim: ix.Sym(dim) + 1})
         for k in slots:
             edge = merge.inputs[k]
             branch = self.nodes[edge.source]
@@ -259,7 +259,7 @@ class _LockstepRewrite:
         if types[0].dtype is not DType.KEY and dim not in symbols(whole.where):
             return self._held_from_zeros(source, own, name, whole, dim)
         first = self._put(
-            source, f"{name}.0", Copy(), rest, [_read_at(own, {dim: ix.ZERO})], types=types
+            source, f"{name}.0", Copy(), rest, [edge_at(own, {dim: ix.ZERO})], types=types
         )
         reads = [
             self._gone_at(dim),
@@ -421,11 +421,6 @@ class _LockstepRewrite:
         )
         self.nodes[name] = node
         return node
-
-
-def _read_at(edge: Edge, points: Mapping[str, ix.Expr]) -> Edge:
-    """A read with other points in place of the reader's."""
-    return replace(edge, entries=tuple(substitute_entry(e, points) for e in edge.entries))
 
 
 def _from(domain: Domain, dim: str, first: int) -> Domain:

@@ -123,6 +123,11 @@ def read_axes(
     return Edge(source=read.source, out=read.out, entries=entries), axes
 
 
+def edge_at(edge: Edge, points: Mapping[str, ix.Expr]) -> Edge:
+    """The read with other points in place of the reader's."""
+    return replace(edge, entries=tuple(substitute_entry(e, points) for e in edge.entries))
+
+
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
     """Every read of an output goes to another output of the same domain; merges and outputs too."""
 

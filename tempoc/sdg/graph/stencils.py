@@ -11,8 +11,15 @@ from itertools import combinations
 
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
+
+
+def reads_moving_ranges(node: Node) -> bool:
+    """Whether a node reads ranges that move with its point."""
+    slices = (e for edge in node.inputs for e in edge.entries if isinstance(e, ix.Slice))
+    return any(d in symbols(e) for e in slices for d in node.domain.dims)
 
 
 def reads_neighbours(graph: Graph, names: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import get_type_hints
 
-from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
+from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, branches, load
 from tempoc.diagnostics.source import Source, Span
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.operator import Op
@@ -50,10 +50,6 @@ def _grammar() -> Grammar:
     return load(("sdg",), start=("graph",), positions=True)
 
 
-def _branches(tree: GrammarTree, kind: str) -> list[GrammarTree]:
-    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind]
-
-
 def _tokens(tree: GrammarTree, kind: str) -> list[Token]:
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
 
@@ -66,29 +62,27 @@ class _GraphReader:
 
     def graph(self, tree: GrammarTree) -> Graph:
         """The whole graph: declarations first, then their uses."""
-        (header,) = _branches(tree, "header")
-        (label,) = _branches(header, "label")
+        (header,) = branches(tree, "header")
+        (label,) = branches(header, "label")
         universe = Universe(
-            bounds=tuple(self.bound(b) for b in _branches(tree, "bound")),
-            dims=tuple(self.dim(d) for d in _branches(tree, "dim")),
-            assumptions=tuple(
-                self.expr(_branches(a, "expr")[0]) for a in _branches(tree, "assume")
-            ),
+            bounds=tuple(self.bound(b) for b in branches(tree, "bound")),
+            dims=tuple(self.dim(d) for d in branches(tree, "dim")),
+            assumptions=tuple(self.expr(branches(a, "expr")[0]) for a in branches(tree, "assume")),
         )
         lines: dict[str, tuple[GrammarTree, Domain]] = {}
-        for line in _branches(tree, "node"):
+        for line in branches(tree, "node"):
             name = self.node_name(line)
             if name in lines:
                 raise errors.meaningless(self.span(line), f"there are two nodes `%{name}`")
-            lines[name] = (line, self.domain(_branches(line, "domain")[0], universe))
+            lines[name] = (line, self.domain(branches(line, "domain")[0], universe))
         domains = {name: domain for name, (_, domain) in lines.items()}
-        docs = [json.loads(str(_tokens(d, "STRING")[0])) for d in _branches(tree, "doc")]
+        docs = [json.loads(str(_tokens(d, "STRING")[0])) for d in branches(tree, "doc")]
         return Graph(
             name=self.label(label),
             universe=universe,
             nodes={name: self.node(name, line, domains) for name, (line, _) in lines.items()},
-            outputs=tuple(self.output(o, domains) for o in _branches(tree, "output")),
-            groups=tuple(self.group(g, domains) for g in _branches(tree, "group")),
+            outputs=tuple(self.output(o, domains) for o in branches(tree, "output")),
+            groups=tuple(self.group(g, domains) for g in branches(tree, "group")),
             doc="\n".join(docs),
         )
 
@@ -96,12 +90,12 @@ class _GraphReader:
 
     def bound(self, tree: GrammarTree) -> Bound:
         """``bound N = (T+3)//4``, ``bound T until stop over i, b* = 9``."""
-        (name,) = _branches(tree, "name")
-        values = _branches(tree, "expr")
-        untils = _branches(tree, "until")
-        axes = [axis for until in untils for axis in _branches(until, "axis")]
-        dims = [(self.words(_branches(a, "name")[0]), bool(_tokens(a, "SIGN"))) for a in axes]
-        stops = [self.words(n) for until in untils for n in _branches(until, "name")]
+        (name,) = branches(tree, "name")
+        values = branches(tree, "expr")
+        untils = branches(tree, "until")
+        axes = [axis for until in untils for axis in branches(until, "axis")]
+        dims = [(self.words(branches(a, "name")[0]), bool(_tokens(a, "SIGN"))) for a in axes]
+        stops = [self.words(n) for until in untils for n in branches(until, "name")]
         return Bound(
             name=self.words(name),
             value=self.expr(values[0]) if values else None,
@@ -112,28 +106,28 @@ class _GraphReader:
 
     def dim(self, tree: GrammarTree) -> Dim:
         """``dim t < T``."""
-        name, bound = _branches(tree, "name")
+        name, bound = branches(tree, "name")
         return Dim(name=self.words(name), bound=self.words(bound))
 
     def domain(self, tree: GrammarTree, universe: Universe) -> Domain:
         """``[b, t | t >= 1]``."""
-        names = [n for axis in _branches(tree, "axis") for n in _branches(axis, "name")]
+        names = [n for axis in branches(tree, "axis") for n in branches(axis, "name")]
         dims = tuple(self.words(n) for n in names)
         for name, branch in zip(dims, names, strict=True):
             if not universe.is_dim(name):
                 raise errors.meaningless(self.span(branch), f"there is no dimension `{name}`")
-        where = _branches(tree, "expr")
+        where = branches(tree, "expr")
         return Domain(dims, self.expr(where[0]) if where else ix.TRUE)
 
     def vector(self, tree: GrammarTree) -> tuple[str, ...]:
         """The dimensions of a node's domain that are marked by a star."""
-        axes = [a for d in _branches(tree, "domain") for a in _branches(d, "axis")]
+        axes = [a for d in branches(tree, "domain") for a in branches(d, "axis")]
         for axis in axes:
             for sign in _tokens(axis, "SIGN"):
                 if sign != "*":
                     why = f"`{sign}` does not fit here, only a star"
                     raise errors.meaningless(self.span(axis), why)
-        return tuple(self.words(_branches(a, "name")[0]) for a in axes if _tokens(a, "SIGN"))
+        return tuple(self.words(branches(a, "name")[0]) for a in axes if _tokens(a, "SIGN"))
 
     # ------------------------------------------------------------ nodes
 
@@ -146,31 +140,31 @@ class _GraphReader:
 
     def node(self, name: str, tree: GrammarTree, domains: dict[str, Domain]) -> Node:
         """``%h = add %x, %y[t-1] : [t] f32[8]``."""
-        (operands,) = _branches(tree, "operands")
-        (types,) = _branches(tree, "types")
+        (operands,) = branches(tree, "operands")
+        (types,) = branches(tree, "types")
         span = self.span(tree)
         return Node(
             name=name,
             op=self.op(tree),
             domain=domains[name],
-            inputs=tuple(self.edge(o, domains) for o in _branches(operands, "operand")),
-            types=tuple(self.type(t) for t in _branches(types, "type")),
+            inputs=tuple(self.edge(o, domains) for o in branches(operands, "operand")),
+            types=tuple(self.type(t) for t in branches(types, "type")),
             vector=self.vector(tree),
             spans=(span,),
         )
 
     def op(self, tree: GrammarTree) -> Op:
         """``reduce{kind="sum", axis=0}``."""
-        (name,) = _branches(tree, "name")
+        (name,) = branches(tree, "name")
         cls = OPS.get(self.words(name))
         if cls is None:
             raise errors.meaningless(self.span(name), f"no operator `{self.words(name)}`")
         hints = get_type_hints(cls)
         known = [f.name for f in fields(cls)]
         given: dict[str, Attribute] = {}
-        for tree_ in _branches(tree, "attributes"):
-            for item in _branches(tree_, "attribute"):
-                key = self.words(_branches(item, "name")[0])
+        for tree_ in branches(tree, "attributes"):
+            for item in branches(tree_, "attribute"):
+                key = self.words(branches(item, "name")[0])
                 if key not in known:
                     why = f"operator `{cls.name}` has no attribute `{key}`"
                     raise errors.meaningless(self.span(item), why)
@@ -198,12 +192,12 @@ class _GraphReader:
 
     def type(self, tree: GrammarTree) -> TensorType:
         """``~f32[8, t+1]``."""
-        (name,) = _branches(tree, "name")
+        (name,) = branches(tree, "name")
         try:
             dtype = DType(self.words(name))
         except ValueError:
             raise errors.meaningless(self.span(name), f"no dtype `{self.words(name)}`") from None
-        extents = [e for x in _branches(tree, "extents") for e in _branches(x, "expr")]
+        extents = [e for x in branches(tree, "extents") for e in branches(x, "expr")]
         weak = not isinstance(tree.children[0], Tree)
         return TensorType(dtype, tuple(self.expr(e) for e in extents), weak)
 
@@ -217,7 +211,7 @@ class _GraphReader:
             domain = self.known(source, tree, domains)
             entries = tuple(ix.Sym(d) for d in domain.dims)
         self.known(source, tree, domains)
-        guards = [self.expr(_branches(g, "expr")[0]) for g in _branches(tree, "guard")]
+        guards = [self.expr(branches(g, "expr")[0]) for g in branches(tree, "guard")]
         return Edge(
             source=source,
             out=out,
@@ -228,7 +222,7 @@ class _GraphReader:
 
     def output(self, tree: GrammarTree, domains: dict[str, Domain]) -> Output:
         """``output h = %h[0:T]``."""
-        (label,) = _branches(tree, "label")
+        (label,) = branches(tree, "label")
         source, out = self.port(_tokens(tree, "NODE")[0])
         self.known(source, tree, domains)
         return Output(
@@ -241,7 +235,7 @@ class _GraphReader:
 
     def group(self, tree: GrammarTree, domains: dict[str, Domain]) -> Group:
         """``group h = %h.mul, %h.add``."""
-        (label,) = _branches(tree, "label")
+        (label,) = branches(tree, "label")
         members = tuple(self.port(t)[0] for t in _tokens(tree, "NODE"))
         for member in members:
             self.known(member, tree, domains)
@@ -255,7 +249,7 @@ class _GraphReader:
 
     def entries(self, tree: GrammarTree) -> tuple[ix.Entry, ...] | None:
         """What stands in brackets; None without brackets."""
-        for entries in _branches(tree, "entries"):
+        for entries in branches(tree, "entries"):
             return tuple(self.entry(c) for c in entries.children if isinstance(c, Tree))
         return None
 

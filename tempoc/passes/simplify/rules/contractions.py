@@ -20,6 +20,7 @@ from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, Rewri
 from tempoc.sdg.graph.graph import Edge
 from tempoc.sdg.graph.rewrite import read_axes, read_through
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import slice_count
 from tempoc.symbolic.walk import symbols
 
 _CONTRACTIONS = (MatMul, Einsum)
@@ -150,7 +151,7 @@ def _axis_of_one_factor(v: Match, op: Einsum) -> Rewrite | None:
     """A range of values of which a product has the sum: these sums may become a running one."""
     letters = _spelling_of(v, op, v.node.inputs)
     for slot, (term, edge) in enumerate(zip(letters.terms, v.node.inputs, strict=True)):
-        ranges = sum(isinstance(e, ix.Slice) for e in edge.entries)
+        ranges = slice_count(edge.entries)
         others = "".join((*letters.terms[:slot], *letters.terms[slot + 1 :], letters.result))
         axes = tuple(k for k, c in enumerate(term[:ranges]) if c not in others + term[:k])
         if not axes or any(term.count(term[k]) > 1 for k in axes) or len(letters.terms) < 2:

@@ -27,6 +27,7 @@ from tempoc.sdg.graph.query import substitute_in_op
 from tempoc.sdg.graph.rewrite import compose
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import slice_count
 from tempoc.symbolic.walk import symbols
 
 
@@ -243,7 +244,7 @@ def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrit
     node = v.nodes[edge.source]
     if op.keepdims or not isinstance(node.op, ScatterAdd) or v.uses[node.name] != 1:
         return None
-    leading = tuple(range(sum(isinstance(e, ix.Slice) for e in edge.entries)))
+    leading = tuple(range(slice_count(edge.entries)))
     varies = {n for e in edge.entries for n in symbols(e)}
     parts = inner.op.entries[len(leading) :]
     moves = any(n not in varies for e in parts if isinstance(e, ix.Expr) for n in symbols(e))

@@ -21,6 +21,7 @@ from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import slice_count
 from tempoc.symbolic.walk import symbols
 
 Range = tuple[ix.Expr, ix.Expr, int]
@@ -269,7 +270,7 @@ def _place_in_padded_products(v: Match, op: SpatialIndex) -> Rewrite | None:
     own = inner.entries == identity(product.domain) and product.domain.dims == pad.domain.dims
     if not isinstance(product.op, binary.Multiply) or not own or v.uses[product.name] != 1:
         return None
-    slices = sum(isinstance(e, ix.Slice) for e in edge.entries)
+    slices = slice_count(edge.entries)
     ranks = [v.type_of(factor).ndim for factor in product.inputs]
     with_axis = [n > ndim - axes[0] - 1 for n in ranks] if len(axes) == 1 else []
     if sum(with_axis) != 1 or not isinstance(op.entries[slices + axes[0]], ix.Expr):
