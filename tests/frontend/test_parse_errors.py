@@ -12,7 +12,8 @@ from tempoc.frontend.syntax.parse import parse, rt_grammar
 from tests.support.golden import Golden
 
 MISTAKES = (
-    "dim t", "dim t < 5", "dim in < T", "dim b <\ndim t < T", "const D", "const D: i32 = 3",
+    "dim t", "dim t < 5", "dim e < 4", "dim in < T", "dim b <\ndim t < T", "const D",
+    "const D: i32 = 3",
     "input x", "input x = 3", "input x[t]", "input x[t+1]: f32", "param W", "param W[0]: f32",
     'import "a.rt"', "import", "import 3", "extern foo f(x: f32) -> (y: f33) from \"a:b\"",
     "extern jax f(x: f32)", "extern jax f(x: f32) -> f32", "extern jax f(x: f32) -> (y: f32)",

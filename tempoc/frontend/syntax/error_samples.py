@@ -2,7 +2,7 @@
 
 After Jeffery's "Generating LR syntax error messages from examples": a sample is parsed, and its
 message applies to all programs with a syntax error in the same LALR state. `[name]` in a message
-is replaced by the last name before the error.
+is replaced by the last name before the error, `[token]` by the token that is not expected.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(("dim t = 5",), "a dimension needs a bound", "write `dim [name] < N = 5`", exact=True),
     Sample(("dim t",), "a dimension needs a bound", "write `dim [name] < T`"),
     Sample(
-        ("dim t < 5",), "the bound of a dimension is a name", "write `dim [name] < N = 5`",
-        exact=True,
+        ("dim t < 5",), "the bound of a dimension is a name",
+        "write `dim [name] < N = [token]`", exact=True,
     ),
     Sample(
         ("dim t < T + 1", "dim t < T - 1", "dim t < T * 2", "dim t < T // 2", "dim t < T % 2"),

@@ -56,7 +56,7 @@ def explain(
         (mismatch.state, "")
     )
     if sample is not None:
-        return _from_sample(sample, span, before)
+        return _from_sample(sample, span, before, token)
     shown = _shown(token)
     if previous is not None and "NUMBER" in accepted:
         if token == "if":
@@ -129,9 +129,9 @@ def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic |
     return None
 
 
-def _from_sample(sample: Sample, span: Span, before: Sequence[Token]) -> Diagnostic:
+def _from_sample(sample: Sample, span: Span, before: Sequence[Token], token: Token) -> Diagnostic:
     name = next((str(t) for t in reversed(before) if t.type == "NAME"), "x")
-    help = None if sample.help is None else sample.help.replace("[name]", name)
+    help = sample.help and sample.help.replace("[name]", name).replace("[token]", token)
     return syntax_errors.misused(span, sample.message.replace("[name]", name), help)
 
 
