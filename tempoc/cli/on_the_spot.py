@@ -11,7 +11,7 @@ from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.codegen.program.signature import signature
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.files.interrupts import temporary_folder
+from tempoc.files.temporary import temporary_folder
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.device import available
 from tempoc.runtime.execute import open_inputs

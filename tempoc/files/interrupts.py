@@ -9,29 +9,17 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import FrameType
 
 INTERRUPTED = 130
 _PATIENCE = 2.0
 """Seconds for Python to hear a signal and to tidy up itself."""
 
+FOLDERS: dict[str, None] = {}
+"""Folders to remove if the process is ended here."""
 _heard = threading.Event()
-_folders: dict[str, None] = {}
-
-
-@contextmanager
-def temporary_folder() -> Iterator[str]:
-    """A folder that is gone afterwards, also if the process is ended here."""
-    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
-        _folders[folder] = None
-        try:
-            yield folder
-        finally:
-            del _folders[folder]
 
 
 def end_when_asked() -> None:
@@ -71,6 +59,6 @@ def _end() -> None:
     """End the process as it stands; its main thread executes no Python."""
     with suppress(OSError):
         os.write(2, b"interrupted\n")
-    for folder in [*_folders]:
+    for folder in [*FOLDERS]:
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(INTERRUPTED)

@@ -127,9 +127,8 @@ def launched(
     precision = precision_of(loaded.program)
     for f in called_functions(loaded, bounds, filled):
         with _failures(f.kernel):
-            text = inspection.thunk_list(
-                f.function, f.static, f.kernel.donated, f.arguments, precision
-            )
+            how = backend.JitOptions(f.static, f.kernel.donated, precision)
+            text = inspection.thunk_list(f.function, how, f.arguments)
         counted = launches(text, isinstance(f.called, prog.Region))
         if counted is not None:
             yield f.kernel.name, counted
@@ -188,9 +187,8 @@ def _described(
 
 def _compiled(f: CalledFunction, precision: str) -> Compiled:
     called, kernel, layouts = f.called, f.kernel, f.layouts
-    inspected = inspection.inspect_kernel(
-        f.function, f.static, kernel.donated, f.arguments, precision
-    )
+    how = backend.JitOptions(f.static, kernel.donated, precision)
+    inspected = inspection.inspect_kernel(f.function, how, f.arguments)
     args = _args(called)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}

@@ -19,6 +19,7 @@ from tempoc.runtime.data.bindings import Given, bind, left_to_defaults
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend, small_loops
+from tempoc.runtime.forecast.dry_run import Forecast
 from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.directory import read_stored
 from tempoc.runtime.load.load import load_stored
@@ -179,12 +180,10 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
-    if trace is not None:
-        kernels = [(n, str(c), f"{s:.3f} s") for n, (c, s) in trace.totals().items()]
-        text += "\n" + table(("kernel", "calls", "time"), kernels)
-    elif result.hosts:
-        calls = [(n, str(c), f"{s:.3f} s") for n, (c, s) in result.hosts.items()]
-        text += "\n" + table(("host function", "calls", "time"), calls)
+    what, totals = ("kernel", trace.totals()) if trace else ("host function", result.hosts)
+    if trace or totals:
+        calls = [(n, str(c), f"{s:.3f} s") for n, (c, s) in totals.items()]
+        text += "\n" + table((what, "calls", "time"), calls)
     return text
 
 
@@ -206,18 +205,26 @@ def _transfer_rows(result: RunResult) -> list[tuple[str, str]]:
 
 def _memory(result: RunResult) -> str:
     """Bytes in stores at the peak, as predicted and as measured, by store."""
-    predicted = result.predicted.stores if result.predicted else {}
-    names = dict.fromkeys((*predicted, *result.stores))
-    rows = [(n, str(predicted.get(n, 0)), str(result.stores.get(n, 0))) for n in names]
-    peak = result.predicted.peak if result.predicted else 0
-    rows.append(("peak", str(peak), str(result.peak_bytes)))
+    known = result.predicted or Forecast(peak=0, stores={}, given=0)
     text = f"variant {variant_text(result)}\n" if result.variant else ""
-    text += table(("bytes in stores", "predicted", "measured"), rows)
+    total = "peak", known.peak, result.peak_bytes
+    text += _compared("bytes in stores", known.stores, result.stores, total)
     if result.away_stores:
-        forecast = result.predicted.away_stores if result.predicted else {}
-        names = dict.fromkeys((*forecast, *result.away_stores))
-        rows = [(n, str(forecast.get(n, 0)), str(result.away_stores.get(n, 0))) for n in names]
-        peak = result.predicted.away if result.predicted else 0
-        rows.append(("most at a time", str(peak), str(result.away_bytes)))
-        text += "\n" + table(("bytes with the host", "predicted", "measured"), rows)
+        total = "most at a time", known.away, result.away_bytes
+        text += "\n" + _compared(
+            "bytes with the host", known.away_stores, result.away_stores, total
+        )
     return text
+
+
+def _compared(
+    title: str,
+    predicted: Mapping[str, int],
+    measured: Mapping[str, int],
+    total: tuple[str, int, int],
+) -> str:
+    """A table of bytes by store, with a last row."""
+    names = dict.fromkeys((*predicted, *measured))
+    rows = [*((n, predicted.get(n, 0), measured.get(n, 0)) for n in names), total]
+    texts = [(name, str(before), str(after)) for name, before, after in rows]
+    return table((title, "predicted", "measured"), texts)

@@ -81,9 +81,9 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     made = backend.compile_kernel
     found: list[tuple[str, str]] = []
 
-    def remember(function, static, donated, precision, commands):
-        found.append((function.__name__, commands))
-        return made(function, static, donated, precision, commands)
+    def remember(function, how, **options):
+        found.append((function.__name__, how.commands))
+        return made(function, how, **options)
 
     monkeypatch.setattr(backend, "has_commands", lambda: True)
     monkeypatch.setattr(backend, "compile_kernel", remember)

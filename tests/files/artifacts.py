@@ -132,10 +132,11 @@ def limited(seconds: float) -> Iterator[None]:
 def compiled_once() -> Iterator[None]:
     """Keep kernels from run to run: most mutants have those of the program as it was."""
     namespace = functools.cache(load.namespace)
-    kernel = functools.cache(
-        lambda function, static, *how: compile_kernel(function, dict(static), *how)
-    )
     compile_kernel = backend.compile_kernel
+
+    @functools.cache
+    def kernel(function, static, how):
+        return compile_kernel(function, how._replace(static=dict(static)))
 
     wrapped = functools.cache(lambda function, stores, more: fitting(function, stores, more))
 
@@ -148,7 +149,9 @@ def compiled_once() -> Iterator[None]:
         patch.object(
             backend,
             "compile_kernel",
-            lambda function, static, *how: kernel(function, tuple(static.items()), *how),
+            lambda function, how: kernel(
+                function, tuple(how.static.items()), how._replace(static=None)
+            ),
         ),
     ):
         yield

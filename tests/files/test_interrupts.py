@@ -13,11 +13,11 @@ from tests.support.session.long import sampled
 
 DEAF = """\
 import hashlib, os, signal, sys, threading
-from tempoc.files import interrupts
+from tempoc.files import interrupts, temporary
 signal.signal(signal.SIGINT, signal.default_int_handler)
 interrupts._PATIENCE = 0.05
 interrupts.end_when_asked()
-with interrupts.temporary_folder() as folder:
+with temporary.temporary_folder() as folder:
     print(folder, flush=True)
     threading.Timer(0.2, os.kill, (os.getpid(), int(sys.argv[1]))).start()
     hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)

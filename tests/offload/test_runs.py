@@ -137,7 +137,7 @@ def test_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_with_the_host_is_no_argument() -> None:
     """A copy that nobody has loaded is refused by every kernel, not quietly brought over."""
-    kernel = backend.compile_kernel(lambda at, x: (x + 1,), {}, ())
+    kernel = backend.compile_kernel(lambda at, x: (x + 1,), backend.JitOptions())
     with pytest.raises(TypeError):
         kernel(np.zeros(1, np.int32), OnHost(np.zeros(3, np.float32)))
 
@@ -145,7 +145,7 @@ def test_what_is_with_the_host_is_no_argument() -> None:
 def test_a_copy_is_another_array() -> None:
     """Kernels that write in place must not write into what the host keeps."""
     copy = backend.put_on_host(np.zeros(64, np.float32), "f32")
-    kernel = backend.compile_kernel(lambda at, x: (x + 1,), {}, (0,))
+    kernel = backend.compile_kernel(lambda at, x: (x + 1,), backend.JitOptions(donated=(0,)))
     (found,) = kernel(np.zeros(1, np.int32), *backend.to_devices([copy], UNTUNED))
     assert backend.host(found).max() == 1
     assert backend.host(copy).max() == 0

@@ -9,12 +9,8 @@ import pytest
 from tempoc.program.analysis.recorded_loops import (
     command_modes,
     counted_regions,
-    is_open,
-    known_bounds,
 )
-from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes.gpu_commands import COMMANDS, COMMON, NONE
-from tempoc.symbolic import expr as ix
 from tests.support.agreement import compile_text
 
 STEPS = "dim t < T\ninput x: f32\na[0] = x\na[t] = {} when t >= 1\noutput a[T-1] as a\n"
@@ -70,11 +66,3 @@ def test_whole_loops_that_a_program_records_are_not_recorded() -> None:
         tuned = [(COMMANDS + name, mode) for name, mode in modes.items()]
         chosen = command_modes(replace(program, provenance=(*program.provenance, *tuned)))
         assert chosen["loop_t"] == mode
-
-
-def test_a_bound_that_the_run_finds_out_is_not_known() -> None:
-    program = compile_text(UNTIL, 2, "canonicalize,fuse")[1].program
-    (loop,) = [r.loop for r in regions(program.tree)]
-    unbounded = replace(loop, lower=ix.ZERO, upper=ix.Sym("T"), limit=None)
-    assert is_open(unbounded, known_bounds(program))
-    assert not is_open(unbounded, frozenset({"T"}))

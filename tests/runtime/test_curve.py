@@ -57,10 +57,10 @@ def test_time_stands_still_while_kernels_are_compiled(monkeypatch) -> None:
 def test_what_is_compiled_is_told() -> None:
     told: list[float] = []
     with backend.compilations(told.append):
-        backend.compile_kernel(lambda at, a: (a + at,), {}, ())(2, np.ones(3))
+        backend.compile_kernel(lambda at, a: (a + at,), backend.JitOptions())(2, np.ones(3))
     count = len(told)
     assert count >= 1 and min(told) >= 0
-    backend.compile_kernel(lambda at, a: (a - at,), {}, ())(2, np.ones(3))
+    backend.compile_kernel(lambda at, a: (a - at,), backend.JitOptions())(2, np.ones(3))
     assert len(told) == count
 
 

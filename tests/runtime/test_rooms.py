@@ -19,6 +19,8 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.symbolic import expr as ix
 from tests.support.agreement import compile_text
 
+UPDATING = backend.JitOptions(donated=(0,))
+
 
 @pytest.mark.parametrize("least", [1, 2, 3, 64, 512])
 @pytest.mark.parametrize("full", [1, 2, 3, 5, 63, 64, 65, 511, 512, 513, 1000, 1025, 8192, 100_000])
@@ -195,7 +197,7 @@ def test_an_array_grows(dtype: str, axis: int) -> None:
     long = backend.lengthened(short, axis, 9)
     assert backend.is_donated(short)
     place = long.unsafe_buffer_pointer()
-    update = backend.compile_kernel(lambda at, x: x | x if x.dtype == bool else x + x, {}, (0,))
+    update = backend.compile_kernel(lambda at, x: x | x if x.dtype == bool else x + x, UPDATING)
     # Read afterwards: JAX 0.11 updates no bf16 array in place that the host has read.
     updated = update(0, long)
     assert updated.unsafe_buffer_pointer() == place

@@ -13,7 +13,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.capture.capture import capture_bounds, capture_report, capture_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.copies import audit, copies_text
-from tempoc.files.interrupts import temporary_folder
+from tempoc.files.temporary import temporary_folder
 from tempoc.footprint.compiled import launched
 from tempoc.footprint.launches import Launches
 from tempoc.runtime.device import backend

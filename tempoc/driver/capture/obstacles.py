@@ -22,7 +22,7 @@ from tempoc.driver.slow.host_loops import Finding, HostLoops
 from tempoc.driver.slow.words import Words, quoted
 from tempoc.ops.control.externs import ExternJax
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.program.analysis.recorded_loops import is_open, known_bounds
+from tempoc.program.analysis.open_loops import is_open, known_bounds
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.sdg.graph.graph import Node

@@ -16,7 +16,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.search.budget import BudgetFit, FilledStores, fit_budget
-from tempoc.files.interrupts import temporary_folder
+from tempoc.files.temporary import temporary_folder
 from tempoc.footprint.compiled import compiled
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.load.load import load

@@ -33,7 +33,7 @@ from tempoc.driver.search.candidates import (
     device_row,
     most_candidates,
 )
-from tempoc.files.interrupts import temporary_folder
+from tempoc.files.temporary import temporary_folder
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given

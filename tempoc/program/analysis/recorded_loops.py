@@ -11,9 +11,7 @@ from collections.abc import Mapping
 
 from tempoc.program.analysis.traversal import calls, regions, statements_in
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.program.nodes.gpu_commands import COMMANDS, COMMON, OPTIONS
-from tempoc.symbolic.walk import symbols
 
 
 def command_modes(program: prog.Program) -> Mapping[str, str]:
@@ -48,15 +46,3 @@ def _is_brief(region: prog.Region) -> bool:
     plain = not any(isinstance(part, prog.Loop) for part in parts)
     points = {e for call in calls(region.loop.body) for e in call.point}
     return plain and not region.endings and points.isdisjoint(region.counts)
-
-
-def known_bounds(program: prog.Program) -> frozenset[str]:
-    """The bounds that are known before a run."""
-    names = frozenset(bound.name for bound in program.bounds)
-    return names - bounds_set_by_run(program.bounds, program.lengths)
-
-
-def is_open(loop: prog.Loop, known: frozenset[str]) -> bool:
-    """Whether how many steps a loop has depends on more than bounds that are known."""
-    names = {*symbols(loop.lower), *symbols(loop.upper)}
-    return loop.limit is not None or not names <= known

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -237,77 +238,58 @@ def has_commands() -> bool:
     return str(jax.default_backend()) == "gpu"
 
 
-def compile_kernel(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    precision: str = HIGHEST,
-    commands: str = COMMON,
-) -> CompiledKernel:
-    """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``.
+class JitOptions(NamedTuple):
+    """How a kernel is compiled: for which static bounds, with which arguments to overwrite.
+
+    Array ``i`` is its argument ``i + 1``. The precision is that of matrix products; ``commands`` is
+    a mode of `gpu_commands.py`.
+    """
+
+    static: Mapping[str, int] = MappingProxyType({})
+    donated: tuple[int, ...] = ()
+    precision: str = HIGHEST
+    commands: str = COMMON
+
+
+def compile_kernel(function: Callable[..., Any], how: JitOptions, **options: Any) -> CompiledKernel:
+    """Compile a kernel lazily, with further options of ``jax.jit``.
 
     On a GPU its coordinates stay on the device from call to call (``stepped.py``).
     """
-    return _compiled(function, static, donated, precision, commands)
+    compiled: Callable[..., CompiledKernel] = stepped_kernel if has_commands() else jitted
+    return compiled(function, how, **options)
 
 
-def stepped_kernel(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    precision: str = HIGHEST,
-    commands: str = COMMON,
-    **options: Any,
-) -> SteppedKernel:
+def stepped_kernel(function: Callable[..., Any], how: JitOptions, **options: Any) -> SteppedKernel:
     """The kernel, with coordinates that stay on the device, and further options of ``jax.jit``."""
 
     def stepped(at: DeviceArray, by: DeviceArray, *arrays: Any, **named: Any) -> Any:
         return at + by, function(at, *arrays, **named)
 
     stepped.__name__ = function.__name__
+    moved = how._replace(donated=(-1, *(k + 1 for k in how.donated)))
     return SteppedKernel(
-        plain=jitted(function, static, donated, precision, commands, **options),
-        stepped=jitted(
-            stepped, static, (-1, *(k + 1 for k in donated)), precision, commands, **options
-        ),
+        plain=jitted(function, how, **options),
+        stepped=jitted(stepped, moved, **options),
         put=constant,
     )
 
 
-def jitted(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    precision: str,
-    commands: str,
-    **named: Any,
-) -> Any:
-    """The function of JAX for static bounds, with further options of ``jax.jit``."""
-    bound = functools.update_wrapper(functools.partial(function, **static), function)
-    options = {"donate_argnums": tuple(i + 1 for i in donated), **named}
-    flags = {**OPTIONS[commands]} if has_commands() else {}
-    return jax.jit(precise(bound, precision), compiler_options=flags, **options)
+def jitted(function: Callable[..., Any], how: JitOptions, **named: Any) -> Any:
+    """The function of JAX, with further options of ``jax.jit``."""
+    bound = functools.update_wrapper(functools.partial(function, **how.static), function)
+    options = {"donate_argnums": tuple(i + 1 for i in how.donated), **named}
+    flags = {**OPTIONS[how.commands]} if has_commands() else {}
+    return jax.jit(precise(bound, how.precision), compiler_options=flags, **options)
 
 
-def compile_region(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    precision: str = HIGHEST,
-    commands: str = COMMON,
-) -> CompiledKernel:
+def compile_region(function: Callable[..., Any], how: JitOptions) -> CompiledKernel:
     """Compile the kernel of a brief device loop for each number of steps, which ``at`` holds.
 
     On a GPU: that is the fastest for brief steps (`program/analysis/recorded_loops.py`).
     """
-    how = static, donated, precision, commands
-    region = _compiled(function, *how, static_argnames=("steps",))
+    region = compile_kernel(function, how, static_argnames=("steps",))
     return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
-
-
-def _compiled(function: Callable[..., Any], *how: Any, **options: Any) -> CompiledKernel:
-    compiled: Callable[..., CompiledKernel] = stepped_kernel if has_commands() else jitted
-    return compiled(function, *how, **options)
 
 
 def described(shape: tuple[int, ...], dtype: str) -> Any:

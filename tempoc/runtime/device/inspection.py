@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax.experimental.compilation_cache import compilation_cache
 
-from tempoc.files.interrupts import temporary_folder
-from tempoc.program.nodes.gpu_commands import COMMON
-from tempoc.runtime.device.backend import HIGHEST, DeviceArray, jitted
+from tempoc.files.temporary import temporary_folder
+from tempoc.runtime.device.backend import DeviceArray, JitOptions, jitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +26,10 @@ class Inspected:
 
 
 def inspect_kernel(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    arguments: Sequence[Any],
-    precision: str = HIGHEST,
+    function: Callable[..., Any], how: JitOptions, arguments: Sequence[Any]
 ) -> Inspected:
     """Compile a function for abstract arguments (shapes and dtypes) and inspect the result."""
-    compiled = jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
+    compiled = jitted(function, how).lower(*arguments).compile()
     memory = compiled.memory_analysis()
     return Inspected(
         text=compiled.as_text() or "",
@@ -43,15 +38,9 @@ def inspect_kernel(
     )
 
 
-def thunk_list(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    arguments: Sequence[Any],
-    precision: str = HIGHEST,
-) -> str:
+def thunk_list(function: Callable[..., Any], how: JitOptions, arguments: Sequence[Any]) -> str:
     """What XLA launches for a function, as it dumps that for GPUs; empty if it dumps nothing."""
-    kernel = jitted(function, static, donated, precision, COMMON)
+    kernel = jitted(function, how)
     with temporary_folder() as folder:
         # A function that JAX finds in its cache of compiled ones is not dumped.
         with _without_cache():

@@ -19,7 +19,7 @@ from typing import Any
 from tempoc.files.durable import replace_file
 from tempoc.files.snapshot import digest
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.backend import CompiledKernel
+from tempoc.runtime.device.backend import CompiledKernel, JitOptions
 from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
 
@@ -45,7 +45,7 @@ def kept_in(loaded: LoadedProgram) -> ExecutablesPlace:
 def kept_compiler(
     place: ExecutablesPlace,
     compiled: Callable[..., CompiledKernel],
-    how: tuple[object, ...],
+    how: JitOptions,
     plain: Callable[..., Any],
     made_of: str,
 ) -> Callable[[Callable[..., Any]], CompiledKernel]:
@@ -57,7 +57,7 @@ def kept_compiler(
     folder, about = place
 
     def compiler(function: Callable[..., Any]) -> CompiledKernel:
-        kernel = compiled(function, *how)
+        kernel = compiled(function, how)
         if folder is None or " at 0x" in made_of:
             return kernel
         return with_executables(kernel, folder, f"{about}{made_of}{function is plain}")

@@ -56,7 +56,7 @@ def compiled_kernels(
             static = {variable(b): bounds[b] for b in kernel.bounds}
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
-            how = static, kernel.donated, precision, commands
+            how = backend.JitOptions(static, kernel.donated, precision, commands)
             tuning = program.tuning
             most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
             about = f"{(key, stores, more, kernel.donated, len(kernel.checks), most)}"
@@ -70,7 +70,7 @@ def compiled_kernels(
 def _compiled(
     place: ExecutablesPlace,
     compiled: Callable[..., Any],
-    how: tuple[Any, ...],
+    how: backend.JitOptions,
     about: str,
     most: tuple[int, int, int],
     function: Callable[..., Any],

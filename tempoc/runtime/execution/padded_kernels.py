@@ -66,7 +66,7 @@ def _compiled(
     """A function of padded arrays and lengths, compiled; ``about`` says which one it is."""
     tuning = loaded.program.tuning
     most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
-    how: tuple[object, ...] = {}, kernel.donated, precision
+    how = backend.JitOptions(donated=kernel.donated, precision=precision)
     made_of = f"{('padded', kernel.name, kernel.donated, precision, most)}{about}"
     compiler = kept_compiler(kept_in(loaded), backend.compile_kernel, how, function, made_of)
     return compiled_whole(compiler, function, *most)

@@ -9,17 +9,19 @@ import numpy as np
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.inspection import vjp_function
-from tempoc.runtime.host.externs import WIDE, TracedExtern, underivable
+from tempoc.runtime.host.externs import TracedExtern, underivable
 from tempoc.runtime.host.failure import ExternFailure
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import HostFunction
 from tempoc.runtime.host.results import FLOATS
 
+_WIDE = ("i64", "f64")
+
 
 def evaluated(function: TracedExtern, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
     """The results for host arrays, as host arrays. Raises `ExternFailure`."""
     types = (*function.extern.arguments, *function.extern.results)
-    with backend.session(any(t.dtype in WIDE for t in types)):
+    with backend.session(any(t.dtype in _WIDE for t in types)):
         pairs = zip(function.extern.arguments, args, strict=True)
         result = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
         results = result if isinstance(result, tuple) else (result,)
@@ -39,7 +41,7 @@ def evaluated_vjp(
     results = [t.dtype for t in extern.results if t.dtype in FLOATS]
     for _ in counts:
         operands, results = operands + results, [d for d in operands if d in FLOATS]
-    with backend.session(any(dtype in WIDE for dtype in operands)):
+    with backend.session(any(dtype in _WIDE for dtype in operands)):
         arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
         derived: HostFunction = function
         for count in counts:

@@ -19,8 +19,6 @@ from tempoc.runtime.host.user_code import UserCodeError, exception_text, run_use
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
-WIDE = ("i64", "f64")
-
 
 @dataclass(slots=True, eq=False)
 class TracedExtern:

@@ -13,6 +13,8 @@ from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.device.transfers import Transfers
 
+UPDATING = backend.JitOptions(donated=(0,))
+
 
 @pytest.mark.parametrize(("device", "started"), [("cpu", 0), ("gpu", 2)])
 def test_copies_are_under_way_at_once(device, started, monkeypatch):
@@ -78,7 +80,7 @@ def test_the_cells_of_an_instruction_are_one_transfer():
 
 def test_coordinates_stay_on_the_device():
     """Those of a regular loop are put there a few times at first, whatever the number of steps."""
-    kernel = backend.stepped_kernel(lambda at, x: (x + at[0] * 100 + at[1],), {}, (0,))
+    kernel = backend.stepped_kernel(lambda at, x: (x + at[0] * 100 + at[1],), UPDATING)
     puts = []
     kernel.put = lambda point: (puts.append(point), backend.constant(point))[1]
     points = [(t, k) for t in range(7, 2, -2) for k in range(20)] + [(5, 5), (0, 1)]
@@ -86,9 +88,8 @@ def test_coordinates_stay_on_the_device():
         (found,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
         assert found == 100 * point[0] + point[1]
     assert len(puts) < 16
-    (found,) = backend.stepped_kernel(lambda at, x: (x,), {}, ())(
-        np.zeros(0, np.int32), jnp.ones(())
-    )
+    same = backend.stepped_kernel(lambda at, x: (x,), backend.JitOptions())
+    (found,) = same(np.zeros(0, np.int32), jnp.ones(()))
     assert found == 1
     with pytest.raises(TypeError):
         kernel(np.array((0, 2), np.int32), None)
@@ -100,7 +101,7 @@ def test_coordinates_stay_on_the_device():
 
 def test_a_kernel_of_points_with_fewer_and_more_coordinates():
     """Kernels of one text are one kernel (`runtime/load`): some may have more coordinates."""
-    kernel = backend.stepped_kernel(lambda at, x: (x + at.sum(),), {}, (0,))
+    kernel = backend.stepped_kernel(lambda at, x: (x + at.sum(),), UPDATING)
     for point in [(3,), (4,), (5,), (5, 1), (5, 2), (7,), (5, 3)]:
         (sum_,) = kernel(np.array(point, np.int32), jnp.zeros((), jnp.int32))
         assert sum_ == sum(point)

@@ -18,9 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tempoc.runtime.device.backend import JitOptions
 
 # The flags with which kernels are made soonest, and what users have.
 QUICK = {
@@ -163,24 +166,17 @@ class Shared:
         self.make = make
         self.kept: OrderedDict[object, tuple[Any, list[object]]] = OrderedDict()
 
-    def __call__(
-        self,
-        function: Callable[..., Any],
-        static: Mapping[str, int],
-        donated: tuple[int, ...],
-        precision: str = "highest",
-        commands: str = "default",
-    ) -> Any:
+    def __call__(self, function: Callable[..., Any], how: JitOptions, **options: Any) -> Any:
         kernel = inspect.unwrap(function)
-        common = commands == "default" and isinstance(function, FunctionType)
+        common = how.commands == "default" and not options and isinstance(function, FunctionType)
         if not common or not isinstance(kernel, FunctionType):
-            return self.make(function, static, donated, precision, commands)
+            return self.make(function, how, **options)
         objects: list[object] = []  # those known by their identity must live as long as the key
         places = {name: k for k, name in enumerate(kernel.__code__.co_varnames)}
-        given = frozenset((places.get(name, name), value) for name, value in static.items())
-        key = _function(function, objects, ()), given, donated, precision
+        given = frozenset((places.get(name, name), value) for name, value in how.static.items())
+        key = _function(function, objects, ()), given, how.donated, how.precision
         if key not in self.kept:
-            self.kept[key] = self.make(function, static, donated, precision), objects
+            self.kept[key] = self.make(function, how), objects
             if len(self.kept) > KEPT:
                 self.kept.popitem(last=False)
         self.kept.move_to_end(key)

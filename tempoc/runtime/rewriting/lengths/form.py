@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
+from tempoc.runtime.rewriting.lengths.padding import require
 from tempoc.runtime.rewriting.lengths.sizes import (
     Lengths,
     PaddedShape,
@@ -140,7 +141,7 @@ class _Former:
         traces = [c.jaxpr for c in closed]
         kinds: list[FormVariable] = []
         numbers: list[dict[Var, int]] = [{} for _ in traces]
-        _same(not any(t.effects for t in traces))
+        require(not any(t.effects for t in traces))
         constants = self._constants(closed)
 
         def named(variables: Sequence[Sequence[Var]]) -> tuple[int, ...]:
@@ -153,10 +154,10 @@ class _Former:
         def read(like: Sequence[Var | Literal]) -> int | FormConstant:
             first = like[0]
             if isinstance(first, Literal):
-                _same(all(isinstance(v, Literal) for v in like))
+                require(all(isinstance(v, Literal) for v in like))
                 return self._constant([v.val for v in like], [v.aval for v in like])
             if first in constants:
-                _same(all(constants[first] is constants.get(v) for v in like))
+                require(all(constants[first] is constants.get(v) for v in like))
                 return constants[first]
             number: int = _only([known.get(v) for known, v in zip(numbers, like, strict=True)])
             return number
@@ -165,7 +166,7 @@ class _Former:
         steps = []
         for like in _rows([t.eqns for t in traces]):
             primitive = like[0].primitive
-            _same(all(e.primitive is primitive for e in like))
+            require(all(e.primitive is primitive for e in like))
             given = tuple(map(read, _rows([e.invars for e in like])))
             how = self._how(like)
             steps.append(FormStep(primitive, given, named([e.outvars for e in like]), how))
@@ -182,7 +183,7 @@ class _Former:
 
     def _kind(self, like: Sequence[Any]) -> FormVariable:
         shape = self._joined([tuple(a.shape) for a in like])
-        _same(all(map(grows, shape)))
+        require(all(map(grows, shape)))
         return FormVariable(shape, _only([a.dtype for a in like]))
 
     def _constant(self, values: Sequence[Any], like: Sequence[Any]) -> FormConstant:
@@ -191,16 +192,16 @@ class _Former:
         contents = [a.tobytes() for a in arrays]
         if contents.count(contents[0]) == len(contents):
             return FormConstant(str(dtype), shape, contents[0])
-        _same(not shape and dtype.kind != "b")
-        _same(all(bool(np.isfinite(a)) and a == np.floor(a) for a in arrays))
+        require(not shape and dtype.kind != "b")
+        require(all(bool(np.isfinite(a)) and a == np.floor(a) for a in arrays))
         number = self._joined([int(a) for a in arrays])
-        _same(isinstance(number, VaryingSize))  # zeros of different signs are one integer
+        require(isinstance(number, VaryingSize))  # zeros of different signs are one integer
         return FormConstant(str(dtype), (), number)
 
     def _how(self, like: Sequence[JaxprEqn]) -> dict[str, Any]:
         if like[0].primitive.name in CALLS:
             return {"function": self.form([_function(e) for e in like])}
-        _same(all(e.params.keys() == like[0].params.keys() for e in like))
+        require(all(e.params.keys() == like[0].params.keys() for e in like))
         return {
             key: None if key in _OWN else self._joined([e.params[key] for e in like])
             for key in like[0].params
@@ -208,7 +209,7 @@ class _Former:
 
     def _joined(self, like: Sequence[Any]) -> Any:
         first = like[0]
-        _same(all(type(x) is type(first) for x in like))
+        require(all(type(x) is type(first) for x in like))
         if isinstance(first, ClosedJaxpr):
             return self.form(like)
         if isinstance(first, Jaxpr):
@@ -226,22 +227,17 @@ class _Former:
 
 def _rows(parts: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """The first parts of all, the second ones, and so on; of as many each."""
-    _same(all(len(part) == len(parts[0]) for part in parts))
+    require(all(len(part) == len(parts[0]) for part in parts))
     return [*zip(*parts, strict=True)]
 
 
 def _only(like: Sequence[Any]) -> Any:
     """What all are; NaN, with which gathers fill, is only equal as an object."""
-    _same(all(x is like[0] or bool(x == like[0]) for x in like))
+    require(all(x is like[0] or bool(x == like[0]) for x in like))
     return like[0]
 
 
 def _function(e: JaxprEqn) -> ClosedJaxpr:
     parts = [v for v in e.params.values() if isinstance(v, ClosedJaxpr)]
-    _same(bool(parts))
+    require(bool(parts))
     return parts[0]
-
-
-def _same(is_so: bool) -> None:
-    if not is_so:
-        raise UnlikeError

@@ -61,7 +61,7 @@ class Padding:
 
 
 def require(is_so: bool) -> None:
-    """Raise ``UnlikeError`` unless arrays can be padded here."""
+    """Raise ``UnlikeError`` unless something holds without which functions are unlike."""
     if not is_so:
         raise UnlikeError
 
