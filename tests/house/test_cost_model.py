@@ -186,6 +186,9 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     "from when on a file is worth reading it": {
         "runtime/execution/kept_kernels.py": {0.01},
     },
+    "from how many codes on a kernel is worth waiting for": {
+        "runtime/rewriting/usual_branches.py": {256, 2048},
+    },
     "how many files are synced at a time": {
         "files/parallel.py": {8},
     },

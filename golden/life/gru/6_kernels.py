@@ -102,15 +102,16 @@ def transposed_matmul(x, y, summed=None):
 def first_lane(codes):
     """The first code that is not 0, and its place among all elements; 0 if there is none.
 
-    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one.
+    Maxima of long arrays take XLA for CPUs three loops to compile, this takes it one. tempoc's
+    runner looks for this scope: on CPUs it is computed when a code is not 0.
     """
     def first(a, b):
-        (code, lane), (other, later) = a, b
-        keep = (other == 0) | ((code != 0) & (lane < later))
-        return lax.select(keep, code, other), lax.select(keep, lane, later)
-    lanes = lax.iota(jnp.int32, codes.size)
-    start = jnp.int32(0), jnp.int32(codes.size)
-    return lax.reduce((lax.collapse(codes, 0), lanes), start, first, (0,))
+        keep = a[1] < b[1]
+        return lax.select(keep, a[0], b[0]), lax.min(a[1], b[1])
+    codes, size = lax.collapse(codes, 0), codes.size
+    lanes = jnp.where(codes == 0, size, lax.iota(jnp.int32, size))
+    with jax.named_scope("first_code"):
+        return lax.reduce((codes, lanes), (jnp.int32(0), jnp.int32(size)), first, (0,))
 
 
 def wrong_value(value, fine):

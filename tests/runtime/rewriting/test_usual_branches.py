@@ -115,3 +115,62 @@ def test_functions_that_are_traced_or_mapped():
     both = jnp.stack([X, X + 3])
     np.testing.assert_array_equal(jax.jit(kernel)(X + 3, Y)[0], [0, 0, 0])
     np.testing.assert_array_equal(jax.vmap(kernel, (0, None))(both, Y)[0], [[1, 1, 1], [0, 0, 0]])
+
+
+CHECKED = '''
+def checked(x, y):
+    """Faults of points and of values of a point, and one in each step of a loop."""
+    def point(x):
+        return x + 1, first_wrong(wrong_value(x, x < 9), wrong_value(jnp.stack([x, -x]), True))
+    new, faults = jax.vmap(point)(x)
+    def step(k, fault):
+        code = wrong_value(y + k, y + k < 600)
+        return jnp.where(fault != 0, fault, code)
+    return new, jnp.stack(first_lane(faults)), lax.fori_loop(0, 5, step, jnp.int32(0))
+
+
+def of_few(x, y):
+    """Too few codes for the kernel to be waited for."""
+    return (x, wrong_value(x[:99], x[:99] < 9))
+
+
+def masked(x, y):
+    """A fault that is seen, but does not count."""
+    return (jnp.where(y[0] == 0, 0, wrong_value(x, x < 9)),)
+'''
+exec("".join(HELPERS[h] for h in ("first_lane", "wrong_value", "first_wrong")) + CHECKED, TEXT)
+MANY, SOME = jnp.zeros(3000, jnp.int32), jnp.zeros(300, jnp.int32)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "fault", "later"),
+    [
+        (MANY, SOME, (0, 3000), 0),
+        (MANY.at[jnp.array([7, 2900])].set(jnp.array([11, 30])), SOME, (46, 7), 0),
+        (MANY.at[2999].set(30), SOME, (122, 2999), 0),
+        (MANY, SOME.at[200].set(598).at[100].set(597), (0, 3000), 1201),
+    ],
+)
+def test_which_check_fails_first_is_looked_for_when_one_did(x, y, fault, later):
+    kernel, made = compiled("checked")
+    new, first, second = kernel(x, y)
+    np.testing.assert_array_equal(new, x + 1)
+    assert (tuple(map(int, first)), int(second)) == (fault, later)
+    assert [*made] == ["usually"] + [""] * (fault[0] > 0 or later > 0)
+    assert "reduce[" not in str(jax.make_jaxpr(made["usually"])(x, y))
+    kernel, made = compiled("of_few")
+    kernel(x, y)
+    assert "reduce[" in str(jax.make_jaxpr(made["usually"])(x, y))
+
+
+def test_data_that_stay_unusual_are_computed_once():
+    calls = []
+
+    def make(function, which):
+        jitted = jax.jit(function)
+        return lambda *arrays: calls.append(which) or jitted(*arrays)
+
+    kernel = compiled_as_usual(make, TEXT["masked"], ())
+    for x in (MANY + 30, MANY, MANY + 30, MANY + 30, MANY + 30, MANY):
+        assert int(kernel(x, SOME)[0]) == 0
+    assert calls == ["usually", "", "usually", "usually", "", "usually", "", "", ""]
