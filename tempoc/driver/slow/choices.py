@@ -20,6 +20,7 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -57,16 +58,17 @@ class ChoiceFindings:
         if kernel.statement.vector:
             yield from self.both_sides(kernel)
             return
-        for step, names in self.steps(kernel):
+        for step, names in self.steps(part, kernel):
             total = sum(x.nanoseconds for x in step.operations.values()) or 1.0
-            for key, number in _choices(step):
-                spared = sum(step.operations[k].nanoseconds for k in _only_for(step, key, number))
+            for keys, number in _choices(step):
+                spared = sum(step.operations[k].nanoseconds for k in _only_for(step, keys, number))
+                key = keys[0]
                 written = self.written(names, (isinstance(key, str) and key) or "")
                 if written is None or spared < max(MODEL.choice_ns, MODEL.main_share * total):
                     continue
                 if self.often(written, number, kernel) < MODEL.telling_share:
                     continue
-                yield self.finding(written, kernel)
+                yield self.finding(written, kernel, len(keys))
                 return
 
     def both_sides(self, kernel: TimedKernel) -> Iterator[Finding]:
@@ -81,7 +83,7 @@ class ChoiceFindings:
             varying = [d for d in vector if d in read]
             for number in (1, 2) if varying else ():
                 spared = sum(
-                    step.operations[k].nanoseconds for k in _only_for(step, node.name, number)
+                    step.operations[k].nanoseconds for k in _only_for(step, [node.name], number)
                 )
                 if spared >= MODEL.main_share * total:
                     yield self.both(node, number, varying)
@@ -108,18 +110,37 @@ class ChoiceFindings:
             f"does not vary with {together}, skips it at the steps where none does",
         )
 
-    def steps(self, kernel: TimedKernel) -> Iterator[tuple[_StepOperations, tuple[str, ...]]]:
-        """The steps of a kernel in a loop, or of scans; with the names of their nodes."""
+    def steps(
+        self, part: ProgramPart, kernel: TimedKernel
+    ) -> Iterator[tuple[_StepOperations, tuple[str, ...]]]:
+        """The steps of a kernel in a loop, or of scans; with the names of their nodes.
+
+        What two kernels of one loop compute, of which each has a choice, is one step.
+        """
         members = kernel.statement.members
         nodes = [self.graph.nodes[m] for m in members]
         for node in nodes:
             if isinstance(node.op, Recurrence):
                 yield self.scan(node, node.op, kernel), (node.name,)
         if kernel.loops:
-            yield self.loop(nodes, kernel), tuple(members)
+            same = [k for k in part.kernels if k.loops == kernel.loops and not k.statement.vector]
+            names = dict.fromkeys(m for k in (kernel, *same) for m in k.statement.members)
+            yield self.loop([self.graph.nodes[n] for n in names], kernel), tuple(names)
+
+    def results(self, nodes: Sequence[Node]) -> list[str]:
+        """What others than some nodes read, or these at other points than their own."""
+        inside = {n.name for n in nodes}
+        read = [
+            e.source
+            for n in self.graph.nodes.values()
+            for e in n.inputs
+            if n.name not in inside or e.entries != identity(self.graph.nodes[e.source].domain)
+        ]
+        read += [o.source for o in self.graph.outputs]
+        return sorted({*read} & inside | {n.name for n in nodes if not n.op.pure})
 
     def loop(self, nodes: Sequence[Node], kernel: TimedKernel) -> _StepOperations:
-        """A step of a loop. What other kernels read is a result."""
+        """A step of a loop. What is read after it, or by others, is a result."""
         operations: dict[ChosenValue, _StepOperation] = {
             n.name: _StepOperation(
                 op=n.op,
@@ -128,9 +149,7 @@ class ChoiceFindings:
             )
             for n in nodes
         }
-        written = {w.member for w in kernel.statement.writes}
-        effects = {n.name for n in nodes if not n.op.pure}
-        return _StepOperations(operations=operations, results=(*sorted(written | effects),))
+        return _StepOperations(operations=operations, results=tuple(self.results(nodes)))
 
     def scan(self, node: Node, op: Recurrence, kernel: TimedKernel) -> _StepOperations:
         """A step of a scan, whose values are numbered."""
@@ -170,7 +189,7 @@ class ChoiceFindings:
         """Whether a dimension of the source is still one."""
         return self.graph.universe.is_dim(name)
 
-    def finding(self, written: Node, kernel: TimedKernel) -> Finding:
+    def finding(self, written: Node, kernel: TimedKernel, count: int) -> Finding:
         """By a condition on the step it is an equation of its own, by data `cond`."""
         condition = self.words.source.nodes[written.inputs[0].source]
         line = self.words.line(written)
@@ -185,25 +204,32 @@ class ChoiceFindings:
         return Finding(
             why=why,
             help="`cond` in place of `where` computes only the side that is taken, which helps "
-            "where the costly one rarely is",
+            "where the costly one rarely is"
+            + "; one `cond` of records in place of several"
+            * (count > 1),
         )
 
 
-def _choices(step: _StepOperations) -> Iterator[tuple[ChosenValue, int]]:
-    """The choices of a step, with the operand that is a side."""
+def _choices(step: _StepOperations) -> Iterator[tuple[Sequence[ChosenValue], int]]:
+    """The choices of a step, those by one condition together, with the operand that is a side."""
+    by: dict[ChosenValue, list[ChosenValue]] = {}
     for key, operation in step.operations.items():
         if isinstance(operation.op, Select):
-            yield key, 1
-            yield key, 2
+            by.setdefault(operation.operands[0], []).append(key)
+    for keys in by.values():
+        yield keys, 1
+        yield keys, 2
 
 
-def _only_for(step: _StepOperations, choice: ChosenValue, number: int) -> list[ChosenValue]:
-    """What is computed for one side of a choice alone."""
+def _only_for(
+    step: _StepOperations, choices: Collection[ChosenValue], number: int
+) -> list[ChosenValue]:
+    """What is computed for one side of choices alone."""
 
     def operands(key: ChosenValue) -> list[ChosenValue]:
         taken = step.operations[key].operands if key in step.operations else ()
-        return [k for n, k in enumerate(taken) if (key, n) != (choice, number)]
+        return [k for n, k in enumerate(taken) if key not in choices or n != number]
 
-    side = step.operations[choice].operands[number]
+    sides = [step.operations[c].operands[number] for c in choices]
     needed = reachable(step.results, operands)
-    return [k for k in reachable([side], operands) if k in step.operations and k not in needed]
+    return [k for k in reachable(sides, operands) if k in step.operations and k not in needed]

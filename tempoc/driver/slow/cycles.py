@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from tempoc.base.graphs import edges_in_cycles
 from tempoc.driver.slow.words import Words
+from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.dependence import (
     STAYS,
     Dependence,
@@ -62,11 +64,24 @@ class LoopCycles:
             return None
         return LoopCycle(dim=dim, outer=tuple(outer), links=best, nodes=frozenset(nodes))
 
-    def order(self, cycle: tuple[Dependence, ...], dim: str) -> tuple[bool, int, int]:
+    def order(self, cycle: tuple[Dependence, ...], dim: str) -> tuple[bool, bool, int, int]:
         """What comes first is shown: cycles of the source's own reads, the shortest."""
         nodes = self.graph.nodes
         unread = [d for d in cycle if edge_between(self.graph, nodes[d.sink], d.source) is None]
-        return is_running(cycle, dim, self.words), len(unread), len(cycle)
+        running = is_running(cycle, dim, self.words)
+        return running, self.is_accumulated(cycle, dim), len(unread), len(cycle)
+
+    def is_accumulated(self, cycle: tuple[Dependence, ...], dim: str) -> bool:
+        """Whether passes made a range that one equation reads a value carried from step to step.
+
+        Of ``best[t] = max(h[0:t+1])`` they make one that needs ``best[t-1]``.
+        """
+        names = {self.words.origin(d.sink) for d in cycle}
+        if len(names) > 1:
+            return False
+        own = [n for n in self.words.source.nodes.values() if self.words.name(n.name) in names]
+        reads = [e for n in own for e in n.inputs if self.words.name(e.source) in names]
+        return not any(dim in self.moving(e) for e in reads)
 
     def recurring(self, dim: str) -> set[str]:
         """What the source defines by other steps of itself along a dimension.
@@ -149,11 +164,22 @@ def is_running(links: Sequence[Dependence], dim: str, words: Words) -> bool:
 
 
 def _running(cycle: LoopCycle, graph: Graph, words: Words) -> str:
-    """A value that passes add up from step to step."""
+    """A recurrence of the source of which the cycle has parts, or else a value that passes add up.
+
+    Passes may move work of a recurrence from one step into the next: its parts then read each
+    other in ways that stand nowhere in the source, which has a cycle of its own all the same.
+    """
     node = graph.nodes[cycle.links[0].sink]
     name = words.name(node.name)
+    written = written_cycle(cycle, words)
+    if written and name.startswith("grad("):
+        return f"`{name}` goes back along `{cycle.dim}`, step by step, since {written}"
+    if written:
+        return written
     line = words.line(words.source.nodes.get(name, node))
     place = f" ({line})" if line else ""
+    if name.startswith("grad("):
+        return f"`{name}`{place} goes back from step to step of `{cycle.dim}`"
     return f"`{name}`{place} combines what each `{cycle.dim}` gives, one after the other"
 
 
@@ -176,7 +202,49 @@ def cycle_text(cycle: LoopCycle, graph: Graph, words: Words) -> str:
             return _running(cycle, graph, words)
         parts[f"`{left}` needs `{words.read(edge)}`" + (f" ({line})" if line else "")] = None
         left = ""
-    shown = list(parts)
-    if len(shown) > 3:
-        shown = [*shown[:2], f"and so on over {len(shown) - 2} more reads"]
-    return ", ".join(shown)
+    return _first_reads([*parts])
+
+
+def _first_reads(reads: Sequence[str]) -> str:
+    """The reads of a cycle, of a long one the first two."""
+    if len(reads) > 3:
+        reads = [*reads[:2], f"and so on over {len(reads) - 2} more reads"]
+    return ", ".join(reads)
+
+
+def written_cycle(cycle: LoopCycle, words: Words) -> str:
+    """The shortest cycle of reads of the source that goes through a tensor to another step.
+
+    That of the tensor of the cycle's first node; empty if there is none.
+    """
+    nodes = words.source.nodes
+    start = words.origin(cycle.links[0].sink)
+    waiting: list[tuple[int, str, bool, str, tuple[str, ...]]] = [(0, start, False, start, ())]
+    passed: set[tuple[str, bool]] = set()
+    while waiting and start in nodes:
+        count, name, moved, equation, reads = heappop(waiting)
+        if name == start and moved:
+            return _first_reads(reads)
+        if (name, moved) in passed:
+            continue
+        passed.add((name, moved))
+        for edge in nodes[name].inputs:
+            entry = dict(zip(nodes[edge.source].domain.dims, edge.entries, strict=True))
+            if any(entry.get(d, ix.Sym(d)) != ix.Sym(d) for d in cycle.outer):
+                continue
+            goes = moved or entry.get(cycle.dim, ix.Sym(cycle.dim)) != ix.Sym(cycle.dim)
+            is_branch = isinstance(nodes[name].op, Merge)
+            text = () if is_branch else _read_text(nodes[equation], edge, words)
+            inner = edge.source if is_branch or text else equation
+            heappush(waiting, (count + len(text), edge.source, goes, inner, (*reads, *text)))
+    return ""
+
+
+def _read_text(equation: Node, edge: Edge, words: Words) -> tuple[str, ...]:
+    """`h[t+1]` needs `h[t]` (line 5); empty for an operand that is a part of the same equation."""
+    source = words.source.nodes[edge.source]
+    if edge.source not in words.roots and not isinstance(source.op, Merge):
+        return ()
+    line = words.line(equation)
+    where = f" ({line})" if line else ""
+    return (f"`{words.written(equation)}` needs `{words.read(edge)}`{where}",)

@@ -14,7 +14,7 @@ from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
 from tempoc.driver.slow.host_loops import Finding, HostLoops
-from tempoc.driver.slow.words import LONGEST, Words, bracketed, listed, quoted
+from tempoc.driver.slow.words import LONGEST, Words, bracketed, quoted
 from tempoc.driver.timing.estimate import (
     Estimator,
     ProgramPart,
@@ -297,12 +297,18 @@ class LoopFindings:
         others = self.words.guards(name)
         if not guard and others:
             shown = f", without those of `when {others[0]}`,"
+        each = "write one equation for each side, each with one condition on one dimension, or "
+        is_one = len(self.named(guard or " ".join(others[:1]))) == 1
         return Finding(
             why=f"{start}, but the points of its equation{shown} are no box, so they are visited "
             f"one by one",
-            help="write one equation for each side, each with one condition on one dimension, or "
-            "choose with `where` at all points",
+            help=f"{'' if is_one else each}choose with `where` at all points, which computes both "
+            "sides, but all at once",
         )
+
+    def named(self, guard: str) -> set[str]:
+        """The dimensions that a condition names."""
+        return {w for w in re.findall(r"\w+", guard) if self.graph.universe.is_dim(w)}
 
     def ahead(self, remark: LoopRemark) -> Finding:
         """Equations that read what no loop has computed yet."""
@@ -354,13 +360,10 @@ class LoopFindings:
         why = f"{start} is computed in tiles, since as a whole it would take {size_text(size)}"
         if size > MODEL.array_bytes:
             return Finding(why=why, help="nothing to change, unless that much memory is there")
-        known = {b.name for b in self.compilation.graph.universe.bounds if b.value is None}
-        bounds = [b for b in symbols(data.size) if b in known]
-        facts = listed([f"`assume {b} <= {self.estimator.values[b]}`" for b in bounds])
         return Finding(
             why=f"{start} is computed in tiles, since for larger bounds it would be large; here "
             f"it takes {size_text(size)} as a whole",
-            help=f"say how large bounds are ({facts}), and it is computed at once",
+            help="nothing to change in that: all at once takes no less",
         )
 
     def diagonals(self, loop: TreeLoop, inside: list[TimedKernel]) -> Finding | None:

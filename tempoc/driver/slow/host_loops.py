@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.equations import valid_remarks
 from tempoc.driver.slow.words import Words
+from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.control.until import Until
 from tempoc.pipeline.step import LoopReason, LoopRemark
+from tempoc.sdg.graph.graph import Node
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +63,7 @@ class HostLoops:
         texts: dict[LoopReason, tuple[str, str]] = {
             "python": (
                 f"{line} calls a Python function at {step}",
-                "if JAX can trace the function, declare it `extern jax`; or let one call serve all "
-                "points of a dimension (`over b`)",
+                self.fewer_calls(node, remark.dim),
             ),
             "print": (
                 f"{line} prints {name} at {step}, which may have more than "
@@ -106,6 +110,38 @@ class HostLoops:
                 f"`{remark.dim}` they run at once, as long as the longest"
             )
         return texts[remark.reason]
+
+    def fewer_calls(self, node: Node | None, dim: str) -> str:
+        """What helps against a call at each step of a loop."""
+        if node is not None and self.is_last(node):
+            return (
+                f"what it is given needs nothing that it gave before: declared `over {dim}` it is "
+                f"called once, with arguments and results of all `{dim}`"
+            )
+        return (
+            "if JAX can trace the function, declare it `extern jax`; or let one call serve all "
+            "points of a dimension (`over b`)"
+        )
+
+    def is_last(self, node: Node) -> bool:
+        """Whether the arguments of the only call into a module need no result of it.
+
+        Then one call of a function `over` the dimension may serve all points, if none does yet and
+        the equation has no condition.
+        """
+        nodes = self.graph.nodes
+        entries = [x for e in node.inputs for x in e.entries]
+        if not isinstance(node.op, ExternHost) or self.words.guard(node):
+            return False
+        if any(isinstance(x, ix.Slice) for x in entries):
+            return False
+        module = node.op.module
+        same = [n for n in nodes.values() if isinstance(n.op, ExternHost) and n.op.module == module]
+
+        def sources(name: str) -> Sequence[str]:
+            return nodes[name].sources
+
+        return same == [node] and node.name not in reachable(node.sources, sources)
 
     def until(self, bound: str) -> str:
         """`stop`, line 5: what decides a length."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 
 from tempoc.base.cost_model import MODEL
@@ -207,11 +207,10 @@ class KernelFindings:
         count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
         if not count:
             return
-        where = self.words.line(node)
-        step = "a step" if part.loop is not None else "a point"
+        often = "at a step" if part.loop is not None else "in all"
         yield Finding(
-            why=f"{portions[node]:.0%} of the operations are those of {where}: "
-            f"{thousands_text(count)} at {step}",
+            why=f"{portions[node]:.0%} of the operations are those of {self.words.line(node)}: "
+            f"{thousands_text(count * kernel.points)} {often}",
             minor=part.loop is None,
         )
 
@@ -338,12 +337,18 @@ class KernelFindings:
         if kernel.moved <= kernel.work or most is None:
             return Finding(why="its operations take the time, for all points at once", minor=True)
         size = self.written(most.tensor, kernel)
+        largest = max(kernel.statement.reads, key=lambda r: self.size(r, kernel), default=None)
+        if largest and MODEL.telling_share * self.size(largest, kernel) > size:
+            return Finding(
+                why=f"memory limits it: of `{self.words.name(largest.tensor)}` "
+                f"{size_text(self.size(largest, kernel))} are read"
+            )
         readers = self.compilation.statements.readers(most.tensor)
-        nodes = [self.graph.nodes[read.member] for _, read in readers]
-        used = f"read by {self.words.lines(nodes)}" if nodes else "an output"
+        lines = self.words.lines([self.graph.nodes[read.member] for _, read in readers])
+        used = f" (read by {lines})" if lines else "" if readers else " (an output)"
         return Finding(
             why=f"memory limits it: `{self.words.name(most.tensor)}` is written as a whole, "
-            f"{size_text(size)} ({used})",
+            f"{size_text(size)}{used}",
         )
 
     def written(self, name: str, kernel: TimedKernel) -> int:
@@ -370,12 +375,20 @@ class KernelFindings:
                 return
 
 
-def fixed_cost(part: ProgramPart) -> Finding | None:
-    """Steps that compute so little that most of the time is what a step costs anyway."""
+def fixed_cost(part: ProgramPart, ended: Collection[str]) -> Finding | None:
+    """Steps that compute so little that most of the time is what a step costs anyway.
+
+    ``ended`` are the bounds that data decide while a loop runs: it tests at each step whether to go
+    on.
+    """
     if part.loop is None or 2 * sum(k.fixed for k in part.kernels) < part.time:
         return None
+    fewer = (
+        "; where a number of steps is known that is enough, a bound in place of `until` spares the "
+        "test at each"
+    ) * any(s in ended for s in symbols(part.loop.upper))
     return Finding(
         why="a step computes so little that most of its time is what any step takes",
         help=f"{NOTHING}; more in each, such as several runs at once (`dim b < B`), costs "
-        "little more",
+        f"little more{fewer}",
     )

@@ -11,6 +11,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.arithmetic import ArithmeticFindings
 from tempoc.driver.slow.host_loops import Finding
+from tempoc.driver.slow.matrices import MatrixFindings
 from tempoc.driver.slow.words import Words, fits, time_text
 from tempoc.driver.timing.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.timing.rates import extent_sorted, numbers_shown, wide_share
@@ -31,6 +32,7 @@ class OperatorFindings:
         self.estimator = estimator
         self.words = words
         self.arithmetic = ArithmeticFindings(words)
+        self.matrices = MatrixFindings(words)
 
     def of(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
         """The findings about one kernel of a part."""
@@ -42,6 +44,7 @@ class OperatorFindings:
                 yield from self.picked(kernel, node)
                 yield from self.drawn(kernel, node)
                 yield from self.arithmetic.of(kernel, node)
+                yield from self.matrices.of(kernel, node)
         yield from self.checks(part, kernel, nodes)
         yield from self.wide(part, kernel, nodes)
         yield from self.copies(nodes)
@@ -89,10 +92,14 @@ class OperatorFindings:
         each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
         line = self.words.line(node)
         if isinstance(node.op, Permutation):
+            loop = f"`{kernel.loops[-1].var}`" if kernel.loops else ""
+            once = f"; one order, drawn in an equation without {loop}, serves all {loop}"
+            once = once if loop else ""
             yield Finding(
                 why=f"{line} puts {thousands_text(count)} places in a random order{each}, which "
                 f"takes as long as {MODEL.shuffles} times a `sort`",
-                help="where a place may come twice, `random.integers` draws places without a sort",
+                help="where a place may come twice, `random.integers` draws places without a sort"
+                + once,
             )
             return
         yield Finding(

@@ -98,10 +98,11 @@ class _Explainer:
         telling = [k for k in part.kernels if part.share(k) >= MODEL.telling_share]
         members = [m for k in telling for m in k.statement.members]
         findings = [*self.triangular.of(members)]
+        ended = [b.name for b in self.graph.universe.ended]
         findings = findings or [*self.loops.of(part), *self.kernels.of(part)]
         if any(f.help and not f.minor for f in findings):
             findings = [f for f in findings if not f.minor]
-        elif extra := fixed_cost(part):
+        elif extra := fixed_cost(part, ended):
             findings.append(extra)
         if not findings:
             findings.append(Finding(why="no pass recorded why this is a loop"))

@@ -98,10 +98,11 @@ class Words:
         )
 
     def lines(self, nodes: Iterable[Node]) -> str:
-        """`line 7`, or `lines 7 and 9`, of several nodes."""
+        """`line 7`, or `lines 7 and 9`, of several nodes; empty without a place."""
         spans = [s for n in nodes if (s := self.span(n)) is not None and s.source.path == self.main]
         numbers = sorted({s.line for s in spans})
-        return f"line{'s' * (len(numbers) > 1)} {listed([str(n) for n in numbers])}"
+        shown = listed([str(n) for n in numbers])
+        return shown and f"line{'s' * (len(numbers) > 1)} {shown}"
 
     def written(self, node: Node) -> str:
         """What a node is a part of, as the left side of its equation: `h[t+1]`."""
