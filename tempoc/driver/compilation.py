@@ -45,7 +45,7 @@ from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.load.directory import source_folders
 from tempoc.runtime.load.sources import read_sources
 from tempoc.schedule.compute import Scheduled, compute, refuse_small_cycle
-from tempoc.schedule.regions import place_loops
+from tempoc.schedule.placement.regions import place_loops
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph

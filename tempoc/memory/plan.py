@@ -31,7 +31,7 @@ from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.schedule.compute import Scheduled
-from tempoc.schedule.regions import device_varying_dims
+from tempoc.schedule.placement.varying_accesses import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic import expr as ix

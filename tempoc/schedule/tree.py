@@ -7,7 +7,7 @@ Grammar::
 
 Expressions are over the variables of enclosing loops and the bounds; variables are never negative.
 ``upper`` is exclusive. A negative ``step`` counts down, as in ``range``. The ``place`` of a loop is
-the host (step by step), the device (as part of a region, ``regions.py``), or ``unrolled`` within a
+the host (step by step), the device (as part of a region, ``placement/``), or ``unrolled`` within a
 region.
 """
 

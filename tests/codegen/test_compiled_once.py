@@ -1,6 +1,6 @@
 """Every kernel is compiled once in a run: nothing about its arguments changes between steps.
 
-Tests compile equal kernels once, whichever program they come from (`support/kernels.py`).
+Tests compile equal kernels once, whichever program they come from (`support/session/kernels.py`).
 """
 
 from __future__ import annotations

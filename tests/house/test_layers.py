@@ -65,6 +65,7 @@ FLOORS = {
         "messages", "data", "rewriting.lengths", "rewriting", "device", "report", "host", "walk",
         "load", "forecast", "checkpoint", "execution", "",
     ),
+    "schedule": ("", "placement"),
     "sdg": ("graph", "evaluation", "statements", "text", "verification", ""),
 }  # fmt: skip
 # A compiled program carries copies of these, so they know nothing of the compiler.

@@ -57,7 +57,7 @@ from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.spelling import variable
-from tempoc.schedule.collected_lines import collected_rows, collected_types, effect_node
+from tempoc.schedule.placement.collected_lines import collected_rows, collected_types, effect_node
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types

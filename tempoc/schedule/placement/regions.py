@@ -32,7 +32,7 @@ in several arrays: these then stay apart. Weights that are only copied, as state
 begins with, are read once: three layers that are trained one after the other, 5 steps each, took
 3.4 ms with a call for each, and take 0.6 (CPU, 2026-11-28). Files are saved and Python functions
 called by the host. A length that each step of a loop finds out for itself is one more number of
-that step, unless anything outside of the step needs it (`length_homes`). Small tensors that are
+that step, unless anything outside of the step needs it (`length_homes.py`). Small tensors that are
 printed are collected (``collected_lines.py``).
 
 JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
@@ -42,7 +42,7 @@ excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
@@ -56,13 +56,15 @@ from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.definition.types import DType
 from tempoc.pipeline.step import LoopReason, LoopRemark
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.collected_lines import (
+from tempoc.schedule.placement.collected_lines import (
     collected_rows,
     collected_types,
     effect_node,
     fixed_bounds,
     step_count,
 )
+from tempoc.schedule.placement.length_homes import length_homes
+from tempoc.schedule.placement.varying_accesses import accesses_of, moving_accesses
 from tempoc.schedule.tree import (
     Execute,
     LoopPlace,
@@ -75,12 +77,12 @@ from tempoc.schedule.tree import (
     walk,
 )
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
+from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.graph.stencils import reads_elements_again, reads_neighbours
 from tempoc.sdg.statements.handed_on import InLoop, is_handed_on, outlives
 from tempoc.sdg.statements.statements import Read, Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
+from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import symbols
 
 Say = Callable[[str, Span | None, LoopRemark | None], None]
@@ -153,7 +155,7 @@ class _RegionPlaces:
     def with_short_loops(self, tree: ScheduleTree) -> ScheduleTree:
         """The tree with short outermost loops on the device as well, if nothing has to be stacked
         for them: no weights, nor tensors of which other loops, written out, have several arrays."""
-        moving = _moving(tree, self.statements)
+        moving = moving_accesses(tree, self.statements)
         unrolled = {access for access, place in moving if place == "unrolled"}
 
         def placed(part: ScheduleTree, places: _RegionPlaces) -> ScheduleTree:
@@ -164,7 +166,7 @@ class _RegionPlaces:
                     return replace(part, body=placed(body, places.where(condition)))
                 case TreeLoop(place="host", body=body):
                     short = places.steps(part) is not None
-                    own = {access for access, _ in _moving(part, self.statements)}
+                    own = {access for access, _ in moving_accesses(part, self.statements)}
                     apart = own.isdisjoint(unrolled) and not places.reads_weights(part)
                     region = places.region(part) if short and apart else None
                     return region or replace(part, body=placed(body, places))
@@ -323,7 +325,9 @@ class _RegionPlaces:
             place = InLoop(dim=own[0], around=around)
             if inside.setdefault(execute.statement, place) != place:
                 return False
-        moving = {(x, d) for x, d, moves in _accesses(loop, self.statements, (loop.var,)) if moves}
+        moving = {
+            (x, d) for x, d, moves in accesses_of(loop, self.statements, (loop.var,)) if moves
+        }
         tensors = self.statements.tensors
         places = sorted((x, tensors[x].domain.dims.index(dim)) for x, dim in moving)
         return all(is_handed_on(x, k, inside, self.statements) for x, k in places)
@@ -338,7 +342,7 @@ class _RegionPlaces:
         reads = [read for statement in statements for read in statement.reads]
         computed = {r.tensor for r in reads if not self.is_copied(r)}
         params = {t.name for t in self.statements.tensors.values() if t.origin == "param"}
-        accesses = _accesses(loop, self.statements, (loop.var,))
+        accesses = accesses_of(loop, self.statements, (loop.var,))
         return any(tensor in params & computed and moves for tensor, _, moves in accesses)
 
     def is_copied(self, read: Read) -> bool:
@@ -348,7 +352,7 @@ class _RegionPlaces:
     def reads_layers(self, loop: TreeLoop) -> bool:
         """Whether the loop variable indexes weights, given or learned, or caches."""
         tensors = self.statements.tensors
-        accesses = _accesses(loop, self.statements, (loop.var,))
+        accesses = accesses_of(loop, self.statements, (loop.var,))
         moving = sorted({(x, tensors[x].domain.dims.index(dim)) for x, dim, on in accesses if on})
         return self.reads_weights(loop) or any(outlives(x, k, self.statements) for x, k in moving)
 
@@ -376,9 +380,9 @@ class _RegionPlaces:
         """The tensor that the host moves from step to step of a loop nest."""
         variables = tuple(part.var for part in nest)
         within = tuple(part.var for part in nest[1:])
-        chunks = _accesses(nest[0], self.statements, within, places=())
+        chunks = accesses_of(nest[0], self.statements, within, places=())
         moving = [tensor for tensor, _, moves in chunks if moves and tensor in self.chunked]
-        for tensor, _, moves in _accesses(nest[0], self.statements, variables):
+        for tensor, _, moves in accesses_of(nest[0], self.statements, variables):
             if (moves and tensor in self.hosted) or tensor in moving:
                 text = f"`{tensor}` moves between host and device from step to step"
                 return Business("moves", text, (tensor,))
@@ -426,127 +430,6 @@ class _RegionPlaces:
         return spans[0] if spans else None
 
 
-# ---------------------------------------------------------------- lengths of steps
-
-
-def length_homes(
-    tree: ScheduleTree, statements: Statements, graph: Graph
-) -> Mapping[str, TreeLoop]:
-    """The lengths that matter within a step of one loop only, each with that loop.
-
-    ::
-
-        for i in 0..I:              K[i] begins as the largest length,
-          for k in 0..K[i]:         is found out here,
-            x[i, k]                 and is forgotten after this step of i:
-          root[i]                   i is the home of K
-
-    So a loop on the device can find them out: none has to be kept, or told to the host.
-    """
-    universe = graph.universe
-    uses = {s.name: frozenset(_lengths(s, graph)) for s in statements.statements}
-    homes: dict[str, TreeLoop] = {}
-    for b in universe.ended:
-        if not b.outer or b.name in _outside(graph):
-            continue
-        needing = [
-            _home(execute, around, statements.by_name[execute.statement], b.outer)
-            for execute, around in walk(tree)
-            if isinstance(execute, Execute) and b.name in uses[execute.statement]
-        ]
-        home = needing[0] if needing else None
-        if home is not None and all(loop is home for loop in needing):
-            homes[b.name] = home
-    return homes
-
-
-def _home(
-    execute: Execute, around: tuple[TreeLoop, ...], statement: Statement, outer: tuple[str, ...]
-) -> TreeLoop | None:
-    """The innermost of the loops that are at the point of the length; ``None`` if some are not."""
-    at = dict(zip(statement.domain.dims, execute.point, strict=True))
-    points = [at.get(d) for d in outer]
-    if any(not isinstance(e, ix.Sym) for e in points):
-        return None
-    homes = [loop for loop in around if ix.Sym(loop.var) in points]
-    return homes[-1] if len({loop.var for loop in homes}) == len(outer) else None
-
-
-def _lengths(statement: Statement, graph: Graph) -> Iterator[str]:
-    """The lengths on which it depends what a statement is, or at which points it is executed."""
-    universe = graph.universe
-    indices = [
-        statement.domain.where,
-        *(ix.Sym(universe.dim(d).bound) for d in statement.domain.dims),
-        *(e for read in statement.reads for e in expressions(read.entries)),
-        *(e for write in statement.writes for e in expressions((*write.entries, write.where))),
-    ]
-    for node in (graph.nodes[m] for m in statement.members):
-        indices += node_expressions(node)
-        indices += (e for t in operand_types(graph, node) for e in t.shape)
-        indices += (e for edge in node.inputs for e in expressions((*edge.entries, edge.guard)))
-    yield from statement.ends
-    for name in dict.fromkeys(name for e in indices for name in symbols(e)):
-        yield from (b.name for b in universe.roots(name))
-
-
-def _outside(graph: Graph) -> frozenset[str]:
-    """The lengths that are needed outside of statements."""
-    universe = graph.universe
-    indices = [*universe.assumptions, *(b.value for b in universe.bounds if b.value is not None)]
-    indices += (e for output in graph.outputs for e in expressions(output.entries))
-    return frozenset(b.name for e in indices for n in symbols(e) for b in universe.roots(n))
-
-
-# ---------------------------------------------------------------- indices that vary on the device
-
-
-def _moving(
-    tree: ScheduleTree, statements: Statements
-) -> Iterator[tuple[tuple[str, str], LoopPlace]]:
-    """Tensor and dimension of every access whose index varies with a loop, and the loop's place."""
-    for loop in loops(tree):
-        for tensor, dim, moves in _accesses(loop.body, statements, (loop.var,), places=()):
-            if moves:
-                yield (tensor, dim), loop.place
-
-
-def device_varying_dims(tree: ScheduleTree, statements: Statements) -> Mapping[str, frozenset[str]]:
-    """For each tensor the dimensions whose index varies with a loop on the device.
-
-    Such a dimension must be an axis of an array, since traced code cannot select among arrays.
-    """
-    dims_by_tensor: dict[str, set[str]] = {}
-    for tensor, dim, moves in _accesses(tree, statements, ()):
-        if moves:
-            dims_by_tensor.setdefault(tensor, set()).add(dim)
-    return {tensor: frozenset(dims) for tensor, dims in dims_by_tensor.items()}
-
-
-def _accesses(
-    tree: ScheduleTree,
-    statements: Statements,
-    variables: tuple[str, ...],
-    places: tuple[LoopPlace, ...] = ("device",),
-) -> Iterator[tuple[str, str, bool]]:
-    """Tensor and dimension of every access, and whether the index varies.
-
-    It varies if it depends on one of ``variables``, or on a loop at one of these places.
-    """
-    for execute, around in walk(tree):
-        if not isinstance(execute, Execute):
-            continue
-        moving_with = (*variables, *(loop.var for loop in around if loop.place in places))
-        statement = statements.by_name[execute.statement]
-        at = dict(zip(statement.domain.dims, execute.point, strict=True))
-        accesses = [(r.tensor, r.entries) for r in statement.reads]
-        accesses += [(w.tensor, w.entries) for w in statement.writes]
-        for tensor, entries in accesses:
-            dims = statements.tensors[tensor].domain.dims
-            for dim, entry in zip(dims, entries, strict=True):
-                yield tensor, dim, _varies(entry, at, moving_with)
-
-
 def _merge_guards(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
     """Merges adjacent guards of equal conditions."""
     merged: list[ScheduleTree] = []
@@ -582,9 +465,3 @@ def _is_monotone(condition: ix.Expr, lengths: tuple[str, ...]) -> bool:
     )
     rising = all(c > 0 and isinstance(e, ix.Sym) for c, e in left)
     return rising and not any(name in lengths for name in symbols(condition.right))
-
-
-def _varies(entry: ix.Entry, at: Mapping[str, ix.Expr], variables: tuple[str, ...]) -> bool:
-    entry_at = substitute_entry(entry, dict(at))
-    ends = (entry_at.lo, entry_at.hi) if isinstance(entry_at, ix.Slice) else (entry_at,)
-    return any(v in symbols(e) for e in ends for v in variables)
