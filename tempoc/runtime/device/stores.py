@@ -273,123 +273,121 @@ def place_given(
     Offloaded stores stay on the host, too; they are copied only if user functions might change the
     arrays. What the device holds already stays there, and is copied only if it is overwritten.
     """
-    sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
-    is_constant = not calls_user(program)
-    how = sizes, is_constant, program.tuning.put_arrays
-    placed: dict[str, CellArrays] = {}
-    for i in program.inputs:
-        source = bindings.inputs[i.name]
-        if layouts[i.store].is_chunked:
-            rows = source.read()
-            placed[i.store] = {(): backend.rows_on_host(rows, i.dtype, as_it_is=is_constant)}
-        elif (cells := _resident(source, i, layouts[i.store], program)) is not None:
-            placed[i.store] = cells
-        elif i.store in straight and (array := _as_it_is(source, i)) is not None:
-            array = layouts[i.store].arranged(array)
-            _check_cell(array, layouts[i.store])
-            placed[i.store] = {(): array}
-        else:
-            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], *how)
-
-    def param(p: ProgramParam) -> CellArrays:
-        sources = bindings.params[p.name]
-        passed = p.store in straight and (shared is None or p.store not in shared.stores)
-        if (cells := _resident(sources.get(()), p, layouts[p.store], program)) is not None:
-            return cells
-        if passed and (array := _as_it_is(sources.get(()), p)) is not None:
-            _check_cell(array, layouts[p.store])
-            return {(): array}
-        reads = {point: source.read for point, source in sources.items()}
-        return _cells(p, template_dims(p), reads, layouts[p.store], *how)
-
-    def seed() -> CellArrays:
-        words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
-        is_direct = program.seed in straight and shared is None
-        return {(): words if is_direct else backend.put(words, "key")}
-
+    lasting = frozenset[str]() if shared is None else shared.stores
+    passed = frozenset(straight) - lasting
+    cells = _GivenCells(program, bindings, layouts, passed, not calls_user(program))
+    placed = {i.store: cells.input(i) for i in program.inputs}
     makers: dict[str, Callable[[], CellArrays]] = {
-        p.store: partial(param, p) for p in program.params if p.name in bindings.params
+        p.store: partial(cells.param, p) for p in program.params if p.name in bindings.params
     }
     if program.seed:
-        makers[program.seed] = seed
+        makers[program.seed] = cells.seed
     for store, make in makers.items():
-        if shared is not None and store in shared.stores:
+        if shared is not None and store in lasting:
             placed[store] = shared.cells_of(store, bindings.bounds, make)
         else:
             placed[store] = make()
     return placed
 
 
-def _resident(
-    source: TensorSource | None,
-    item: ProgramInput | ProgramParam,
-    store: Layout,
-    program: Program,
-) -> CellArrays | None:
-    """The only cell of a store, if its array is on the device; ``None`` if it has to be made."""
-    if source is None or source.array is None or store.keys or store.away:
-        return None
-    if source.dtype != NUMPY[item.dtype]:
-        return None
-    array = store.arranged(source.array)
-    _check_cell(array, store)
-    return {(): resident.private(array) if store.name in overwritten(program) else array}
+@dataclass(slots=True)
+class _GivenCells:
+    """Makes the cells of what is given: see `place_given`.
 
-
-def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) -> HostArray | None:
-    """The array of a source, if it can be passed to a kernel without conversion."""
-    if source is None:
-        return None
-    array = source.read()
-    return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
-
-
-def _cells(
-    item: ProgramInput | ProgramParam,
-    outer: tuple[str, ...],
-    reads: Mapping[PointIndex, Callable[[], HostArray]],
-    store: Layout,
-    sizes: Mapping[str, int],
-    is_constant: bool,
-    at_once: int,
-) -> CellArrays:
-    """One array for each key, sliced and stacked from one array for each ``outer`` point.
-
-    ``is_constant``: these arrays do not change while the program runs. So many are transferred
-    ``at_once``.
+    Stores that are ``passed`` may be arrays of the host. ``is_constant``: given arrays do not
+    change while the program runs.
     """
-    latest: dict[PointIndex, HostArray] = {}
 
-    def read(point: PointIndex) -> HostArray:
-        if point not in latest:
-            latest.clear()
-            latest[point] = reads[point]()
-        return latest[point]
+    program: Program
+    bindings: Bindings
+    layouts: Mapping[str, Layout]
+    passed: frozenset[str]
+    is_constant: bool
 
-    inner = leading_dims(item) if isinstance(item, ProgramParam) else item.dims
-    stacked = tuple(d for d in store.axes if d in outer)
-    cells: CellArrays = {}
-    pending: dict[PointIndex, HostArray] = {}
-    for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
-        where = dict(zip(store.keys, key, strict=True))
-        cut = tuple(where.get(d, slice(None)) for d in inner)
-        if not stacked:
-            array = read(tuple(where[d] for d in outer))[cut]
-        else:
-            array = np.empty(store.shape, NUMPY[store.dtype])
-            for point in itertools.product(*(range(sizes[d]) for d in stacked)):
-                at = where | dict(zip(stacked, point, strict=True))
-                part = read(tuple(at[d] for d in outer))[cut]
-                array[tuple(at[d] if d in stacked else slice(None) for d in store.axes)] = part
+    def input(self, i: ProgramInput) -> CellArrays:
+        """The cells of an input."""
+        source = self.bindings.inputs[i.name]
+        if self.layouts[i.store].is_chunked:
+            rows = source.read()
+            return {(): backend.rows_on_host(rows, i.dtype, as_it_is=self.is_constant)}
+        return self._tensor(i, (), {(): source})
+
+    def param(self, p: ProgramParam) -> CellArrays:
+        """The cells of a param."""
+        return self._tensor(p, template_dims(p), self.bindings.params[p.name])
+
+    def seed(self) -> CellArrays:
+        """The cell of the seed."""
+        seed = self.bindings.seed
+        words = np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32)
+        return {(): words if self.program.seed in self.passed else backend.put(words, "key")}
+
+    def _tensor(
+        self,
+        item: ProgramInput | ProgramParam,
+        outer: tuple[str, ...],
+        sources: Mapping[PointIndex, TensorSource],
+    ) -> CellArrays:
+        """The cells of a tensor that is given by one array for each ``outer`` point."""
+        store = self.layouts[item.store]
+        array = self._as_it_is(sources[()], item) if () in sources else None
+        if array is None:
+            return self._copied(item, outer, sources)
         array = store.arranged(array)
         _check_cell(array, store)
-        if store.away:
-            cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)
-        else:
-            pending[key] = array
-        if len(pending) >= at_once:
-            cells |= _put(pending, store.dtype)
-    return cells | _put(pending, store.dtype)
+        if not isinstance(array, np.ndarray) and store.name in overwritten(self.program):
+            array = resident.private(array)
+        return {(): array}
+
+    def _as_it_is(self, source: TensorSource, item: ProgramInput | ProgramParam) -> Any:
+        """The array of a source, if a kernel can take it: on the device, or passed by a call."""
+        store, dtype = self.layouts[item.store], NUMPY[item.dtype]
+        if source.array is not None and source.dtype == dtype and not (store.keys or store.away):
+            return source.array
+        array = source.read() if store.name in self.passed else None
+        return array if type(array) is np.ndarray and array.dtype == dtype else None
+
+    def _copied(
+        self,
+        item: ProgramInput | ProgramParam,
+        outer: tuple[str, ...],
+        sources: Mapping[PointIndex, TensorSource],
+    ) -> CellArrays:
+        """One array for each key, sliced and stacked from one array for each ``outer`` point."""
+        store, tuning = self.layouts[item.store], self.program.tuning
+        sizes = {dim: self.bindings.bounds[bound] for dim, bound in self.program.dims}
+        latest: dict[PointIndex, HostArray] = {}
+
+        def read(point: PointIndex) -> HostArray:
+            if point not in latest:
+                latest.clear()
+                latest[point] = sources[point].read()
+            return latest[point]
+
+        inner = leading_dims(item) if isinstance(item, ProgramParam) else item.dims
+        stacked = tuple(d for d in store.axes if d in outer)
+        cells: CellArrays = {}
+        pending: dict[PointIndex, HostArray] = {}
+        for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
+            where = dict(zip(store.keys, key, strict=True))
+            cut = tuple(where.get(d, slice(None)) for d in inner)
+            if not stacked:
+                array = read(tuple(where[d] for d in outer))[cut]
+            else:
+                array = np.empty(store.shape, NUMPY[store.dtype])
+                for point in itertools.product(*(range(sizes[d]) for d in stacked)):
+                    at = where | dict(zip(stacked, point, strict=True))
+                    part = read(tuple(at[d] for d in outer))[cut]
+                    array[tuple(at[d] if d in stacked else slice(None) for d in store.axes)] = part
+            array = store.arranged(array)
+            _check_cell(array, store)
+            if store.away:
+                cells[key] = backend.put_on_host(array, store.dtype, as_it_is=self.is_constant)
+            else:
+                pending[key] = array
+            if len(pending) >= tuning.put_arrays:
+                cells |= _put(pending, store.dtype)
+        return cells | _put(pending, store.dtype)
 
 
 def _check_cell(array: HostArray, store: Layout) -> None:
