@@ -8,7 +8,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given as drawn, note, settings
+from hypothesis import given as drawn, note
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.source import Source
@@ -38,7 +38,8 @@ from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.examples import EXAMPLES, Example, compiled as example_compiled
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program as Generated
-from tests.support.session.long import examples, in_turns, sampled
+from tests.support.generators.settings import generated
+from tests.support.session.long import in_turns, sampled
 
 RING = """
 dim t < T
@@ -304,13 +305,7 @@ def test_the_ledger_is_what_the_device_has(text: str, monkeypatch: pytest.Monkey
 
 
 @drawn(program=mixes())
-@settings(
-    max_examples=examples(1, long=3),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(1, long=3)
 def test_formulas_of_generated_programs_hold(program: Generated) -> None:
     note(program.text)
     source = load_source(Source("m.rt", program.text))

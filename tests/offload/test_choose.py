@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given as drawn, note, settings
+from hypothesis import given as drawn, note
 
 from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import RunError
@@ -21,8 +21,8 @@ from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import free_bounds
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program as Generated
+from tests.support.generators.settings import generated
 from tests.support.offloading import all_away, loaded
-from tests.support.session.long import examples
 
 BY_HOST = {"regions": False, "apart": True, "bucket": 0}
 IMAGES = """
@@ -164,13 +164,7 @@ def test_the_formula_holds(text: str, reach: int) -> None:
 
 
 @drawn(program=mixes())
-@settings(
-    max_examples=examples(1, long=3),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(1, long=3)
 def test_formulas_of_generated_programs_hold(program: Generated) -> None:
     note(program.text)
     plain = loaded(program.text, **BY_HOST)[1].program

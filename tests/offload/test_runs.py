@@ -22,8 +22,9 @@ from tests.support.agreement import free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
 from tests.support.generators.mixes import endings, mixes
 from tests.support.generators.programs import Program as Generated
+from tests.support.generators.settings import generated
 from tests.support.offloading import all_away, loaded, run_alike
-from tests.support.session.long import examples, in_turns
+from tests.support.session.long import in_turns
 
 DEEP = """
 dim k < K
@@ -194,13 +195,7 @@ def test_held_and_gone_on_with(reach: int, tmp_path: Path, monkeypatch: pytest.M
 
 
 @drawn(program=mixes())
-@settings(
-    max_examples=examples(1, long=2),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(1, long=2)
 def test_generated_programs(program: Generated) -> None:
     _check(program)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
@@ -26,18 +26,11 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import evaluate
 from tests.support.generators.graphs import assert_close, assert_same, bounds_at
 from tests.support.generators.programs import Program, programs
-from tests.support.session.long import examples
+from tests.support.generators.settings import generated
 
 
 @given(program=programs())
-@settings(
-    max_examples=examples(5, long=16),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(5, long=16)
 def test_passes_keep_the_meaning(program: Program) -> None:
     note(program.text)
     graph = elaborate(load_source(Source("generated.rt", program.text)), {})

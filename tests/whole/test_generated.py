@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tests.support.agreement import BOTH, agree, free_bounds
 from tests.support.generators.mixes import endings, mixes
 from tests.support.generators.programs import Program, programs
-from tests.support.session.long import examples
+from tests.support.generators.settings import generated
 
 SIZES = ((1, 1, 1), (5, 4, 3))
 SMALL = ((1, 1, 1), (4, 3, 2))
-COMMON = {
-    "deadline": None,
-    "derandomize": True,
-    "database": None,
-    "phases": (Phase.generate,),
-    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
-}
 
 
 @given(program=programs(), special=st.booleans())
-@settings(max_examples=examples(2, long=6), **COMMON)
+@generated(2, long=6)
 def test_generated_programs_agree(program: Program, special: bool) -> None:
     note(program.text)
     free = free_bounds(program.text)
@@ -30,14 +23,14 @@ def test_generated_programs_agree(program: Program, special: bool) -> None:
 
 
 @given(program=mixes())
-@settings(max_examples=examples(1, long=2), **COMMON)
+@generated(1, long=2)
 def test_mixtures_agree(program: Program) -> None:
     """Gradients, branching, windows, chance and chosen points in one program."""
     agree_at_small_sizes(program)
 
 
 @given(program=endings())
-@settings(max_examples=examples(1, long=2), **COMMON)
+@generated(1, long=2)
 def test_mixtures_that_end_agree(program: Program) -> None:
     """The same with a dimension whose length the data decide."""
     agree_at_small_sizes(program)

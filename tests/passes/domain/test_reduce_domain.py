@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
@@ -20,8 +20,8 @@ from tempoc.symbolic.parse import parse_expr
 from tests.passes.test_generated import assert_written_once
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.generators.programs import Draw, Program, Writer, access, begin, bound
+from tests.support.generators.settings import generated
 from tests.support.golden import Golden
-from tests.support.session.long import examples
 
 HEAD = """
 bound B
@@ -348,14 +348,7 @@ def repeating(draw: Draw) -> Program:
 
 
 @given(program=repeating())
-@settings(
-    max_examples=examples(4, long=14),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(4, long=14)
 def test_generated_programs_keep_their_meaning(program: Program) -> None:
     note(program.text)
     before = elaborate(load_source(Source("generated.rt", program.text)), {})

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 
 from tempoc.driver.pipelines import O2
 from tempoc.passes.context import PassContext
@@ -21,6 +21,7 @@ from tempoc.sdg.verification.verify import verify
 from tests.support.elaborated import graph_of
 from tests.support.generators.graphs import Story, data, graph
 from tests.support.generators.prompts import Prompted, prompted
+from tests.support.generators.settings import generated
 from tests.support.golden import Golden
 from tests.support.session.long import examples
 
@@ -232,14 +233,7 @@ def test_generated_programs_keep_their_meaning() -> None:
     cut: list[Graph] = []
 
     @given(program=prompted())
-    @settings(
-        max_examples=examples(6, long=20),
-        deadline=None,
-        derandomize=True,
-        database=None,
-        phases=(Phase.generate,),
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
+    @generated(6, long=20)
     def keeps(program: Prompted) -> None:
         note(program.text)
         before = graph_of(program.text)

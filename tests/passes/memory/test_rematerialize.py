@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
@@ -21,8 +21,8 @@ from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.verify import verify
 from tests.support.generators.deep import networks
 from tests.support.generators.graphs import Story, data, graph
+from tests.support.generators.settings import generated
 from tests.support.golden import Golden
-from tests.support.session.long import examples
 
 FORMS = (
     Rematerialize(),
@@ -117,14 +117,7 @@ def test_what_is_kept(name: str) -> None:
 
 
 @given(text=networks(), options=st.sampled_from(FORMS))
-@settings(
-    max_examples=examples(1, long=4),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(1, long=4)
 def test_generated_networks_mean_the_same(text: str, options: Rematerialize) -> None:
     """All passes before, clones, kernels; as the evaluator says, with and without."""
     note(text)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given as drawn, note, settings
+from hypothesis import given as drawn, note
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
@@ -23,8 +23,8 @@ from tempoc.sdg.verification.verify import verify
 from tests.support.generators.graphs import SIZES, assert_close, graph, meaning
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program
+from tests.support.generators.settings import generated
 from tests.support.golden import Golden
-from tests.support.session.long import examples
 
 HEAD = """
 bound B
@@ -102,14 +102,7 @@ def test_weights_are_not_in_pieces() -> None:
 
 
 @drawn(program=mixes())
-@settings(
-    max_examples=examples(3, long=10),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(3, long=10)
 def test_generated_programs_keep_their_meaning(program: Program) -> None:
     note(program.text)
     before = elaborate(load_source(Source("generated.rt", program.text)), {})

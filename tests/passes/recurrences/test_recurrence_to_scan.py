@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
@@ -20,8 +20,8 @@ from tempoc.sdg.text.parse import parse_graph
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.verify import verify
 from tests.support.generators.graphs import Story, assert_same
+from tests.support.generators.settings import generated
 from tests.support.golden import Golden
-from tests.support.session.long import examples
 
 CASES = {
     "returns: from the end, with what ends an episode": """
@@ -286,14 +286,7 @@ def recurrences(draw: st.DrawFn) -> str:
 
 
 @given(text=recurrences())
-@settings(
-    max_examples=examples(4, long=14),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@generated(4, long=14)
 def test_recurrences_become_scans_and_mean_the_same(text: str) -> None:
     note(text)
     graph = elaborate(load_source(Source("generated.rt", text)), {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.diagnostics.source import Source
@@ -12,8 +12,8 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, all_equal, free_bounds
 from tests.support.generators.programs import Program, programs
-from tests.support.session.long import examples, in_turns, sampled
-from tests.whole.test_generated import COMMON
+from tests.support.generators.settings import generated
+from tests.support.session.long import in_turns, sampled
 
 LOOPS = "canonicalize,fuse"
 """Passes that leave all loops as they are."""
@@ -144,7 +144,7 @@ def test_any_size_will_do(bucket: int) -> None:
 
 
 @given(program=programs(), regions=st.booleans())
-@settings(max_examples=examples(2, long=6), **COMMON)
+@generated(2, long=6)
 def test_generated_programs_agree(program: Program, regions: bool) -> None:
     note(program.text)
     sizes = dict(zip(free_bounds(program.text), (5, 4, 3), strict=False))

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given as generated, note, settings
+from hypothesis import given as drawn, note
 
 from tempoc.cli.main import status
 from tempoc.runtime.checkpoint.state import PRINTED, STATE
@@ -24,10 +24,10 @@ from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
 from tests.support.generators.mixes import endings, mixes
 from tests.support.generators.programs import Program, programs
+from tests.support.generators.settings import generated
 from tests.support.session.long import examples, sampled
 from tests.whole.device.test_prints import DATA
 from tests.whole.externs.test_effects import TRAIN
-from tests.whole.test_generated import COMMON
 from tests.whole.until.test_until_each import MANY
 
 NESTED = """dim i < I
@@ -132,8 +132,8 @@ output z
     assert held_everywhere(loaded, given, tmp_path, monkeypatch, most=3, account=True)
 
 
-@generated(program=programs() | mixes() | endings())
-@settings(max_examples=examples(2, long=4), **COMMON)
+@drawn(program=programs() | mixes() | endings())
+@generated(2, long=4)
 def test_generated_programs(program: Program) -> None:
     note(program.text)
     with pytest.MonkeyPatch.context() as patch:

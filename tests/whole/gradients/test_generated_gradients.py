@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 
 from tests.support.generators.losses import losses
+from tests.support.generators.settings import generated
 from tests.support.gradients import check
-from tests.support.session.long import examples
 
 SIZES = ({"T": 1}, {"T": 5})
-COMMON = {
-    "deadline": None,
-    "derandomize": True,
-    "database": None,
-    "phases": (Phase.generate,),
-    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
-}
 
 
 @given(text=losses())
-@settings(max_examples=examples(2, long=6), **COMMON)
+@generated(2, long=6)
 def test_gradients_agree_with_differences(text: str) -> None:
     note(text)
     check(text, ["x", "w", "k"], bounds=SIZES)
 
 
 @given(text=losses())
-@settings(max_examples=1, **COMMON)
+@generated(1, long=1)
 def test_second_derivatives_agree_with_differences(text: str) -> None:
     note(text)
     text = text.replace("loss =", "inner =")

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agreement import agree, compile_text
 from tests.support.elaborated import graph_of
+from tests.support.generators.settings import generated
 from tests.support.gradients import data
-from tests.support.session.long import examples
 
 HEAD = "import optim\ndim e < E\ndim i < I\ndim b < B\ninput x[b]: f32[3]\ninput y[b]: f32\n"
 STARTS = ("input a0: f32[2, 3]", "input c0: f32[2]", "input d0: f32[2]", "input f0: f32")
@@ -43,13 +43,6 @@ NEXT = {
     "back": "{x}[i] = {x}0 when i == 0\n{x}[i] = {new}\n",
     "rarely": "{x}[0] = {x}0\n{x}[i+1] = {new} when i % 3 == 1\n{x}[i+1] = {x}\n",
     "epochs": "{x}[0, 0] = {x}0\n{x}2 = {new}\n{x}[e, i+1] = {x}2\n{x}[e+1, 0] = {x}2[e, I-1]\n",
-}
-COMMON = {
-    "deadline": None,
-    "derandomize": True,
-    "database": None,
-    "phases": (Phase.generate,),
-    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 Numbers = Mapping[str, np.ndarray]
 
@@ -100,7 +93,7 @@ def numbers(text: str, bounds: Mapping[str, int], given: Numbers) -> Numbers:
 
 
 @given(pairs=pairs())
-@settings(max_examples=examples(3, long=12), **COMMON)
+@generated(3, long=12)
 def test_separate_tensors_learn_as_a_record_of_them(pairs: tuple[str, str, str]) -> None:
     apart, together, form = pairs
     note(apart)
@@ -114,7 +107,7 @@ def test_separate_tensors_learn_as_a_record_of_them(pairs: tuple[str, str, str])
 
 
 @given(pairs=pairs())
-@settings(max_examples=examples(1, long=3), **COMMON)
+@generated(1, long=3)
 def test_separate_tensors_learn_alike_when_compiled(pairs: tuple[str, str, str]) -> None:
     text, _, form = pairs
     note(text)

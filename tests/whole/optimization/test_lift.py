@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, all_equal
-from tests.support.session.long import examples, sampled
+from tests.support.generators.settings import generated
+from tests.support.session.long import sampled
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,lift,canonicalize,vectorize,fuse"
 HEAD = """dim b < B
@@ -211,14 +212,7 @@ def programs(draw: st.DrawFn) -> str:
 
 
 @given(text=programs())
-@settings(
-    max_examples=examples(2, long=5),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@generated(2, long=5)
 def test_generated_programs_agree(text: str) -> None:
     note(text)
     sizes = [{"B": 1, "T": 1}, {"B": 3, "T": 2}, {"B": 2, "T": 8}]

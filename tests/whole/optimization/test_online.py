@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.bounds import resolve
@@ -13,7 +13,8 @@ from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, compile_text, free_bounds
-from tests.support.session.long import examples, in_turns
+from tests.support.generators.settings import generated
+from tests.support.session.long import in_turns
 
 PASSES = "canonicalize,algebra,canonicalize,{}tile{{size={}}},accumulate,fuse"
 SIZES = tuple({"T": t, "B": b} for t, b in ((1, 1), (3, 2), (8, 1)))
@@ -180,14 +181,7 @@ def programs(draw: st.DrawFn) -> str:
 
 @pytest.mark.parametrize("special", [False, True])
 @given(text=programs(), vector=st.booleans(), size=st.sampled_from([1, 2, 3]))
-@settings(
-    max_examples=examples(2, long=5),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+@generated(2, long=5)
 def test_generated_attention_agrees(special: bool, text: str, vector: bool, size: int) -> None:
     note(text)
     passes = PASSES.format("vectorize," if vector else "", size)

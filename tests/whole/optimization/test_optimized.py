@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, reject, settings, strategies as st
+from hypothesis import given, note, reject, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.options import Options
@@ -14,8 +14,8 @@ from tests.support.elaborated import graph_of
 from tests.support.generators.blends import Blend, blends, endings as blend_endings
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program
+from tests.support.generators.settings import generated
 from tests.support.optimized import PLAIN, assert_kept
-from tests.support.session.long import examples
 
 # All rows of `y` are one: who reads all of them does not read the array that has one only.
 REPEATED = """
@@ -107,32 +107,25 @@ def test_programs_once_miscompiled(name: str) -> None:
     assert_kept(text, 1, 2, 4, options=options)
 
 
-COMMON = {
-    "deadline": None,
-    "derandomize": True,
-    "database": None,
-    "phases": (Phase.generate,),
-    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
-}
 SIZES = ((1, 1, 1), (3, 2, 4))
 TILED = replace(PLAIN, tile=2)
 
 
 @given(program=blends(), tiled=st.booleans())
-@settings(max_examples=examples(9, long=30), **COMMON)
+@generated(9, long=30)
 @pytest.mark.long("many random programs")
 def test_blends_keep_their_meaning(program: Blend, tiled: bool) -> None:
     check(program, TILED if tiled else PLAIN)
 
 
 @given(program=blend_endings())
-@settings(max_examples=examples(3, long=12), **COMMON)
+@generated(3, long=12)
 def test_blends_that_end_keep_their_meaning(program: Blend) -> None:
     check(program, PLAIN)
 
 
 @given(program=mixes())
-@settings(max_examples=examples(2, long=8), **COMMON)
+@generated(2, long=8)
 def test_mixes_keep_their_meaning(program: Program) -> None:
     check(program, PLAIN)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
@@ -11,7 +11,8 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
 from tests.support.generators.prompts import Prompted, prompted
-from tests.support.session.long import examples, sampled
+from tests.support.generators.settings import generated
+from tests.support.session.long import sampled
 
 SIZES = tuple({"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (4, 9)))
 HEAD = "dim p < P\ndim t < T\ninput given[p]: f32[3]\ninput W: f32[3, 3]\n"
@@ -110,14 +111,7 @@ def test_what_is_fed_is_computed_at_once(name: str) -> None:
 
 
 @given(program=prompted())
-@settings(
-    max_examples=examples(2, long=5),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(2, long=5)
 def test_generated_programs_agree(program: Prompted) -> None:
     note(program.text)
     agree(program.text.replace("param W", "input W"), SIZES[1], SIZES[2])

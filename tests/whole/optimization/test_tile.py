@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tests.support.agreement import agree
-from tests.support.session.long import examples, in_turns
+from tests.support.generators.settings import generated
+from tests.support.session.long import in_turns
 
 PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},accumulate,fuse"
 PLAIN, VECTOR = (PASSES.format(p).replace(",,", ",") for p in ("", "vectorize"))
@@ -245,14 +246,7 @@ def programs(draw: st.DrawFn) -> str:
 
 @pytest.mark.parametrize("size", [2, 3])
 @given(text=programs())
-@settings(
-    max_examples=examples(1, long=3),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+@generated(1, long=3)
 def test_generated_programs_agree(size: int, text: str) -> None:
     note(text)
     passes = f"canonicalize,algebra,canonicalize,vectorize,tile{{size={size}}},accumulate,fuse"

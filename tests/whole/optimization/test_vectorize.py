@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
@@ -11,7 +11,8 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, free_bounds
 from tests.support.generators.programs import Program, programs
-from tests.support.session.long import examples, sampled
+from tests.support.generators.settings import generated
+from tests.support.session.long import sampled
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
 SIZES = ({"B": 1, "T": 1}, {"B": 3, "T": 8})
@@ -180,14 +181,7 @@ def test_loops_that_are_gone(name: str, gone: str, left: str) -> None:
 
 
 @given(program=programs(), special=st.booleans())
-@settings(
-    max_examples=examples(3, long=10),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@generated(3, long=10)
 def test_generated_programs_agree(program: Program, special: bool) -> None:
     note(program.text)
     free = free_bounds(program.text)
