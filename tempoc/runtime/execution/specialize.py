@@ -29,9 +29,8 @@ from tempoc.runtime.execution.kernels import compiled_kernels, counted_kernels
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
-from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.assemble import RunHooks, assemble
-from tempoc.runtime.walk.attempts import attempted_blocks
+from tempoc.runtime.walk.bound_program import BoundProgram
 from tempoc.runtime.walk.code import HostCode
 from tempoc.runtime.walk.frame import Storage
 from tempoc.runtime.walk.region_calls import Pace
@@ -53,13 +52,12 @@ class Prepared:
     is_limited: bool
     precision: str
     codes: dict[tuple[frozenset[str], RunHooks], HostCode] = field(default_factory=dict)
-    blocks: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    bound_programs: dict[frozenset[str], BoundProgram] = field(default_factory=dict)
     straight: dict[frozenset[str], StraightCall | None] = field(default_factory=dict)
     sizes: dict[frozenset[str], int] = field(default_factory=dict)
     slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     longer: set[str] = field(default_factory=set)
-    attempted: dict[frozenset[str], Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     @cached_property
@@ -108,37 +106,21 @@ class Prepared:
         self, given: frozenset[str], hooks: RunHooks, kernels: Sequence[Callable[..., Any]]
     ) -> HostCode:
         """The code with these kernels."""
-        return assemble(
-            self.program,
-            self.layouts,
-            self.bounds,
-            given,
-            kernels,
-            backend,
-            hooks,
-            self.single_calls(given),
-            self.attempts(given),
-        )
+        return assemble(self.bound_program(given), kernels, backend, hooks)
 
-    def single_calls(self, given: frozenset[str]) -> frozenset[str]:
-        """The blocks that run as one call each, by their kernels, cached."""
-        if given not in self.blocks:
-            self.blocks[given] = blocks.single_call_blocks(self.program, self.bounds, given)
-        return self.blocks[given]
-
-    def attempts(self, given: frozenset[str]) -> Mapping[str, tuple[int, ...]]:
-        """The blocks that are first called with smaller lengths, by their kernels, cached."""
-        if given not in self.attempted:
-            singles = self.single_calls(given)
-            self.attempted[given] = attempted_blocks(self.program, self.bounds, given, singles)
-        return self.attempted[given]
+    def bound_program(self, given: frozenset[str]) -> BoundProgram:
+        """The program for a set of given stores, cached with what follows from them."""
+        if given not in self.bound_programs:
+            self.bound_programs[given] = BoundProgram(
+                program=self.program, bounds=self.bounds, layouts=self.layouts, given=given
+            )
+        return self.bound_programs[given]
 
     def straight_call(self, given: frozenset[str]) -> StraightCall | None:
         """The run as a single call without observers, cached; ``None`` if it is not one."""
         if given not in self.straight:
-            known = self.program, self.layouts, self.bounds, given, self.kernels
-            chosen = self.single_calls(given), self.attempts(given), self.storage.capacities
-            self.straight[given] = None if self.is_limited else straight_call(*known, *chosen)
+            known = self.bound_program(given), self.kernels, self.storage.capacities
+            self.straight[given] = None if self.is_limited else straight_call(*known)
         return self.straight[given]
 
 

@@ -20,8 +20,8 @@ from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layouts_of
 from tempoc.runtime.forecast.sample_steps import LoopSample, sample_of
-from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.assemble import RunHooks, assemble
+from tempoc.runtime.walk.bound_program import BoundProgram
 from tempoc.runtime.walk.code import HostCode, execute
 from tempoc.runtime.walk.frame import RunFrame, Storage
 from tempoc.runtime.walk.values import Values, Variables
@@ -119,8 +119,8 @@ def forecast(
     layouts = layouts_of(program, bounds)
     on, ends = _NoDevice(), _LengthPattern()
     kernels = _kernels(program, ends)
-    hooks, single_calls = RunHooks(account=True), blocks.single_call_blocks(program, bounds, given)
-    code = assemble(program, layouts, bounds, given, kernels, on, hooks, single_calls, {})
+    bound = BoundProgram(program=program, bounds=bounds, layouts=layouts, given=given)
+    code = assemble(bound, kernels, on, RunHooks(account=True))
     samples = [] if every_step else _samples(code, program, bounds, layouts)
     storage, forecasts = Storage.of(program, layouts, bounds), []
     for ends.lengths in _length_patterns(program, bounds):

@@ -29,6 +29,7 @@ from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.device.transfers import Transfers
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk import blocks, instructions as code
+from tempoc.runtime.walk.bound_program import BoundProgram
 from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall, OpenLoop
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.growth import (
@@ -59,34 +60,23 @@ class RunHooks(NamedTuple):
 
 
 def assemble(
-    program: prog.Program,
-    layouts: Mapping[str, Layout],
-    bounds: Mapping[str, int],
-    given: frozenset[str],
-    kernels: Sequence[Callable[..., Any]],
-    on: Device,
-    hooks: RunHooks,
-    single_calls: frozenset[str],
-    attempted: Mapping[str, tuple[int, ...]],
+    bound: BoundProgram, kernels: Sequence[Callable[..., Any]], on: Device, hooks: RunHooks
 ) -> HostCode:
-    """The code of a program; ``given`` are the stores that are filled before the run.
-
-    ``single_calls`` are the blocks that run as one call each, by their kernels; those ``attempted``
-    are first called with smaller lengths (``attempts.py``), unless the run has observers.
-    """
+    """The code of a program; nothing is attempted with smaller lengths if a run has observers."""
+    program, layouts = bound.program, bound.layouts
     numbers = {store.name: i for i, store in enumerate(program.stores)}
-    values = Values(bounds, frozenset(length.bound for length in program.lengths))
+    values = Values(bound.bounds, frozenset(length.bound for length in program.lengths))
     operands = Operands(tuple(layouts.values()), numbers, values, hooks.account)
     assembler = _Assembler(
         program=program,
         layouts=layouts,
-        given=given,
+        given=bound.given,
         kernels=kernels,
         device=on,
         hooks=hooks,
-        selected=single_calls,
-        single_calls=frozenset() if hooks.account else single_calls,
-        attempted={} if any(hooks) else attempted,
+        selected=bound.single_calls,
+        single_calls=frozenset() if hooks.account else bound.single_calls,
+        attempted={} if any(hooks) else bound.attempted,
         numbers=numbers,
         kernel_numbers=kernel_numbers(program),
         values=values,

@@ -14,6 +14,7 @@ from tempoc.program.nodes.bounds import bounds_set_by_run
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import used_stores
+from tempoc.runtime.walk.bound_program import BoundProgram
 from tempoc.runtime.walk.frame import RunLengths
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols, table
@@ -47,25 +48,20 @@ class StraightCall:
 
 
 def straight_call(
-    program: prog.Program,
-    layouts: Mapping[str, Layout],
-    bounds: Mapping[str, int],
-    given: frozenset[str],
+    bound: BoundProgram,
     kernels: Sequence[Callable[..., Any]],
-    singles: Collection[str],
-    attempted: Mapping[str, tuple[int, ...]],
     capacities: Sequence[tuple[int, ...]],
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
     All stores are single cells of fixed size. If it ends lengths, nothing has to be checked of
-    them, and no output takes what depends on one of several. ``singles`` are the blocks that run as
-    one call each, by their kernels, ``attempted`` those that are first called with these ``at``,
-    and ``capacities`` the sizes of groups of stores whose size is chosen.
+    them, and no output takes what depends on one of several. ``capacities`` are the sizes of groups
+    of stores whose size is chosen.
     """
-    single_calls = {*singles, *attempted}
+    program, layouts, given = bound.program, bound.layouts, bound.given
+    single_calls = {*bound.single_calls, *bound.attempted}
     ended = bounds_set_by_run(program.bounds, program.lengths)
-    node = _only_call(program, bounds, ended, given, single_calls)
+    node = _only_call(bound, ended, single_calls)
     late = any(_depends(o, layouts[o.store], ended) for o in program.outputs)
     several = {n.bound for n in program.lengths if n.outer}
     varying = any(_depends(o, layouts[o.store], several) for o in program.outputs)
@@ -81,7 +77,7 @@ def straight_call(
     fixed = all(_is_fixed(store, capacities) for store in used)
     if not fixed or not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
-    point = attempted.get(node.kernel) or _point(node, program, bounds)
+    point = bound.attempted.get(node.kernel) or _point(node, program, bound.bounds)
     made = [layouts[name] for name in operands if name not in given]
     slots = [sizes[-1] for sizes in capacities]
     return StraightCall(
@@ -98,25 +94,22 @@ def straight_call(
         ends=_ends(node),
         verdict=int(isinstance(node, prog.Block)) if kernel.checks else None,
         late=late,
-        attempted=node.kernel if node.kernel in attempted else "",
+        attempted=node.kernel if node.kernel in bound.attempted else "",
     )
 
 
 def _only_call(
-    program: prog.Program,
-    bounds: Mapping[str, int],
-    ended: Collection[str],
-    given: frozenset[str],
-    single_calls: Collection[str],
+    bound: BoundProgram, ended: Collection[str], single_calls: Collection[str]
 ) -> prog.Call | prog.Block | None:
     """The only statement of a program that calls a kernel; ``None`` if there are others."""
     nodes: list[prog.Call | prog.Block] = []
-    for item in flattened(program.tree, single_calls):
-        match _taken(item, bounds, ended):
+    for item in flattened(bound.program.tree, single_calls):
+        match _taken(item, bound.bounds, ended):
             case prog.Block() as node:
                 nodes.append(node)
             case prog.Call(endings=()) as node:
-                nodes += [node] if any(cell.store not in given for cell in node.results) else []
+                made = any(cell.store not in bound.given for cell in node.results)
+                nodes += [node] if made else []
             case None | prog.Free():
                 pass
             case _:
