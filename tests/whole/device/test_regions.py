@@ -24,7 +24,7 @@ from tempoc.program.nodes import nodes
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.runtime.device import backend
 from tempoc.runtime.load.load import namespace
-from tempoc.schedule import regions as places
+from tempoc.schedule.placement import regions as places
 from tempoc.symbolic.expr import ONE, ZERO, Const, Sym
 from tempoc.symbolic.parse import parse_expr
 from tests.support.agree import agreed
