@@ -21,7 +21,7 @@ MISS = "/jax/compilation_cache/cache_misses"
 
 
 def compiled_as_by_users(lowered: Any) -> tuple[Any, bytes]:
-    """What `backend.compiled_anew` gives with the cache of JAX, which tests do without."""
+    """What `backend.new_executable` gives with the cache of JAX, which tests do without."""
     compiled = lowered.compile()
     return compiled, pickle.dumps(serialize_executable.serialize(compiled))
 
@@ -30,7 +30,7 @@ def compiled_as_by_users(lowered: Any) -> tuple[Any, bytes]:
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder for the executables of all kernels, however soon they are made."""
     monkeypatch.setattr(kept_kernels, "_WORTH", 0)
-    monkeypatch.setattr(backend, "compiled_anew", compiled_as_by_users)
+    monkeypatch.setattr(backend, "new_executable", compiled_as_by_users)
     return tmp_path / "kernels"
 
 
@@ -111,21 +111,21 @@ class Lowered:
 
 def test_nothing_is_written_that_xla_has_read_or_that_calls_libraries() -> None:
     hit = MISS.replace("misses", "hits")
-    assert backend.compiled_anew(Lowered("stablehlo.add", MISS))[1] is not None
+    assert backend.new_executable(Lowered("stablehlo.add", MISS))[1] is not None
     for lowered in (
         Lowered("stablehlo.add"),
         Lowered("stablehlo.add", hit),
         Lowered("stablehlo.add", MISS, MISS),
         Lowered("stablehlo.custom_call @lapack_spotrf_ffi", MISS),
     ):
-        assert backend.compiled_anew(lowered)[1] is None
+        assert backend.new_executable(lowered)[1] is None
 
 
 def test_what_an_executable_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = backend.making()
+    before = backend.executable_key()
     with jax.default_matmul_precision("bfloat16"):
-        assert backend.making() != before
+        assert backend.executable_key() != before
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
-    assert backend.making() != before
-    assert backend.kinds((AT, np.ones(3))) != backend.kinds((AT, np.ones(4)))
+    assert backend.executable_key() != before
+    assert backend.argument_types((AT, np.ones(3))) != backend.argument_types((AT, np.ones(4)))
     assert backend.executables() is None, "tests keep nothing"

@@ -86,11 +86,11 @@ def has_settings(x64: bool) -> bool:
 
 def settings(x64: bool) -> AbstractContextManager[object]:
     """The JAX settings for running kernels that are compiled already."""
-    return nullcontext() if has_settings(x64) else _set(x64)
+    return nullcontext() if has_settings(x64) else _changed_settings(x64)
 
 
 @contextmanager
-def _set(x64: bool) -> Iterator[None]:
+def _changed_settings(x64: bool) -> Iterator[None]:
     with jax.enable_x64(x64), jax.disable_jit(False):
         yield
 
@@ -154,7 +154,7 @@ def executables() -> Path | None:
     return _use_cache() if is_kept and jax.device_count() == 1 else None
 
 
-def making() -> str | None:
+def executable_key() -> str | None:
     """What an executable for this CPU depends on beside its kernel; ``None`` if not all is known.
 
     XLA makes code for the features of the processor.
@@ -170,7 +170,7 @@ def making() -> str | None:
     return repr((about, features, settings)) if names else None
 
 
-def kinds(arrays: tuple[Any, ...]) -> str | None:
+def argument_types(arrays: tuple[Any, ...]) -> str | None:
     """Shapes and dtypes of arguments, for which JAX compiles; ``None`` while it traces."""
     leaves, tree = jax.tree.flatten(arrays)
     if any(isinstance(a, jax.core.Tracer) for a in leaves):
@@ -178,7 +178,7 @@ def kinds(arrays: tuple[Any, ...]) -> str | None:
     return f"{tree} {[(np.shape(a), a.dtype, getattr(a, 'weak_type', False)) for a in leaves]}"
 
 
-def compiled_anew(lowered: Any) -> tuple[CompiledKernel, bytes | None]:
+def new_executable(lowered: Any) -> tuple[CompiledKernel, bytes | None]:
     """A lowered kernel, compiled; as bytes where another process may run them.
 
     XLA cannot write what it has read from JAX's cache: the functions in it are missing then. What a
@@ -202,7 +202,7 @@ def compiled_anew(lowered: Any) -> tuple[CompiledKernel, bytes | None]:
         return compiled, None
 
 
-def unpacked(content: bytes) -> CompiledKernel:
+def read_executable(content: bytes) -> CompiledKernel:
     """The compiled kernel of such bytes; they are code, as compiled kernels of JAX's cache are."""
     kernel: CompiledKernel = serialize_executable.deserialize_and_load(*pickle.loads(content))
     return kernel

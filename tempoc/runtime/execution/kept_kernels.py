@@ -2,7 +2,7 @@
 
 JAX keeps what XLA has compiled, but knows what that is only when the kernel is traced and lowered,
 which takes large ones half a second. Here an executable is found by all that it is made of: the
-text of the kernels, this runner, the device, versions and settings of JAX, and the kinds of the
+text of the kernels, this runner, the device, versions and settings of JAX, and the types of the
 arguments. Kernels that call functions of the user are made of more than that, and are not kept.
 """
 
@@ -36,7 +36,7 @@ ExecutablesPlace = tuple[Path | None, str]
 
 def kept_in(loaded: LoadedProgram) -> ExecutablesPlace:
     """Where executables are kept, and what those of all kernels are made of."""
-    folder, about = backend.executables(), backend.making()
+    folder, about = backend.executables(), backend.executable_key()
     if folder is None or about is None or loaded.traced or loaded.stored is None:
         return None, ""
     return folder, f"{about}{runner_digest()}{digest(loaded.stored.files[KERNELS])}"
@@ -68,7 +68,7 @@ def kept_compiler(
 def with_executables(kernel: Any, folder: Path, made_of: str) -> CompiledKernel:
     """A jitted kernel with executables in a folder, by what it and its arguments are.
 
-    It goes on with JAX where its arguments alternate between kinds.
+    It goes on with JAX where its arguments alternate between types.
     """
     current: CompiledKernel = _unknown
     seen: set[str] = set()
@@ -78,14 +78,14 @@ def with_executables(kernel: Any, folder: Path, made_of: str) -> CompiledKernel:
         try:
             return current(*arrays)
         except TypeError:
-            # An executable takes arrays of other kinds for a mistake, before it begins.
+            # An executable takes arrays of other types for a mistake, before it begins.
             if current is kernel:
                 raise
-        kinds = backend.kinds(arrays)
+        types = backend.argument_types(arrays)
         made: CompiledKernel = kernel
-        if kinds is not None and kinds not in seen:
-            seen.add(kinds)
-            made = _executable(kernel, arrays, folder / _digest(made_of + kinds))
+        if types is not None and types not in seen:
+            seen.add(types)
+            made = _executable(kernel, arrays, folder / _digest(made_of + types))
         current = made
         return made(*arrays)  # not the current one, which may be another thread's by now
 
@@ -101,12 +101,12 @@ def _executable(kernel: Any, arrays: tuple[Any, ...], path: Path) -> CompiledKer
     with suppress(Exception):  # no such file, or it is damaged: that costs time, nothing else
         digest, _, executable = path.read_bytes().partition(b"\n")
         if digest.decode() == _digest(executable):
-            return backend.unpacked(executable)
+            return backend.read_executable(executable)
     started = time.thread_time()
     lowered = kernel.lower(*arrays)
     if time.thread_time() - started < _WORTH:
         return kernel  # type: ignore[no-any-return]
-    compiled, content = backend.compiled_anew(lowered)
+    compiled, content = backend.new_executable(lowered)
     if content is not None:
         text = _digest(content).encode() + b"\n" + content
         with suppress(OSError):  # a full disk, or a folder that is not ours
