@@ -13,13 +13,14 @@ def extreme(reduction, x, axes, keepdims=False):
     """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
 
     Those are compared by their bits, which as integers have the order of the numbers; if they are
-    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
+    very many in rows that are reduced, NaN is looked for. What all points of jax.vmap reduce counts
+    together.
     """
     def result(x):
         best = reduction(x, axes, keepdims=keepdims)
         if jax.default_backend() != "cpu" or x.size < 4096:
             return best
-        if x.size >= 131072:
+        if x.size >= 131072 and x.ndim - 1 in axes:
             return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
         whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
         turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)

@@ -232,13 +232,14 @@ def extreme(reduction, x, axes, keepdims=False):
     """``jnp.max`` or ``jnp.min``; NaN if one is there: XLA for CPUs loses it among many elements.
 
     Those are compared by their bits, which as integers have the order of the numbers; if they are
-    very many, NaN is looked for. What all points of jax.vmap reduce counts together.
+    very many in rows that are reduced, NaN is looked for. What all points of jax.vmap reduce counts
+    together.
     """
     def result(x):
         best = reduction(x, axes, keepdims=keepdims)
         if jax.default_backend() != "cpu" or x.size < 4096:
             return best
-        if x.size >= 131072:
+        if x.size >= 131072 and x.ndim - 1 in axes:
             return jnp.where(jnp.any(jnp.isnan(x), axes, keepdims=keepdims), jnp.nan, best)
         whole = jnp.dtype(f"int{8 * x.dtype.itemsize}")
         turned = lambda i: i ^ ((i >> (8 * i.dtype.itemsize - 1)) & jnp.iinfo(whole).max)
@@ -258,7 +259,9 @@ computes those of 4096 elements and more by a library that loses NaN (JAX 0.10.2
 and 18 of 200 x 200 elements, 69 and 27 of 300 x 300, 239 and 103 of 512 x 512, 1420 and 750 of
 1000 x 1000; with a search for NaN 28 and 23, 50 and 40, 108 and 77, 750 and 560. Bits are joined to
 what computes the elements: tables that are filled interval by interval (`nussinov`) took more than
-twice as long with the search."""
+twice as long with the search, 40 of them 28.7 ms, by bits 10.7. Along the first axis of 512 x 512
+elements, 40 x 80 x 80 and 1000 x 1000, 2026-11-28: sums of two arrays by bits 120, 160 and 1160,
+with the search 168, 233 and 5106; what is stored 118, 239 and 728, with it 74, 234 and 778."""
 
 GREATEST = '''\
 def greatest(x, axes, keepdims=False):

@@ -22,6 +22,8 @@ SHAPES = [
     ((70, 80), (0, 1)),
     ((5, 6), (0,)),
     ((400, 400), (1,)),
+    ((400, 400), (0,)),
+    ((8, 150, 150), (1,)),
 ]
 FUNCTIONS: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
 exec(EXTREME, FUNCTIONS)
@@ -62,6 +64,21 @@ def test_infinite_maxima_are_those_of_numpy(shape: tuple[int, ...], axes: tuple[
         lost = np.isfinite(numbers) & np.isnan(wanted)
         np.testing.assert_array_equal(best[~lost], wanted[~lost])
         assert (np.isnan(best[lost]) | (best[lost] == numbers[lost])).all()
+
+
+def test_what_is_compared_by_bits() -> None:
+    """Columns always, so that what computes them joins them; rows only of few elements."""
+    for shape, axes, looked_for in (
+        ((512, 512), (0,), False),
+        ((512, 512), (1,), True),
+        ((512, 512), (0, 1), True),
+        ((4, 256, 256), (1,), False),
+        ((256, 256), (1,), False),
+    ):
+        x = np.zeros(shape, np.float32)
+        made = str(jax.make_jaxpr(lambda x, axes=axes: FUNCTIONS["extreme"](jnp.max, x, axes))(x))
+        assert ("reduce_or" in made) == looked_for
+        assert ("bitcast_convert_type" in made) != looked_for
 
 
 def test_points_count_together() -> None:
