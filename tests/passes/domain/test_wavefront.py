@@ -306,6 +306,12 @@ h[b, i, j] = maximum(h[b, i-1, j+1] + s, maximum(h[b, i-1, j], h[b, i, j+1]) - 0
 COUNT = """h[b, i, j] = i32(s) when i == 0 or j == 0
 h[b, i, j] = minimum(h[b, i-1, j-1] + i32(s > 1.0), h[b, i-1, j] - h[b, i, j-1])
 """
+REACHED = """h[b, i, j] = s > -0.5 when i == 0 or j == 0
+h[b, i, j] = (h[b, i-1, j] or h[b, i, j-1]) and s > 1.0 or not h[b, i-1, j-1] and s > 1.5
+"""
+AWAY = """h[b, i, j] = s > 1.0 when i == I-1 or j == 0
+h[b, i, j] = (h[b, i+1, j] or h[b, i, j-1]) and s > 0.5
+"""
 GIVEN = LOCAL.split("h[b, i, j]")[0]
 TOTALS = {
     "all": f"{LOCAL}best = max(h[b, 0:I, 0:J])\noutput best\n",
@@ -315,6 +321,11 @@ TOTALS = {
     "back": f"{GIVEN}{BACK}best = max(h[b, 0:I, 0:J])\noutput best\n",
     "across": f"{GIVEN}{CROSS}best = min(h[b, 0:I, 0:J])\noutput best\n",
     "integers": f"{GIVEN}{COUNT}best = max(h[b, 0:I, 0:J])\noutput best\n",
+    "whether any holds": f"{GIVEN}{REACHED}best = any(h[b, 0:I, 0:J])\noutput best\n",
+    "whether all hold": f"{GIVEN}{REACHED}best = all(h[0:B, 0:I, 0:J])\noutput best\n",
+    "whether all hold, away": f"{GIVEN}{AWAY}best = all(h[b, 0:I, 0:J])\noutput best\n",
+    "whether any and all hold in a box": f"assume I >= 2\n{GIVEN}{AWAY}best = any(h[b, 1:I, 0:J])\n"
+    "worst = all(h[b, 0:I-1, 0:J])\noutput best, worst\n",
     "a box": f"assume I >= 2\n{LOCAL}best = max(h[b, 1:I, 0:J])\noutput best\n",
     "two": f"{LOCAL}best = max(h[b, 0:I, 0:J])\nworst = min(h[b, 0:I, 0:J])\noutput best, worst\n",
 }
