@@ -147,6 +147,45 @@ inner[t, s] = sum(x[0:t+1]) * y[s] - max(y[0:s+1])
 outer = sum(inner[s = 0:t+1])
 output outer
 """
+LAYERS = """\
+dim l < L
+dim t < T
+input x[t]: f32[64]
+param W[l]: f32[64, 64]
+param U[l]: f32[64, 64]
+h[0, t] = x
+h[l+1, 0] = tanh(W @ h[l, 0])
+h[l+1, t] = tanh(W @ h[l, t] + U @ h[L-1, t-1])
+y = mean(h[L-1, 0:T], axis = 1)
+output y
+"""
+MEMORY = """\
+import nn
+dim l < L
+dim t < T
+input x[t]: f32[64]
+param q[l]: f32[64, 64]
+param k[l]: f32[64, 64]
+h[0, t] = x
+mem[t] = zeros(64) when t == 0
+mem[t] = h[L-1, t-1]
+att[l, t] = nn.attention(q @ h, (k @ h)[t = 0:t+1], (k @ h)[t = 0:t+1])
+h[l+1, t] = h + att + 0.1 * mem
+loss = mean((h[L-1, t] ** 2)[t = 0:T])
+output loss
+"""
+SCALES = """\
+dim b < B
+dim t < T
+input x[b, t]: f32[32]
+param W: f32[32, 32]
+h[b, 0] = zeros(32)
+h[b, t] = tanh(W @ h[b, t-1] + x / (1.0 + scale))
+scale[b] = 1.0 when b == 0
+scale[b] = 0.9 * scale[b-1] + 0.1 * mean(abs(h[b-1, T-1]))
+y = sum(h)
+output y
+"""
 
 REPORTS: Mapping[str, tuple[str, Mapping[str, int], tuple[str, ...]]] = {
     "the diagonal of a product": (
@@ -209,6 +248,21 @@ REPORTS: Mapping[str, tuple[str, Mapping[str, int], tuple[str, ...]]] = {
         {"T": 4000},
         ("help: choose with `where` at all points, which computes both sides",),
     ),
+    "the last layer of the step before": (
+        LAYERS,
+        {"T": 2000, "L": 3},
+        ("`h[L-1, t-1]` (line 8) is the last `l` of another `t`", "a read of the same `l`, or of"),
+    ),
+    "the last layer of the step before, by a name": (
+        MEMORY,
+        {"T": 128, "L": 4},
+        ("`h[L-1, t-1]` (line 9) is the last `l`", "where a read of what needs none of `h` will"),
+    ),
+    "the last step of the example before": (
+        SCALES,
+        {"B": 64, "T": 300},
+        ("`h[b-1, T-1]` (line 8) is the last `t` of another `b`", "for all `b` at once"),
+    ),
     "what is read takes the time": (
         PREFIXES,
         {"T": 600},
@@ -268,6 +322,8 @@ def test_what_is_not_so_is_not_said(text: str, one: str, other: str, sentence: s
             3,
         ),
         ("a call whose result no step needs", ' from "envs:log"', ' over t from "envs:log"', 10),
+        ("the last layer of the step before", "h[L-1, t-1]", "h[l+1, t-1]", 2),
+        ("the last layer of the step before, by a name", "= h[L-1, t-1]", "= x[t-1]", 4),
         ("an order drawn at each step", "order[e, k]", "order[e]", 10),
     ],
 )
@@ -278,3 +334,17 @@ def test_what_helps_does(name: str, one: str, other: str, factor: float) -> None
         slow_report(compilation(t), bounds).seconds for t in (text, text.replace(one, other))
     )
     assert factor * after < before
+
+
+def test_random_numbers_that_nothing_reads_cost_nothing() -> None:
+    text = (
+        "dim t < T\nparam A: f32[64, 64]\nh[0] = zeros(64)\nz[t] = random.normal([256, 64])\n"
+        "h[t+1] = h[t] - 0.01 * (A @ h[t]) + 0.1 * (z)[0]\ne = sum(h ** 2)\noutput e\n"
+    )
+    bounds = {"T": 1001}
+    one, all_ = text.replace("256", "1"), text.replace("(z)[0]", "sum(z, axis = 0)")
+    few, many, whole = (
+        slow_report(compilation(program), bounds).seconds for program in (one, text, all_)
+    )
+    assert many < 1.1 * few and whole > 50 * few
+    assert "line 4 draws 64000 random numbers" in explained(text, bounds)

@@ -64,6 +64,34 @@ class LoopCycles:
             return None
         return LoopCycle(dim=dim, outer=tuple(outer), links=best, nodes=frozenset(nodes))
 
+    def is_free(
+        self,
+        names: Collection[str],
+        cycle: LoopCycle,
+        inner: str,
+        without: Collection[tuple[str, str]],
+        telling: Collection[str],
+    ) -> bool:
+        """Whether nodes would be in no cycle of a loop without some dependences (sink, source).
+
+        That is so if a loop along ``inner`` may be the outer one, at one step of which they need
+        nothing of other steps.
+        """
+        inside = [n for n in names if n in self.reads.nodes]
+        needs = [
+            d
+            for d in self.reads.among(inside).dependences(self.vectors)
+            if (d.sink, d.source) not in without
+            and all(0 in s for o, s in d.signs if o in cycle.outer)
+        ]
+        directions = {v for d in needs for o, s in d.signs if o == inner for v in s}
+        if {-1, 1} <= directions:
+            return False
+        within = [d for d in needs if all(0 in s for o, s in d.signs if o == inner)]
+        parts = edges_in_cycles(inside, within, lambda d: (d.sink, d.source))
+        held = {n for part, own in parts if any(moves(d, cycle.dim) for d in own) for n in part}
+        return held.isdisjoint(telling)
+
     def order(self, cycle: tuple[Dependence, ...], dim: str) -> tuple[bool, bool, int, int]:
         """What comes first is shown: cycles of the source's own reads, the shortest."""
         nodes = self.graph.nodes

@@ -14,6 +14,7 @@ from tempoc.base.graphs import reachable
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
 from tempoc.driver.slow.host_loops import Finding, HostLoops
+from tempoc.driver.slow.inner_ends import InnerEndFindings
 from tempoc.driver.slow.words import LONGEST, Words, bracketed, quoted
 from tempoc.driver.timing.estimate import (
     Estimator,
@@ -51,6 +52,7 @@ class LoopFindings:
         self.cycles = LoopCycles(self.graph, compilation.space_of(self.graph), words)
         self.hosts = HostLoops(compilation, words)
         self.remarks = self.hosts.remarks
+        self.ends = InnerEndFindings(self.graph, self.cycles, words, estimator.values)
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the loops of a part, outer loops first."""
@@ -70,11 +72,18 @@ class LoopFindings:
             if cycle is not None:
                 carried[loop.var] = cycle
                 yield self.cycle(loop, cycle, self.cells(part, around, carried, loop))
+                yield from self.ends.of(cycle, *self.names(part, inside))
             if not on_host:
                 for finding, key in self.without_cycle(part, loop, inside, cycle):
                     if key not in explained:
                         yield finding
                     explained.add(key)
+
+    def names(self, part: ProgramPart, inside: list[TimedKernel]) -> tuple[list[str], list[str]]:
+        """The nodes of kernels, and what takes the time of those that take most."""
+        telling = [k for k in inside if part.share(k) >= MODEL.telling_share]
+        all_, dear = ([m for k in ks for m in k.statement.members] for ks in (inside, telling))
+        return list(dict.fromkeys(all_)), [m for m in dear if not self.graph.nodes[m].op.cheap]
 
     def carried(
         self, loop: TreeLoop, around: tuple[TreeLoop, ...], inside: list[TimedKernel]

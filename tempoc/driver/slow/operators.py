@@ -102,8 +102,9 @@ class OperatorFindings:
                 + once,
             )
             return
+        count = round(count * kernel.points * self.estimator.read_portion(node, kernel.at))
         yield Finding(
-            why=f"{line} draws {thousands_text(count * kernel.points)} random numbers{each}, which "
+            why=f"{line} draws {thousands_text(count)} random numbers{each}, which "
             f"take about {time_text(MODEL.drawn_ns * 1e-9)} each",
         )
 
