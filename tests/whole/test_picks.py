@@ -113,3 +113,45 @@ def test_two_picks_in_one_access(tmp_path: Path) -> None:
     found = agreed(TWO, tmp_path, {"B": 2, "T": 3}, given, levels=(0, 2))
     np.testing.assert_array_equal(found["y"], [5, 1, 5])
     np.testing.assert_array_equal(found["g"], [[0, 2, 0], [0, 0, 20]])
+
+
+LIMITED = """dim t < T
+input x[t]: f32[2]
+input d[t]: i32
+h[0] = x[0]
+h[t+1] = tanh(h[t] + h[t = clip(t - d, 0, t) in 0:t+1])
+last = (x + 0.0)[t = maximum(minimum(d, t), 0) in 0:t+1]
+near = (x[max(t-2, 0):t+1])[clip(d, 0, min(t, 2))]
+output h, last, near
+"""
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 9])
+def test_what_is_limited_at_each_point_is_not_checked(T: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(T)
+    x = random.standard_normal((T, 2)).astype(np.float32)
+    d = random.integers(-20, 20, T).astype(np.int32)
+    found = agreed(LIMITED, tmp_path, {"T": T}, {"x": x, "d": d})
+    nodes = Compilation(load_source(Source("m.rt", LIMITED)), Options()).optimized.nodes
+    assert not any(n.op.checks for n in nodes.values())
+    h = [x[0]]
+    for t in range(T - 1):
+        h.append(np.tanh(h[t] + h[np.clip(t - d[t], 0, t)]))
+    np.testing.assert_allclose(found["h"], h, atol=1e-6)
+    np.testing.assert_array_equal(found["last"], [x[max(min(d[t], t), 0)] for t in range(T)])
+    at = [max(t - 2, 0) + np.clip(d[t], 0, min(t, 2)) for t in range(T)]
+    np.testing.assert_array_equal(found["near"], x[at])
+
+
+@pytest.mark.parametrize("index", ["clip(d, 0, t - 1)", "clip(d, 0, t + 1)", "minimum(d, t)"])
+def test_other_limits_are_checked(index: str, tmp_path: Path) -> None:
+    text = f"dim t < T\ninput x[t]: f32\ninput d[t]: i32\ny = x[t = {index} in 0:t+1]\noutput y\n"
+    nodes = Compilation(load_source(Source("m.rt", text)), Options()).optimized.nodes
+    assert any(n.op.checks for n in nodes.values())
+    x, d = np.ones(2, np.float32), np.array([9, -1], np.int32)
+    if index == "clip(d, 0, t - 1)":
+        d = np.array([0, 0], np.int32)
+    with pytest.raises(DiagnosticError, match="is not in 0:t\\+1"):
+        evaluate(graph_of(text), {"T": 2}, {"x": x, "d": d}, {})
+    with pytest.raises(RunError, match="is not in 0:t\\+1"):
+        run(compiled(text, tmp_path), {"T": 2}, {"x": x, "d": d})

@@ -253,7 +253,14 @@ EXACT = {
 %n2 = add %n, %n : [t] i32
 %n3 = literal{value=3, dtype=i32} : [] i32
 %n4 = mod %n2, %n3 : [t] i32
-%b = pick{lo=0, hi=3} %r, %n4 : [t] f32""",
+%b = pick{lo=0, hi=3} %r, %n4 : [t] f32
+%n5 = literal{value=0, dtype=i32} : [] i32
+%n6 = index{expr=t} : [t] i32
+%n7 = clip %k, %n5, %n6 : [t] i32
+%d = pick{lo=0, hi=t+1} %s[0:t+1], %n7 : [t] f32
+%n8 = minimum %n6, %k : [t] i32
+%n9 = maximum %n8, %n5 : [t] i32
+%f = pick{lo=0, hi=t+1} %s[0:t+1], %n9 : [t] f32""",
     "state written at one place": """%n = full{shape=(70,), value=0.0, dtype=f32} : [] f32[70]
 %n2 = arange{stop=70} : [] i32[70]
 %n3 = eq %n2, %k : [t | t < T-1] bool[70]

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 SILENT = {
+    "a promise of one end": """%n = index{expr=t} : [t] i32
+%n2 = minimum %k, %n : [t] i32
+%a = pick{lo=0, hi=t+1} %s[0:t+1], %n2 : [t] f32""",
+    "a promise at another point": """%n = literal{value=0, dtype=i32} : [] i32
+%n2 = index{expr=t} : [t] i32
+%n3 = clip %k, %n, %n2 : [t] i32
+%a = pick{lo=0, hi=t+1} %s[0:t+1], %n3[T-1] : [t] f32""",
     "a product with all of them is another one": """%n = literal{value=3, dtype=i32} : [] i32
 %n2 = mod %k, %n : [t] i32
 %n3 = pick{lo=0, hi=E, sure=true} %V[0:E], %n2 : [t] f32[2, 3]

@@ -18,7 +18,15 @@ from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take,
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter
-from tempoc.ops.tensor.arithmetic import Add, FloorDivide, Less, Remainder
+from tempoc.ops.tensor.arithmetic import (
+    Add,
+    Clip,
+    FloorDivide,
+    Less,
+    Maximum,
+    Minimum,
+    Remainder,
+)
 from tempoc.ops.tensor.joining import Concat
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
@@ -105,7 +113,7 @@ def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Re
         return None
     index, (n, _) = v.node.inputs[1], _searched(v, op)
     ranges = NumberRanges(v)
-    if ranges.within(index, n) or _are_inside(v, n):
+    if ranges.within(index, n) or _are_inside(v, n) or _is_between(v, index, ix.ZERO, n):
         return Rewrite(v.node.inputs, replace(op, sure=True))
     signed = v.dtype_of(index) is DType.I32 and not isinstance(op, Scatter)
     if not signed or not ranges.within(index, n, ix.sub(ix.ZERO, n)):
@@ -125,8 +133,38 @@ def _from_start(v: Match, index: Edge, n: ix.Expr) -> Edge:
 def _kept_promise(v: Match, op: Pick) -> Rewrite | None:
     if op.sure or op.step != 1:
         return None
-    inside = NumberRanges(v).within(v.node.inputs[1], op.hi, op.lo)
+    index = v.node.inputs[1]
+    inside = NumberRanges(v).within(index, op.hi, op.lo) or _is_between(v, index, op.lo, op.hi)
     return Rewrite(v.node.inputs, replace(op, sure=True)) if inside else None
+
+
+def _is_between(v: Match, index: Edge, first: ix.Expr, end: ix.Expr) -> bool:
+    """Whether all of a read are from ``first`` to below ``end``, which may vary with the point.
+
+    Of ``clip(k, 0, t)`` that is known at each ``t``, whatever ``k`` is.
+    """
+    return _holds(v, index, ">=", first) and _holds(v, index, "<", end)
+
+
+def _holds(v: Match, edge: Edge, symbol: ix.CompareOp, limit: ix.Expr) -> bool:
+    """Whether a comparison holds for all of a read, by what it is limited to at the same point."""
+    node = v.nodes[edge.source]
+    if v.dtype_of(edge) is not DType.I32 or edge.entries != identity(node.domain):
+        return False
+    limiting = isinstance(node.op, Clip | Minimum | Maximum)
+    holds = [_holds(v, e, symbol, limit) for e in node.inputs] if limiting else []
+    match node.op:
+        case IndexValue():
+            return v.facts.holds(ix.compare(symbol, node.op.expr, limit))
+        case Literal() if isinstance(node.op.value, int):
+            return v.facts.holds(ix.compare(symbol, ix.Const(node.op.value), limit))
+        case Clip():
+            return holds[2] and (symbol == "<" or holds[0] or holds[1])
+        case Minimum():
+            return any(holds) if symbol == "<" else all(holds)
+        case Maximum():
+            return all(holds) if symbol == "<" else any(holds)
+    return False
 
 
 def _searched(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> tuple[ix.Expr, int]:
