@@ -9,16 +9,6 @@ from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 
 
-def missing_for_memory(names: Sequence[str]) -> Diagnostic:
-    """Numbers were asked for, but some bounds have no value."""
-    return error(
-        "RT510",
-        f"the {'bound' if len(names) == 1 else 'bounds'} {', '.join(names)} "
-        f"{'is' if len(names) == 1 else 'are'} not given",
-        help=f"add --bounds {','.join(f'{name}=...' for name in names)}",
-    )
-
-
 def not_measured(externs: Sequence[str]) -> Diagnostic:
     """A run that calls Python functions of the user's is not to be repeated."""
     return error(

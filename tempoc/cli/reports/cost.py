@@ -2,9 +2,7 @@
 
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.terminal import echo, show
-from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.errors import missing_for_memory
 from tempoc.driver.report.cost import cost_text, program_cost
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.options import parse_bounds
@@ -22,8 +20,5 @@ def values_of(compilation: Compilation, given: tuple[str, ...]) -> dict[str, int
     """The values of all bounds; ``None`` if none are given but needed. Raises `RunError`."""
     program = compilation.emitted.program
     bounds: dict[str, object] = {**parse_bounds(given, refuse)}
-    free = [b.name for b in program.bounds if b.value is None]
-    missing = [name for name in free if name not in bounds]
-    if bounds and missing:
-        raise RunError(missing_for_memory(missing))
+    free = any(b.value is None for b in program.bounds)
     return bound_values(program, bounds) if bounds or not free else None

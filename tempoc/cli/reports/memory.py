@@ -9,7 +9,6 @@ from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.terminal import echo, show, waiting
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.errors import missing_for_memory
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import BudgetFit, fit_budget
@@ -58,8 +57,6 @@ def within_budget(
     free = [b.name for b in program.bounds if b.value is None]
     if not least:
         return _announce_family(open_variant_family(compilation, default_filled_stores, memory))
-    if missing := [name for name in free if name not in least]:
-        raise RunError(missing_for_memory(missing))
     low, high = bound_values(program, least), bound_values(program, most)
     if least == most:
         fit = fit_device if budget is None else fit_budget
@@ -136,8 +133,6 @@ def _echo_peak(
     missing = [name for name in free if name not in bounds]
     if solve is None and budget is not None and missing and not bounds:
         refuse("--memory-budget wants --bounds or --solve here; with compile or run it is a limit")
-    if bounds and missing:
-        raise RunError(missing_for_memory(missing))
     if solve is None and budget is not None:
         at = {name: bound_values(program, bounds)[name] for name in free}
         with waiting("searching within the budget", compilation.progress):

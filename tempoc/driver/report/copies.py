@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from tempoc.diagnostics.diagnostic import RunError
-from tempoc.driver.errors import missing_for_memory
 from tempoc.footprint.compiled import Compiled, compiled
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.forecast.least_run import default_filled_stores
@@ -23,10 +21,8 @@ def audit(
     """
     loaded = load(directory, paths)
     program = loaded.program
-    missing = [b.name for b in program.bounds if b.value is None and b.name not in given]
-    if missing:
-        raise RunError(missing_for_memory(missing))
-    return (*compiled(loaded, bound_values(program, given), default_filled_stores(program)),)
+    values = bound_values(program, given)
+    return (*compiled(loaded, values, default_filled_stores(program)),)
 
 
 def copies_text(functions: Sequence[Compiled]) -> str:
