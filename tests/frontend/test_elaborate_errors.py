@@ -106,6 +106,15 @@ def test_defines(defines: dict[str, str], message: str) -> None:
     assert [d.message for d in found] == [message]
 
 
+@pytest.mark.parametrize("text", ["3.5", "-1", "2147483648", "99999999999999999999", "inf"])
+def test_an_extent_that_is_none_is_told_once(text: str) -> None:
+    body = "const D = 3\ndim t < T\ninput x[t]: f32[D]\nparam W: f32[D, D]\ny = W @ x\noutput y\n"
+    (problem,) = errors_of(body, {"D": text})
+    assert problem.code == "RT032"
+    assert problem.message == f"`D` is an extent, an integer from 0 to 2**31 - 1, not {text}"
+    assert not errors_of(body, {"D": "2"})
+
+
 def test_nothing_in_the_standard_library_is_unknown(tmp_path: Path) -> None:
     """As files of a user: in standard modules themselves nothing that is unknown is looked for."""
     names = [n for n in stdlib_names() if n != PRELUDE]
