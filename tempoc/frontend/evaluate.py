@@ -194,7 +194,8 @@ def _positional(
         name = e.base.span.text
         texts = tuple(entry.span.text for entry in e.entries)
         bounds = {dim: round.universe.dim(dim).bound for dim in dims}
-        raise Failure(domain_errors.entry_count(e.span, name, bounds, texts))
+        outer = {dim: round.universe.outer(dim) for dim in dims}
+        raise Failure(domain_errors.entry_count(e.span, name, bounds, texts, outer))
     entries = dict(zip(dims, e.entries, strict=True))
     return _read(round, frame, value, entries, e.span, strict=False)
 

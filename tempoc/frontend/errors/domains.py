@@ -24,10 +24,23 @@ def does_not_vary(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
 
 
 def entry_count(
-    span: Span, name: str, bounds: Mapping[str, str], entries: Sequence[str]
+    span: Span,
+    name: str,
+    bounds: Mapping[str, str],
+    entries: Sequence[str],
+    outer: Mapping[str, tuple[str, ...]],
 ) -> Diagnostic:
-    """Too many or too few positional entries; ``bounds`` of the dimensions, texts of entries."""
+    """Too many or too few positional entries: texts of ``entries``.
+
+    ``bounds`` are those of the dimensions, ``outer`` those over which the length of each varies.
+    """
     dims, given = tuple(bounds), len(entries)
+    lengths = tuple(
+        f"`{d}` has a length for each {listed(others)}: what varies with `{d}` varies with "
+        f"{listed(others)}, too"
+        for d, others in outer.items()
+        if others
+    )
     counted = "entry" if given == 1 else "entries"
     spatial = f"write those of axes in a bracket of their own, `{name}[{', '.join(dims)}][...]`"
     one = f"{name}[{_by_keyword(bounds, entries) or f'{dims[-1]} = ...'}]"
@@ -38,6 +51,7 @@ def entry_count(
         f"({', '.join(dims)}), but the bracket has {given} {counted}",
         span,
         f"{spatial if given > len(dims) else named}: a bracket right after a name is temporal",
+        notes=lengths if given < len(dims) else (),
     )
 
 
