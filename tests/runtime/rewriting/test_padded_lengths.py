@@ -21,6 +21,7 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     traced,
     with_rows,
 )
+from tempoc.runtime.rewriting.lengths.padded import PaddedFunction
 from tempoc.runtime.rewriting.lengths.sizes import Probes, UnlikeError
 
 MOST = 11
@@ -212,6 +213,23 @@ def test_what_is_not_linear_or_has_no_rule_is_refused(function: Function) -> Non
         form, one = _form(function, 5, 9), _trace(function, 5)
         padded = with_rows(form, one.results, (MOST,), function)
         require_padded(form, padded, one.arguments, (MOST,))
+
+
+def test_a_rule_whose_result_jax_refuses_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run for another length compiles the kernel for that length, it does not fail."""
+
+    def doubled(n: int, x: Any, i: Any) -> Any:
+        return x + x
+
+    def of_another_shape(self: object, form: object, given: Sequence[Any]) -> Any:
+        return [lax.add(given[0], given[0][1:])]
+
+    form, one = _form(doubled, 5, 9), _trace(doubled, 5)
+    require_padded(form, with_rows(form, one.results, (MOST,), doubled), one.arguments, (MOST,))
+    monkeypatch.setattr(PaddedFunction, "results", of_another_shape)
+    function = with_rows(form, one.results, (MOST,), doubled)
+    with pytest.raises(UnlikeError):
+        require_padded(form, function, one.arguments, (MOST,))
 
 
 def test_a_number_is_no_guess() -> None:

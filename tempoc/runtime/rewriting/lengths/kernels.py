@@ -100,12 +100,14 @@ def with_rows(form: Form, results: Any, most: Lengths, like: CompiledFunction) -
 
 
 def require_padded(form: Form, function: CompiledFunction, structure: Any, most: Lengths) -> None:
-    """Raise ``UnlikeError`` unless all operators of such a kernel have rules for padding."""
-    shapes = _shapes(form, range(form.count), most)
-    dtypes = [kind.dtype for kind in form.kinds[: form.count]]
-    rows = [*map(jax.ShapeDtypeStruct, shapes, dtypes)]
-    lengths = jax.ShapeDtypeStruct((len(most),), np.int32)
-    jax.eval_shape(function, *jax.tree.unflatten(structure, rows), lengths)
+    """Raise ``UnlikeError`` unless all operators of a kernel have rules for padding that fit."""
+    dtypes = (kind.dtype for kind in form.kinds)
+    rows = [*map(jax.ShapeDtypeStruct, _shapes(form, range(form.count), most), dtypes)]
+    try:
+        jax.eval_shape(function, *jax.tree.unflatten(structure, rows), np.array(most, np.int32))
+    except (TypeError, ValueError) as error:
+        # JAX refuses what a rule makes: the kernel is compiled for its own lengths, as others are.
+        raise UnlikeError from error
 
 
 def for_length(
@@ -122,8 +124,7 @@ def for_length(
     def call(*arrays: Any) -> Any:
         leaves, structure = jax.tree.flatten(arrays)
         padded = [_padded(a, shape, empty) for a, shape in zip(leaves, larger, strict=True)]
-        results = kernel(*jax.tree.unflatten(structure, padded), numbers)
-        made, structure = jax.tree.flatten(results)
+        made, structure = jax.tree.flatten(kernel(*jax.tree.unflatten(structure, padded), numbers))
         cut = [_cut(a, shape) for a, shape in zip(made, cuts, strict=True)]
         return jax.tree.unflatten(structure, cut)
 
