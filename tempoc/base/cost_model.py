@@ -22,14 +22,12 @@ class CostModel(NamedTuple):
 
     2026-11-24: 6.0 to 6.4 us in a loop with two small elementwise kernels, 7.3 with two products of
     64 x 64; a bare call of a jitted function of one array takes 4.7. An argument adds 0.3, a result
-    1.3. The budget search once assumed 30 us and tuning 4.
-    """
+    1.3. The budget search once assumed 30 us and tuning 4."""
     chunk_bytes: tuple[int, ...] = (1 << 20, 1 << 17, 1 << 14, 1 << 11)
     """The bytes of a chunk of the inputs of which one at a time is on the device.
 
     2026-11-28, CPU time of an RNN over 5000 steps that read 2 KiB each: 22 ms without chunks, 21 in
-    chunks of 1 MiB, 20 of 512 KiB, 27 of 128 KiB.
-    """
+    chunks of 1 MiB, 20 of 512 KiB, 27 of 128 KiB."""
     chunk_part: int = 8
     """A chunk takes at most such a part of a memory budget, if one that fits does."""
     copy_ns_per_byte: float = 0.1
@@ -39,8 +37,7 @@ class CostModel(NamedTuple):
     """Nanoseconds of the copy of an array between device and host, whatever its size.
 
     2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2 cores, 7 processes.
-    To pinned memory from an H100 52 us each in one call, 73 one by one.
-    """
+    To pinned memory from an H100 52 us each in one call, 73 one by one."""
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
     nanosecond, elementwise operators on arrays beyond the caches 1, since memory bounds them."""
@@ -143,6 +140,11 @@ class CostModel(NamedTuple):
     32 steps 25 and 16, of 32 with 8 rows 4.0 and 4.9, a GRU of 96 71 and 91."""
     beside_factor: int = 4
     """How many times as many they are at most."""
+    many_rows: int = 64
+    """So many rows times a matrix are as fast step by step as for all steps of a recurrence."""
+    again_operations: int = 32768
+    """Steps that make so many in products store them if others need these, too: see
+    ``passes/recurrences/repeated_products.py``, where layers of 64 are the least that was timed."""
     short_sum: int = 4
     """The most terms of sums that are computed where they are read, if they are ``made_factor``
     times as many as what they are made of. Symbols of a code against 2 numbers received, 128 for
@@ -183,8 +185,7 @@ class CostModel(NamedTuple):
     """Rows and columns of a tile of scores on a GPU, of halves, and the warps of a program.
 
     2026-11-26, an H100, 32 heads of 128 on 8, 4096 rows, bfloat16: 0.75 ms; 128 x 64 0.80 and 0.87
-    (8 warps), 128 x 128 0.86. cuDNN takes 0.44, the equations 54.
-    """
+    (8 warps), 128 x 128 0.86. cuDNN takes 0.44, the equations 54."""
     attention_wide_tiles: tuple[int, int, int] = (32, 32, 4)
     """The same in single precision: 13.0 ms; 64 x 32 16.6 and 13.1 (8 warps), 128 x 32 18, 64 x 64
     111. The equations take 14.3, and 8 s for the first call, not 1."""
@@ -313,8 +314,7 @@ class CostModel(NamedTuple):
     """The most sizes of a growing store, where the run is certain to reach the final one.
 
     With 5 steps read 0.6 of the last size on average, with 8 of them 0.56, with any number half of
-    it; each size is another compilation of the loop.
-    """
+    it; each size is another compilation of the loop."""
     store_grain: int = 64
     """The least final size of a growing store, if that costs little: short runs share kernels."""
     prefix_parts: tuple[int, ...] = (2,)

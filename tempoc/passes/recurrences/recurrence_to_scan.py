@@ -69,6 +69,7 @@ from tempoc.passes.recurrences.recognize_recurrence import (
     recognize,
 )
 from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence, with_results
+from tempoc.passes.recurrences.repeated_products import makes_products_again
 from tempoc.passes.recurrences.surroundings import CycleSurroundings
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
@@ -307,13 +308,16 @@ def _is_made_again(
     """Whether steps compute functions, such as exponentials, that others read at all points, too.
 
     A scan gives states only: the others would compute those anew. A loop stores them, if they are
-    not much larger than a state. Products of matrices are computed faster for all points at once,
-    and what is made of states better from all of them.
+    not much larger than a state. Most products of matrices are computed faster for all points at
+    once (``repeated_products.py`` says which are not), and what is made of states better from all
+    of them.
     """
     graph = around.graph
     products = any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle)
-    if products or is_linear(*_step_types(graph, recurrence)):
+    if is_linear(*_step_types(graph, recurrence)):
         return False
+    if products:
+        return makes_products_again(around, cycle, recurrence)
     readers, inside = around.readers, {*cycle}
     merges = [graph.nodes[s] for s in recurrence.states]
     states = {*recurrence.states, *(e.source for m in merges for e in m.inputs)}

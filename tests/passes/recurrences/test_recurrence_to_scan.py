@@ -407,6 +407,35 @@ output m
         assert_same(before, after)
 
 
+def test_products_that_others_read_too_are_stored_by_a_loop() -> None:
+    """Unless all steps share a matrix, of which a step multiplies few rows, or they are small."""
+    text = """dim l < L
+const R = 2
+const D = 64
+input x: f32[R, D]
+input up[l]: f32[D, 2*D]
+input down[l]: f32[2*D, D]
+hidden = relu(h @ up)
+h[0] = x
+h[l+1] = tanh(h + hidden @ down)
+both = hidden[l = l:L]
+y = sum(sum(both, axis = 0))
+output y
+"""
+    shared = text.replace("up[l]", "up").replace("down[l]", "down")
+    programs = {
+        "each step has matrices of its own": (text, 0),
+        "products that are quickly made": (text.replace("const D = 64", "const D = 16"), 1),
+        "steps share matrices": (shared, 1),
+        "many rows": (shared.replace("R = 2", "R = 64"), 0),
+        "read at one point": (text.replace("hidden[l = l:L]", "hidden[l = L-1]"), 1),
+    }
+    for name, (changed, scans) in programs.items():
+        before, after = scanned(changed)
+        assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans, name
+        assert_same(before, after)
+
+
 def test_states_that_take_steps_at_different_points_stay_a_loop() -> None:
     """Of the first layer ``p`` is made of ``a``, of the others of data."""
     text = """dim l < L = 3
