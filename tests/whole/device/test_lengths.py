@@ -186,6 +186,73 @@ def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) 
     assert compilations == ["jit(block)"] * 2
 
 
+TRAINED = """
+import nn, optim
+dim i < I
+dim t < T
+const D = 8
+input text[t]: i32
+param net0: {embed: f32[9, D], W: f32[D, D], U: f32[D, D]}
+net[0] = net0
+net[i+1] = optim.sgd(net, grad(loss, net), i, lr = 0.1)
+x = net.embed[text]
+h[i, 0] = zeros([D])
+h[i, t+1] = tanh(net.U @ x + net.W @ h[i, t])
+nll = -(nn.log_softmax(net.embed @ h))[text]
+loss = mean(nll[t = 0:T])
+output loss
+output net[I-1].W as last
+"""
+ATTENDED = TRAINED.replace(
+    "h[i, t+1] = tanh(net.U @ x + net.W @ h[i, t])",
+    "y = nn.softmax(x[t = 0:t+1] @ (net.U @ x)) @ (x @ net.W)[t = 0:t+1]\nh[i, t+1] = y",
+)
+
+
+def training(length: int, far: float) -> Given:
+    """So many words, and weights of which one is ``far``."""
+    random = np.random.default_rng(length)
+    shapes = {"embed": (9, 8), "W": (8, 8), "U": (8, 8)}
+    weights = {f"net0.{n}": random.standard_normal(s, np.float32) for n, s in shapes.items()}
+    weights["net0.W"][1, 2] = far
+    text = {"text": random.integers(0, 9, length, np.int32)}
+    return Given(bounds={"I": 2}, inputs=as_sources(text), params=as_sources(weights))
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+@pytest.mark.usefixtures("each_its_own")
+@pytest.mark.parametrize(
+    ("text", "far", "account"),
+    sampled(
+        [
+            (TRAINED, 0.5, True),
+            (TRAINED, np.nan, True),
+            (TRAINED, np.inf, False),
+            (ATTENDED, 0.5, False),
+        ],
+        "more kinds of training",
+        of=2,
+    ),
+)
+def test_lengths_of_training_share_kernels(
+    text: str, far: float, account: bool, compilations: list[str]
+) -> None:
+    """As one call, and step by step; each finds what the evaluator does, whatever padding holds."""
+    graph, loaded = compile_text(text, 2)
+    for length in (40, 33, 57, 64, 20):
+        given = training(length, far)
+        found = run_given(loaded, given, Settings(account=account)).outputs
+        inputs, params = (
+            {name: source.read() for name, source in sources.items()}
+            for sources in (given.inputs, given.params)
+        )
+        bounds = {"T": length, "I": 2}
+        for name, wanted in evaluate_graph(graph, bounds, inputs, params).items():
+            about = f"{name} at {length}"
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-3, atol=1e-4, err_msg=about)
+    assert compilations.count("jit(loop_i)" if account else "jit(block)") <= 3
+
+
 BATCH = """
 dim b < B
 dim t < T
