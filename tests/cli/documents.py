@@ -13,6 +13,7 @@ The language of a code block says what a test does with it:
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import math
 import re
@@ -26,7 +27,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tempoc.runtime.data.safetensors import write_safetensors
 from tests.cli.session import Session
 from tests.support.golden import ROOT as GOLDEN
 
@@ -80,16 +80,16 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def prepare(folder: Path) -> None:
-    """What pages take for granted: the first program, its data, the folders of a checkout."""
-    (program,) = (b.text for b in blocks(readme()) if b.words == ("rt", "smooth.rt"))
-    (folder / "smooth.rt").write_text(program, encoding="utf-8")
-    np.save(folder / "x.npy", np.ones((5, 8), np.float32))
-    points = np.linspace(-1.0, 1.0, 16, dtype=np.float32)
-    np.savez(folder / "points.npz", x=points, y=3 * points + 1)
+    """What pages take for granted: the first program and its data, as page `start` makes them.
+
+    And the folders of a checkout.
+    """
+    page = blocks((MANUAL / "start.md").read_text(encoding="utf-8"))
+    (at,) = (k for k, block in enumerate(page) if block.words == ("rt", "smooth.rt"))
+    (folder / "smooth.rt").write_text(page[at].text, encoding="utf-8")
+    with contextlib.chdir(folder):
+        exec(compile(page[at + 1].text, "start.md", "exec"), {"np": np})
     np.save(folder / "short.npy", np.ones((5, 7), np.float32))
-    with (folder / "weights.safetensors").open("wb") as file:
-        eye = np.eye(8, dtype=np.float32)
-        write_safetensors(file, {"U": eye, "W": eye})
     for name in ("examples", "tests"):
         (folder / name).symlink_to(ROOT / name)
 

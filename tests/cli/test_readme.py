@@ -86,6 +86,8 @@ def test_the_readme_shows_the_compiler() -> None:
     shown = [command for block in blocks(readme()) for command in commands(block)]
     for start in ("compile smooth.rt", "run out/", "explain smooth.rt -O1", "check broken.rt"):
         assert [c for c in shown if c.line.startswith(f"tempoc {start}")], start
+    start = text_of("tempoc/manual/start.md")
+    assert [b for b in blocks(readme()) if b in blocks(start)], "page `start` has its program"
     kernels = [b for b in blocks(readme()) if b.words[:2] == ("python", "smooth.rt")]
     assert kernels and "grad(" in readme()
 
