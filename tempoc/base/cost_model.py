@@ -375,18 +375,18 @@ class CostModel(NamedTuple):
     several faster. 2026-11-27, CPU time for each array of 4, 64 and 256 KiB: one 46, 78 and 81 us,
     by a kernel 11, 22 and 25; one of 16 27, 38 and 81 us, by a kernel 10, 22 and 170."""
     padded_bytes: int = 1 << 23
-    """What a kernel for many lengths may make more than one for a length: by estimate 2 ms of a
-    core, where a compilation takes a second."""
+    """What a kernel for many lengths may make more than one for a length: about 2 ms of a core."""
     summed_products: int = 16
     """A core adds so many products of two numbers while it writes one: an estimate."""
+    fused_operators: int = 4
+    """So many elementwise ones count as one operator. Rows for 1024 words, not 700, take a step of
+    a GRU's training 0.9 ms more (CPU time, 2026-11-28), which is 4 MB so."""
     compared_lengths: int = 8
     """After so many lengths in a row that were compiled, kernels are not compared any more: those
     of programs that quarter a length have four forms. A trace and its comparison take a twelfth of
-    a compilation, for Viterbi's algorithm 0.02 and 0.27 s, for a filter of Kalman's 0.08 and 1.0
-    (2026-11-27)."""
+    a compilation: Viterbi's algorithm 0.02 and 0.27 s."""
     far_step: int = 48
-    """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16, by which
-    programs divide them."""
+    """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16."""
     near_step: int = 2
     """Kernels for large data may be others than for small ones; odd lengths than even ones."""
     probed_bounds: int = 3

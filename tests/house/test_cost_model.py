@@ -47,6 +47,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "ops/linear/attention.py": {3, 4},
         "ops/linear/fourier.py": {-2, 2},
         "ops/indexing/picked_product.py": {3},
+        "runtime/rewriting/lengths/work.py": {2},
         "ops/indexing/put.py": {3, 4},
         "ops/indexing/scatter.py": {3},
         "ops/indexing/scatter_products.py": {3},

@@ -30,6 +30,7 @@ RUN_TUNING = RunTuning(
     loaded_bytes=MODEL.loaded_bytes,
     padded_bytes=MODEL.padded_bytes,
     summed_products=MODEL.summed_products,
+    fused_operators=MODEL.fused_operators,
     compared_lengths=MODEL.compared_lengths,
     far_step=MODEL.far_step,
     near_step=MODEL.near_step,

@@ -183,10 +183,9 @@ class KernelOfLengths:
         return most[k] > lengths[k] or (shorter[k] > 0 and self._is_cheap(form, most, shorter, 1))
 
     def _is_cheap(self, form: Form, most: Lengths, lengths: Lengths, times: int) -> bool:
-        products = self.tuning.summed_products
-        least = work(form, lengths, lengths, products)
+        least = work(form, lengths, lengths, self.tuning)
         spare = max(least // self.tuning.rounded_part, self.tuning.padded_bytes)
-        return work(form, most, lengths, products) - least <= spare * times
+        return work(form, most, lengths, self.tuning) - least <= spare * times
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from tempoc.runtime.rewriting.lengths.rule import PaddedOperation, PaddingRule
 from tempoc.runtime.rewriting.lengths.sizes import is_ragged
 from tempoc.runtime.rewriting.lengths.sums import greatest, least
 
-_ELEMENTWISE = """
+_NAMES = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e
     bitcast_convert_type cbrt ceil clamp clz convert_element_type copy copy_p cos cosh digamma div
     eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le lgamma log log1p
@@ -22,6 +22,7 @@ _ELEMENTWISE = """
     shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh
     threefry2x32 xor
 """
+ELEMENTWISE = frozenset(_NAMES.split())
 _ROWS = ("cholesky", "eigh", "lu", "triangular_solve", "householder_product", "qr", "svd")
 """Solvers: of matrices, the last two axes."""
 
@@ -96,7 +97,7 @@ def _tile(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
 
 
 RULES: Mapping[str, PaddingRule] = {
-    **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
+    **dict.fromkeys(ELEMENTWISE, _elementwise),
     # Axes are moved, or new ones are made of no element.
     **dict.fromkeys(("transpose", "squeeze", "stack"), PaddedOperation.bound),
     **dict.fromkeys(("broadcast_in_dim", "iota"), _shaped),

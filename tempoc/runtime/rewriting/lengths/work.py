@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import math
 
-from tempoc.runtime.rewriting.lengths.form import (
-    Form,
-    FormConstant,
-    FormStep,
-    FormVariable,
-)
+import numpy as np
+
+from tempoc.program.nodes.tuning import RunTuning
+from tempoc.runtime.rewriting.lengths.elements import ELEMENTWISE
+from tempoc.runtime.rewriting.lengths.form import Form, FormConstant, FormStep
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, PaddedShape, PaddedSize, VaryingSize
 
+_FUSED = ELEMENTWISE - {"threefry2x32"} | {"broadcast_in_dim", "iota", "squeeze", "reshape"}
+_UPDATED_PART = {"dynamic_update_slice": 1, "scatter": 2, "scatter-add": 2}
+"""Of operators that update an array in place: which operand they write."""
 
-def work(form: Form, rows: Lengths, lengths: Lengths, products: int) -> int:
+
+def work(form: Form, rows: Lengths, lengths: Lengths, tuning: RunTuning) -> int:
     """The bytes that the operators of a function make with arrays for so many rows.
 
-    Loops that go over a length have as many turns as it says, however many rows there are. So
-    many ``products`` that are summed count as a number that is made.
+    Loops that go over a length have as many turns as it says, however many rows there are; of
+    branches the largest counts. Further numbers are those of the ``tuning``.
     """
-    return sum(_of_step(form, step, rows, lengths, products) for step in form.steps)
+    return sum(_of_step(form, step, rows, lengths, tuning) for step in form.steps)
 
 
-def _of_step(form: Form, step: FormStep, rows: Lengths, lengths: Lengths, products: int) -> int:
-    inner = [*_forms(step)]
+def _of_step(form: Form, step: FormStep, rows: Lengths, lengths: Lengths, tuning: RunTuning) -> int:
+    inner, name = [*_forms(step)], step.primitive.name
     if inner:
-        turns = step.how.get("length", 1)
-        return _at(turns, lengths) * sum(work(f, rows, lengths, products) for f in inner)
-    made = sum(_bytes(form.kinds[v], rows) for v in step.made)
-    if step.primitive.name == "dot_general":
+        parts = [work(f, rows, lengths, tuning) for f in inner]
+        return _at(step.how.get("length", 1), lengths) * (max if name == "cond" else sum)(parts)
+    if name in _UPDATED_PART:
+        return _bytes(form, step.given[_UPDATED_PART[name]], rows)
+    made = sum(_bytes(form, v, rows) for v in step.made)
+    if name == "dot_general":
         (axes, _), _batch = step.how["dimension_numbers"]
         summed = math.prod(_at(_shape(form, step.given[0])[axis], rows) for axis in axes)
-        return made * max(1, summed // products)
-    return made
+        return made * max(1, summed // tuning.summed_products)
+    return made // tuning.fused_operators if name in _FUSED else made
 
 
 def _forms(step: FormStep) -> list[Form]:
@@ -44,8 +49,9 @@ def _shape(form: Form, v: int | FormConstant) -> PaddedShape:
     return v.shape if isinstance(v, FormConstant) else form.kinds[v].shape
 
 
-def _bytes(kind: FormVariable, rows: Lengths) -> int:
-    return math.prod(_at(size, rows) for size in kind.shape) * int(kind.dtype.itemsize)
+def _bytes(form: Form, v: int | FormConstant, rows: Lengths) -> int:
+    dtype = np.dtype(v.dtype) if isinstance(v, FormConstant) else form.kinds[v].dtype
+    return math.prod(_at(size, rows) for size in _shape(form, v)) * int(dtype.itemsize)
 
 
 def _at(size: PaddedSize, n: Lengths) -> int:

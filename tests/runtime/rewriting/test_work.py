@@ -1,0 +1,60 @@
+"""What a function is estimated to take with arrays for more rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from tempoc.codegen.program.run_tuning import RUN_TUNING
+from tempoc.runtime.rewriting.lengths.kernels import common_form, traced
+from tempoc.runtime.rewriting.lengths.sizes import Probes
+from tempoc.runtime.rewriting.lengths.work import work
+
+
+def taken(function: Callable[[int, Any], Any], rows: int, length: int) -> int:
+    """The bytes for a length with so many rows; the function is given arrays of numbers."""
+    probes = Probes((length,), (length + 48,))
+    arrays = [jax.ShapeDtypeStruct((n, 8), jnp.float32) for (n,) in probes.lengths]
+    kernels = [
+        traced(lambda x, n=a.shape[0]: function(n, x), (a,))  # type: ignore[misc]
+        for a in arrays
+    ]
+    return work(common_form(kernels, probes), (rows,), (length,), RUN_TUNING)
+
+
+def test_rows_that_a_loop_writes_are_updated_in_place() -> None:
+    """So padding costs next to nothing, and twice the steps take twice as long."""
+
+    def state(n: int, x: Any) -> Any:
+        def step(t: Any, h: Any) -> Any:
+            return lax.dynamic_update_index_in_dim(h, jnp.tanh(h[t] + x[t]), t, 0)
+
+        return lax.fori_loop(0, n, step, jnp.zeros((n, 8)))
+
+    exact = taken(state, 1000, 1000)
+    assert taken(state, 2000, 1000) < 1.1 * exact
+    assert 1.9 * exact < taken(state, 2000, 2000) < 2.1 * exact
+
+
+def test_one_branch_counts() -> None:
+    def either(n: int, x: Any) -> Any:
+        return lax.cond(x[0, 0] > 0, lambda y: jnp.sort(y, 0), lambda y: jnp.sort(-y, 0), x)
+
+    def one(n: int, x: Any) -> Any:
+        return lax.cond(x[0, 0] > 0, lambda y: y, lambda y: jnp.sort(-y, 0), x)
+
+    assert taken(either, 500, 500) == taken(one, 500, 500)
+
+
+def test_what_is_fused_takes_less() -> None:
+    def light(n: int, x: Any) -> Any:
+        return jnp.tanh(x) * 2
+
+    def heavy(n: int, x: Any) -> Any:
+        return jnp.sort(jnp.sort(x, 0), 1)
+
+    assert taken(light, 800, 800) * 4 == taken(heavy, 800, 800)
