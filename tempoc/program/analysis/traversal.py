@@ -37,21 +37,18 @@ def statements_in(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
             assert_never(s)
 
 
-def outermost(s: prog.ProgramStatement) -> Iterator[str]:
-    """The kernels of calls, regions and blocks that are in no loop, and of those in these blocks.
-
-    A region is called a few times.
-    """
+def called_once(s: prog.ProgramStatement) -> Iterator[str]:
+    """The kernels of calls and blocks that are in no loop, and of calls in these blocks."""
     match s:
         case prog.Sequence(items=items):
             for item in items:
-                yield from outermost(item)
+                yield from called_once(item)
         case prog.Guard(body=body):
-            yield from outermost(body)
+            yield from called_once(body)
         case prog.Block(kernel=kernel, body=body):
             yield kernel
-            yield from outermost(body)
-        case prog.Call(kernel=kernel) | prog.Region(kernel=kernel):
+            yield from called_once(body)
+        case prog.Call(kernel=kernel):
             yield kernel
         case _:
             pass

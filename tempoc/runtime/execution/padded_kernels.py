@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tempoc.program.analysis.traversal import outermost
+from tempoc.program.analysis.traversal import called_once
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.runtime.device import backend
@@ -20,7 +20,7 @@ from tempoc.runtime.rewriting.whole_loops import compiled_whole
 
 
 def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, KernelOfLengths]:
-    """The kernels that may be compiled for several lengths: those in no loop of the host.
+    """The kernels that may be compiled for several lengths: those that a run calls once.
 
     None of a program for a budget, nor of one that computes with functions of the user, nor on a
     GPU, which is slow with loops of which it does not know how long they are.
@@ -31,13 +31,13 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
     key = "lengths", precision
     if isinstance(made := loaded.compiled.get(key), dict):
         return made
-    outside = [*outermost(program.tree)]
+    once = [*called_once(program.tree)]
     stores = {store.name: store for store in program.stores}
-    results, operands = results_of(program), operands_of(program, outside)
+    results, operands = results_of(program), operands_of(program, once)
     names = tuple(b.name for b in program.bounds if b.value is None)
     kernels: dict[str, KernelOfLengths] = {}
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
-        if kernel.name not in outside:
+        if kernel.name not in once:
             continue
         made_of, more = results[kernel.name]
         source = BoundKernel(
