@@ -107,7 +107,9 @@ def test_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "audit", lambda directory, bounds, paths: ())
     screen = Screen()
     monkeypatch.setattr("sys.stdout", screen)
-    copies.echo_copies(SimpleNamespace(write=lambda directory, durable: None), ("T=4",), (), True)
+    copies.echo_copies(
+        SimpleNamespace(write=lambda directory, durable: None), ("T=4",), (), after=True
+    )
     text = screen.getvalue()
     assert "\x1b" in text and ESCAPE.sub("", text) == "\n" + copies_text(())
 

@@ -1,6 +1,10 @@
 """`tempoc explain`: what the compiler makes of a program."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -23,6 +27,18 @@ from tempoc.cli.reports.terminal import echo, echo_notes, waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import VIEWS
+
+REPORTS = ("memory", "cost", "slow", "copies", "capture")
+"""The options that show more than a stage, in the order in which they are shown."""
+
+
+class ReportOptions(NamedTuple):
+    """What the other options say about reports; ``paths`` are those of Python functions."""
+
+    bounds: tuple[str, ...]
+    solve: str | None
+    budget: int | None
+    paths: tuple[str, ...]
 
 
 @click.command("explain")
@@ -70,11 +86,6 @@ from tempoc.driver.report.stages import VIEWS
 @dump_options
 def command(
     file: str,
-    memory: bool,
-    cost: bool,
-    slow: bool,
-    copies: bool,
-    capture: bool,
     bounds: tuple[str, ...],
     solve: str | None,
     memory_budget: int | None,
@@ -82,7 +93,7 @@ def command(
     variants: bool,
     options: Options,
     about: About,
-    **dumps: bool,
+    **flags: bool,
 ) -> None:
     """Show stages of FILE, a program or a directory made by `tempoc compile`.
 
@@ -98,11 +109,10 @@ def command(
         refuse("--variants is about directories that tempoc compile made")
     compilation = Compilation.from_path(file, options)
     echo_notes(compilation.notes, about.error_format)
-    chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
-    reports = memory or cost or slow or copies or capture
-    _refuse_alone(memory, reports, bounds, solve, memory_budget)
-    if extern_path and not (copies or capture):
-        refuse("--extern-path belongs to --copies and --capture")
+    chosen = [view for view in VIEWS if flags[f"dump_{view}"]]
+    reports = [report for report in REPORTS if flags[report]]
+    of_reports = ReportOptions(bounds, solve, memory_budget, extern_path)
+    _refuse_alone(reports, of_reports)
     usual = not (chosen or reports or variants or about.dump_after or about.dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
     with waiting(f"compiling {file}", compilation.progress):
@@ -114,51 +124,45 @@ def command(
         echo_variants(file, always=variants, after=bool(chosen))
     if (chosen or variants) and reports:
         echo()
-    if memory:
-        from tempoc.cli.reports.memory import echo_memory
-
-        echo_memory(compilation, bounds, solve, memory_budget)
-    which = {"cost": cost, "slow": slow, "copies": copies, "capture": capture}
-    _echo_cost(compilation, bounds, extern_path, **which, after=memory)
+    for k, report in enumerate(reports):
+        _echo_report(report, compilation, of_reports, after=k > 0)
     write_dumps(compilation, about)
     echo_about(compilation, about)
 
 
-def _echo_cost(
-    compilation: Compilation,
-    bounds: tuple[str, ...],
-    paths: tuple[str, ...],
-    *,
-    cost: bool,
-    slow: bool,
-    copies: bool,
-    capture: bool,
-    after: bool,
+def _echo_report(
+    report: str, compilation: Compilation, options: ReportOptions, *, after: bool
 ) -> None:
-    """What is computed, moved and launched; ``after``: below another report."""
-    if cost:
-        from tempoc.cli.reports.cost import echo_cost
+    """One of `REPORTS`; ``after``: below another one."""
+    bounds, paths = options.bounds, options.paths
+    match report:
+        case "memory":
+            from tempoc.cli.reports.memory import echo_memory
 
-        echo_cost(compilation, bounds, after=after)
-    if slow:
-        from tempoc.cli.reports.slow import echo_slow
+            echo_memory(compilation, bounds, options.solve, options.budget)
+        case "cost":
+            from tempoc.cli.reports.cost import echo_cost
 
-        echo_slow(compilation, bounds, after=after or cost)
-    if copies:
-        from tempoc.cli.reports.copies import echo_copies
+            echo_cost(compilation, bounds, after=after)
+        case "slow":
+            from tempoc.cli.reports.slow import echo_slow
 
-        echo_copies(compilation, bounds, paths, after or cost or slow)
-    if capture:
-        from tempoc.cli.reports.copies import echo_capture
+            echo_slow(compilation, bounds, after=after)
+        case "copies":
+            from tempoc.cli.reports.copies import echo_copies
 
-        echo_capture(compilation, bounds, paths, after=after or cost or slow or copies)
+            echo_copies(compilation, bounds, paths, after=after)
+        case "capture":
+            from tempoc.cli.reports.copies import echo_capture
+
+            echo_capture(compilation, bounds, paths, after=after)
 
 
-def _refuse_alone(
-    memory: bool, reports: bool, bounds: tuple[str, ...], solve: str | None, budget: int | None
-) -> None:
+def _refuse_alone(reports: Sequence[str], options: ReportOptions) -> None:
     """Options that say something about a report that nobody wants."""
-    if not memory and (solve is not None or budget is not None):
+    if "memory" not in reports and (options.solve is not None or options.budget is not None):
         refuse("--solve and --memory-budget belong to --memory")
-    if bounds and not reports:
+    if options.bounds and not reports:
         refuse("--bounds belongs to --memory, --cost, --slow, --copies and --capture")
+    if options.paths and not {"copies", "capture"} & {*reports}:
+        refuse("--extern-path belongs to --copies and --capture")

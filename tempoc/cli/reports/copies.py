@@ -23,15 +23,15 @@ from tempoc.runtime.options import parse_bounds
 
 
 def echo_copies(
-    compilation: Compilation, given: tuple[str, ...], paths: Sequence[str], apart: bool
+    compilation: Compilation, given: tuple[str, ...], paths: Sequence[str], *, after: bool
 ) -> None:
-    """Print what XLA makes of the functions of a program for some bounds; `apart`: a line first.
+    """Print what XLA makes of the functions of a program for some bounds; `after`: a line first.
 
     The user's functions are looked for in `paths`.
     """
     bounds = parse_bounds(given, refuse)
     backend.check_device()
-    show("\n" * apart)
+    show("\n" * after)
     with temporary_folder() as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory, durable=False)
