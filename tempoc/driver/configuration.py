@@ -72,8 +72,16 @@ def _entries(main: ast.Module) -> list[tuple[str, ast.String]]:
 
 
 def _read(path: str) -> dict[str, Any]:
+    def distinct(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+        known = dict(entries)
+        if len(known) < len(entries):
+            name = next(n for n in known if [k for k, _ in entries].count(n) > 1)
+            raise DiagnosticError(errors.no_configuration(path, f"it names {name} twice"))
+        return known
+
     try:
-        config = json.loads(read_file(path, _MOST_BYTES).decode())
+        text = read_file(path, _MOST_BYTES).decode()
+        config = json.loads(text, object_pairs_hook=distinct)
     except OSError as error:
         raise DiagnosticError(errors.no_configuration(path, error.strerror or str(error))) from None
     except (ValueError, RecursionError):
