@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
 import pytest
 
 from tempoc.poly.relations.space import Space
@@ -10,6 +13,9 @@ from tempoc.sdg.statements.needed_points import needed_points
 from tempoc.sdg.text.text import show_domain
 from tempoc.symbolic.text import show
 from tests.support.generators.graphs import graph
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 TEXT = """
 bound T
@@ -51,6 +57,30 @@ def test_points_that_are_read(case: str) -> None:
     found = graph(TEXT.format(nodes=nodes.strip(), slices=slices).replace("[]\n", "\n"))
     needed = needed_points(found, Space(found.universe))
     assert {name: show(where) for name, where in needed.items()} == expected
+
+
+def test_equal_reads_are_described_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they read may take isl long, as tiles of several dimensions do."""
+    nodes = """
+%q = getitem{entries=("tensor",)} %x[t], %j : [t] f32
+%both = mul %p[1:T], %q[1:T] : [] f32[T-1]
+%z = sum %both : [] f32
+"""
+    found = graph(TEXT.format(nodes=nodes.strip(), slices="").replace("[]\n", "\n"))
+    space, asked = Space(found.universe), []
+    monkeypatch.setattr(Space, "domain", counted(Space.domain, asked))
+    assert {*map(show, needed_points(found, space).values())} == {"t >= 1"}
+    assert len(asked) == 1
+
+
+def counted(function: Callable[P, R], calls: list[object]) -> Callable[P, R]:
+    """The function, whose calls are noted."""
+
+    def result(*args: P.args, **options: P.kwargs) -> R:
+        calls.append(args)
+        return function(*args, **options)
+
+    return result
 
 
 LENGTHS = """

@@ -75,5 +75,11 @@ def _points_read(sink: Domain, edge: Edge, source: Domain, space: Space) -> ix.E
         return inside.where
     if not is_affine(inside.where) or not all(map(is_affine, edge.entries)):
         return ix.TRUE
-    points = space.access_map(inside, edge.entries, source).range()
-    return space.domain(points, source.dims).where
+    # Unions of many pieces, as of the tiles of several dimensions, take long to describe, and what
+    # is computed in the same tiles is read alike.
+    return space.known.once(
+        ("points read", inside, edge.entries, source),
+        lambda: (
+            space.domain(space.access_map(inside, edge.entries, source).range(), source.dims).where
+        ),
+    )
