@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
@@ -28,10 +28,13 @@ def operands(span: Span, message: str, help: str | None, *notes: str) -> Diagnos
     return error(OPERANDS, message, span, help, notes=notes)
 
 
-def temporal_slice(text: str, dim: str) -> str:
-    """A note on a positional slice of the only dimension of a tensor that has axes, too."""
-    name, _, entry = text.partition("[")
-    return f"`{text}` slices the dimension `{dim}`; of its first axis it is `{name}[{dim}][{entry}`"
+def temporal_slice(text: str, dims: Sequence[str]) -> str:
+    """A note on positional slices of all dimensions of a tensor that has axes, too."""
+    name, _, entries = text.partition("[")
+    meant = f"`{name}[{', '.join(dims)}][{entries}`"
+    if len(dims) == 1:
+        return f"`{text}` slices the dimension `{dims[0]}`; of its first axis it is {meant}"
+    return f"`{text}` slices the dimensions {', '.join(dims)}; of its first axes it is {meant}"
 
 
 def key_parts(span: Span) -> Diagnostic:

@@ -238,13 +238,13 @@ def way_out(round: Round, error: OperandError, args: tuple[val.Value, ...]) -> s
 
 
 def _slice_of_steps(ref: val.Ref) -> str:
-    """A note on `x[0:4]` where `x` has one dimension and axes: which of them was meant?"""
+    """A note on `x[0:4]` where `x` has as many axes as dimensions: which of them were meant?"""
     dims, text = ref.draft.dims, ref.span.text
-    if len(dims) != 1 or ref.type.ndim < 2 or not re.fullmatch(r"\w+\[\w*:\w+\]", text):
+    if not dims or ref.type.ndim < 2 * len(dims) or not re.fullmatch(r"\w+\[[^\[\]]*\]", text):
         return ""
-    entry = ref.entries[0]
-    counted = isinstance(entry, ix.Slice) and isinstance(entry.hi, ix.Const)
-    return type_errors.temporal_slice(text, dims[0]) if counted else ""
+    slices = [e for e in ref.entries if isinstance(e, ix.Slice) and isinstance(e.hi, ix.Const)]
+    positional = len(slices) == len(dims) and "=" not in text
+    return type_errors.temporal_slice(text, dims) if positional else ""
 
 
 def wire(ref: val.Ref, guard: ix.Expr | None = None) -> Wire:
