@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tests.support.agreement import agree
@@ -123,3 +127,51 @@ def test_counts_of_a_model() -> None:
 
 def test_in_a_recurrence_and_its_gradient() -> None:
     agree(CHAIN, *({"T": t, "N": n} for t, n in ((1, 1), (2, 3), (3, 2), (5, 4))))
+
+
+BILINEAR = """
+dim t < T
+input h[t]: f32[64]
+input g[t]: f32[65]
+input w: f32[64, 65]
+input one: f32[1]
+big[t] = einsum("i,j->ij", h, g)
+a = sum(big * w)
+b = sum(w * expand_dims(h, 1) * g)
+c[t] = mean(einsum("i,j->ji", h, g) * w.T)
+d[t] = sum(einsum("i,j->ij", one, g) * w)
+e[t] = sum(big * w, axis = 1)
+f[t] = sum(einsum("i,j->ij", h, g) * w / (1.0 + (h)[0] ** 2))
+last = big[T-1]
+slope = grad(a, w)
+other = grad(b, h)
+output a, b, c, d, e, f, last, slope, other
+"""
+
+
+def test_a_matrix_between_two_vectors() -> None:
+    agree(BILINEAR, *({"T": t} for t in (1, 2, 3, 9)))
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_no_product_of_two_vectors_is_made_for_a_sum(name: str) -> None:
+    text = "".join(line for line in BILINEAR.splitlines(True) if line[:4] not in ("last", "slop"))
+    text = text.replace("other = grad(b, h)\n", "")
+    text = f"{text[: text.index('output')]}output {name}\n"
+    nodes = Compilation(load_source(Source("m.rt", text)), Options()).optimized.nodes
+    assert not [n.name for n in nodes.values() if n.domain.dims and n.types[0].ndim > 1]
+    assert any(n.op.name == "matmul" for n in nodes.values())
+
+
+def test_a_small_matrix_stays_in_the_sum() -> None:
+    text = BILINEAR.replace("64", "3").replace("65", "4")
+    text = f"{text[: text.index('last')]}output a, b, c, d, e, f\n"
+    nodes = Compilation(load_source(Source("m.rt", text)), Options()).optimized.nodes
+    assert not any(n.op.name == "matmul" for n in nodes.values() if n.name.startswith(("a", "b")))
+    agree(text, *({"T": t} for t in (1, 2, 5)))
+
+
+def test_one_of_a_matrix_for_each_point_is_a_sum() -> None:
+    text = BILINEAR.replace("w: f32", "w[t]: f32").replace("slope = grad(a, w)\n", "")
+    text = f"{text[: text.index('output')]}output a, b, c, d, e, f\n"
+    agree(text, *({"T": t} for t in (1, 2, 5)))
