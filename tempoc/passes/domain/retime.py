@@ -34,7 +34,7 @@ from tempoc.passes.domain.index_set_split import split_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import substitute_in_op
-from tempoc.sdg.graph.rewrite import drop_dead, edge_at, rewrite_reads
+from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
 from tempoc.symbolic.walk import substitute
@@ -208,7 +208,8 @@ def _direct(graph: Graph, domain: Domain, edge: Edge, space: Space) -> Edge:
     for branch in merge.inputs:
         same_type = graph.nodes[branch.source].types[branch.out] == merge.types[0]
         if same_type and space.implies(domain, substitute(branch.guard, at)):
-            return replace(edge_at(branch, at), guard=ix.TRUE, span=edge.span)
+            entries = tuple(substitute_entry(e, at) for e in branch.entries)
+            return replace(branch, entries=entries, guard=ix.TRUE, span=edge.span)
     return edge
 
 
