@@ -17,27 +17,36 @@ detection, IJPP 1997). Of all solutions this takes the one with the smallest shi
 
 The first ``k`` points of a shifted node are nodes of their own (``index_set_split.py``). What is
 read ahead in a loop that runs backwards, as derivatives do, is shifted the other way.
+
+Where the loop reads a shifted node at its own point as well, steps would pass it on. If it is but
+light functions of what they pass on anyway, only the reads ahead get it so, from nodes of their
+own, and the others compute it again:
+
+    %m.1 = sub %g, %g.late               : [t | t < T-1] f32
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.base.effort import EFFORT
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis import dependence
+from tempoc.passes.analysis.demand import demanded_boxes, restrict_to_box
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.cut_point import Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import split_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import substitute_in_op
+from tempoc.sdg.graph.query import OperandUse, substitute_in_op, users
 from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
+from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 class Retime(GraphPass):
@@ -80,11 +89,14 @@ def _retiming(graph: Graph, stuck: Sequence[str], space: Space) -> _Retiming | N
             if not shifts or not all(_may_shift(graph.nodes[n]) for n in shifts):
                 continue
             steps = {name: direction * k for name, k in shifts.items()}
-            # No domain depends on the value of a fixed bound.
-            after = _shifted(graph, dim, steps, space.symbolic)
-            left = dependence.unschedulable_nodes(after, space)
-            if all(n in graph.nodes and n not in stuck for n in left):
-                return _Retiming(after, dim, shifts)
+            for start, moves in _starts(graph, stuck, dim, steps):
+                # No domain depends on the value of a fixed bound.
+                after = _shifted(start, dim, moves, space.symbolic)
+                if start is not graph:
+                    after = _as_demanded(after, steps, space.symbolic)
+                left = dependence.unschedulable_nodes(after, space)
+                if all(n in graph.nodes and n not in stuck for n in left):
+                    return _Retiming(after, dim, shifts)
     return None
 
 
@@ -108,6 +120,82 @@ def _shifts(
         for source, steps in early:
             ahead[source] = max(ahead[source], steps)
     return None
+
+
+# ---------------------------------------------------------------- computing again
+
+
+def _starts(
+    graph: Graph, stuck: Sequence[str], dim: str, steps: Mapping[str, int]
+) -> Iterator[tuple[Graph, Mapping[str, int]]]:
+    """The graphs to shift nodes of, and these: where reads ahead have their own, then as it is."""
+    uses, nodes = users(graph), graph.nodes
+    outside = [u for n in steps for u in uses[n] if u.reader not in steps]
+    ahead = [u for u in outside if _is_ahead(nodes[u.reader], u.slot, dim, steps)]
+    here = [u for u in outside if u not in ahead and u.reader in stuck]
+    alone = all(is_computed(nodes[u.reader]) for u in outside)
+    if ahead and here and alone and _are_light(graph, uses, stuck, {*steps}):
+        yield _with_copies(graph, steps, ahead)
+    yield graph, steps
+
+
+def _is_ahead(reader: Node, slot: int, dim: str, steps: Mapping[str, int]) -> bool:
+    """Whether a node reads a shifted one at a point that comes later in the loop."""
+    edge = reader.inputs[slot]
+    entries = (e for e in edge.entries if isinstance(e, ix.Expr) and dim in symbols(e))
+    distances = [ix.sub(e, ix.Sym(dim)) for e in entries]
+    return any(isinstance(d, ix.Const) and d.value * steps[edge.source] > 0 for d in distances)
+
+
+def _are_light(
+    graph: Graph, uses: Mapping[str, Sequence[OperandUse]], stuck: Sequence[str], names: set[str]
+) -> bool:
+    """Whether nodes are light functions, at their points, of what others of the loop read there."""
+    if not all(graph.nodes[n].op.light for n in names):
+        return False
+    edges = [e for n in names for e in graph.nodes[n].inputs if e.source not in names]
+    read = [e for e in edges if not graph.nodes[e.source].op.cheap]
+    return all(
+        is_identity(e, graph)
+        and any(
+            u.reader in stuck
+            and u.reader not in names
+            and is_identity(graph.nodes[u.reader].inputs[u.slot], graph)
+            for u in uses[e.source]
+        )
+        for e in read
+    )
+
+
+def _with_copies(
+    graph: Graph, steps: Mapping[str, int], ahead: Sequence[OperandUse]
+) -> tuple[Graph, Mapping[str, int]]:
+    """The graph with copies of nodes, which these operands read, and their steps."""
+    nodes = dict(graph.nodes)
+    names: dict[str, str] = {}
+    for name in steps:
+        names[name] = fresh_name(f"{name}.ahead", nodes, names.values())
+    for name, own in names.items():
+        inputs = tuple(replace(e, source=names.get(e.source, e.source)) for e in nodes[name].inputs)
+        nodes[own] = replace(nodes[name], name=own, inputs=inputs)
+    for reader, slot in ahead:
+        edges = [*nodes[reader].inputs]
+        edges[slot] = replace(edges[slot], source=names[edges[slot].source])
+        nodes[reader] = replace(nodes[reader], inputs=tuple(edges))
+    return replace(graph, nodes=nodes), {names[name]: k for name, k in steps.items()}
+
+
+def _as_demanded(graph: Graph, names: Container[str], space: Space) -> Graph:
+    """The graph with nodes at the points alone at which others read them: not at a last one, which
+    was read ahead."""
+    others = {n for n in graph.nodes if n not in names}
+    boxes, nodes = demanded_boxes(graph, space, others), dict(graph.nodes)
+    for name in (n for n in boxes if n in names):
+        domain = nodes[name].domain
+        where = restrict_to_box(domain, boxes[name]).where
+        domain = Domain(domain.dims, space.simplify(where, Domain(domain.dims)))
+        nodes[name] = replace(nodes[name], domain=domain)
+    return replace(graph, nodes=nodes)
 
 
 # ---------------------------------------------------------------- shifting

@@ -11,6 +11,7 @@ from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.build import is_computed
+from tests.support.agreement import agree
 from tests.support.elaborated import graph_of
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.golden import Golden
@@ -36,6 +37,14 @@ SHIFTED = {
     "a force that others read, too": f"""{PLACE}%a = mul %p, %p : [c, t] f32
 %g = tanh %a : [c, t] f32
 {SPEED}output g = %g[0:C, 0:T]
+""",
+    "a light force that its own step reads, too": f"""{PLACE}%a = mul %p, %p : [c, t] f32
+%g = add %a, %p : [c, t] f32
+%v.0 = exp %x : [c] f32
+%h = sub %v, %g : [c, t | t < T-1] f32
+%v.1 = sub %h, %g[c, t+1] : [c, t | t < T-1] f32
+%v = merge{{targets=((c, 0), (c, t+1))}} %v.0 when t == 0, %v.1[c, t-1] when t >= 1 : [c, t] f32
+output p = %p[0:C, 0:T]
 """,
     "a sum of all places until then": f"{PLACE}%g = sum{{axes=(0,)}} %p[c, 0:t+1] : [c, t] f32\n"
     + SPEED,
@@ -105,6 +114,43 @@ def test_independent_points_run_at_once_then(name: str) -> None:
 def test_what_is_not_shifted(name: str) -> None:
     before = graph(HEAD + ALONE[name])
     assert Retime().run(before, PassContext(Space(before.universe))) is before
+
+
+LEAPFROG = """
+dim c < C
+dim t < T
+input x[c]: f32[3]
+p[c, 0] = x
+v[c, 0] = 0.5 * x
+g = {force}
+h = v - 0.05 * g
+p[c, t+1] = p + 0.1 * h
+v[c, t+1] = h - 0.05 * g[c, t+1]
+{more}
+output v, p[0:C, T-1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("force", "more", "again"),
+    [
+        ("p * p * p + p", "", True),
+        ("maximum(p, 0.5) - p", "d = grad(sum(p[t = T-1]), x)\noutput d", True),
+        ("p * p + p", "s = sum(g[c, 0:T])\noutput s", True),
+        ("tanh(p)", "", False),
+        ("expand_dims(sum(p), 0) * p", "", False),
+    ],
+)
+def test_steps_compute_light_functions_again(force: str, more: str, again: bool) -> None:
+    """They pass on one array less."""
+    text = LEAPFROG.format(force=force, more=more)
+    before = graph_of(text)
+    context = PassContext(Space(before.universe))
+    after = Retime().run(Canonicalize().run(before, context), context)
+    assert any(".ahead" in name for name in after.nodes) == again
+    assert not unschedulable_nodes(after, context.space)
+    agree(text, *({"C": c, "T": t} for c, t in ((1, 1), (2, 2), (3, 3), (2, 6))))
+    agree(text, {"C": 2, "T": 4}, special=True)
 
 
 def test_the_cycles_of_a_gradient_are_shifted_the_other_way() -> None:
