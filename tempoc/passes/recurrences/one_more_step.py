@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.ops.control.control import Copy
 from tempoc.passes.recurrences.recognize_recurrence import RecurrenceCycle, distance
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse, multiplies_matrices
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
@@ -65,17 +66,15 @@ def one_more_step(
     made: dict[str, int] = {}
     for state, k in zip(recurrence.states, recurrence.branches, strict=True):
         node = graph.nodes[state]
-        edge = node.inputs[k]
-        offset = distance(graph, node, edge, recurrence.dim)
-        result = graph.nodes[edge.source]
-        if offset is None or edge.source in recurrence.states:
+        result, offset = _result(graph, node, k, recurrence.dim)
+        if offset is None or result.name in recurrence.states:
             return None
         if [(t.dtype, t.shape) for t in result.types] != [(t.dtype, t.shape) for t in node.types]:
             return None
         spans = vector_ranges(result.domain, (recurrence.dim,), space)
-        if spans is None or edge.source in made:
+        if spans is None or result.name in made:
             return None
-        made[edge.source] = -offset
+        made[result.name] = -offset
         low = ix.sub(spans[recurrence.dim].lower, ix.Const(offset))
         high = ix.sub(spans[recurrence.dim].upper, ix.Const(offset))
         longer = _longer(recurrence)
@@ -85,6 +84,20 @@ def one_more_step(
     if not any(name in read for name in made):
         return None
     return LongerRecurrence(recurrence=_longer(recurrence), offsets=made)
+
+
+def _result(graph: Graph, state: Node, branch: int, dim: str) -> tuple[Node, int | None]:
+    """What a branch of a state reads, or what that is a copy of, and how many points away."""
+    node, edge, offset = state, state.inputs[branch], 0
+    while True:
+        shift = distance(graph, node, edge, dim)
+        node = graph.nodes[edge.source]
+        if shift is None:
+            return node, None
+        offset += shift
+        if not isinstance(node.op, Copy):
+            return node, offset
+        (edge,) = node.inputs
 
 
 def _longer(recurrence: RecurrenceCycle) -> RecurrenceCycle:

@@ -12,7 +12,7 @@ read at that offset too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.effort import EFFORT
@@ -44,6 +44,8 @@ class RecurrenceCycle:
     <= dim < upper``. Values are numbered: first the states, then the operands (in the states'
     coordinates at that step), then the results of the steps; ``carried`` has the numbers of the new
     states. ``even``: all states have these steps; otherwise nothing reads the last ones of some.
+    ``results`` has for what steps make, a node of the cycle, the number of its first result, and at
+    what offset from the states' point that is; operands come before what is made of them.
     """
 
     dim: str
@@ -56,6 +58,7 @@ class RecurrenceCycle:
     carried: tuple[int, ...]
     operands: tuple[Edge, ...]
     even: bool = True
+    results: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def varies(self, operand: Edge) -> bool:
         """Whether an operand differs from step to step."""
@@ -149,7 +152,7 @@ def recognize(
         return RecurrenceCycle(
             dim=dim, forward=forward, states=states, branches=branches, lower=lower, upper=upper,
             steps=tuple(walk.numbered_steps()), carried=tuple(walk.number(m) for m in carried),
-            operands=tuple(walk.operands), even=len(intervals) == 1,
+            operands=tuple(walk.operands), even=len(intervals) == 1, results=walk.results(),
         )  # fmt: skip
     raise reasons[0]
 
@@ -213,7 +216,10 @@ def is_at_most(a: ix.Expr, b: ix.Expr, space: Space) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _StepValue:
-    """A value that has no number yet: a state, an operand or a result of a step."""
+    """A value that has no number yet: a state, an operand or a result of a step.
+
+    ``place`` counts those of its kind; of the results of one operator it is the first one's.
+    """
 
     kind: str
     place: int
@@ -224,7 +230,7 @@ class _StepValue:
 class _CycleWalk:
     """Follows a cycle backwards, from its states to those of the step before.
 
-    ``before`` is the offset of the step before: -1 or 1.
+    ``before`` is the offset of the step before: -1 or 1; ``made`` counts the results of steps.
     """
 
     graph: Graph
@@ -235,6 +241,7 @@ class _CycleWalk:
     before: int
     operands: list[Edge] = field(default_factory=list)
     steps: list[tuple[Op, tuple[_StepValue, ...], tuple[DType, ...]]] = field(default_factory=list)
+    made: int = 0
     _memo: dict[tuple[str, int], _StepValue] = field(default_factory=dict)
     _in_progress: set[tuple[str, int]] = field(default_factory=set)
 
@@ -259,7 +266,8 @@ class _CycleWalk:
         """The first result of an operator."""
         refs = tuple(self.operand(node, e, at) for e in node.inputs)
         self.steps.append((node.op, refs, tuple(t.dtype for t in node.types)))
-        return _StepValue("step", len(self.steps) - 1)
+        self.made += len(node.types)
+        return _StepValue("step", self.made - len(node.types))
 
     def state(self, node: Node, at: int) -> _StepValue:
         """A state of the step before, or of this one."""
@@ -295,8 +303,15 @@ class _CycleWalk:
             return ref.place
         if ref.kind == "operand":
             return len(self.states) + ref.place
-        before = sum(len(dtypes) for _, _, dtypes in self.steps[: ref.place])
-        return len(self.states) + len(self.operands) + before + ref.out
+        return len(self.states) + len(self.operands) + ref.place + ref.out
+
+    def results(self) -> dict[str, tuple[int, int]]:
+        """The nodes whose values steps make, each with its number and its offset."""
+        made: dict[str, tuple[int, int]] = {}
+        for (name, at), value in self._memo.items():
+            if name not in self.states:
+                made.setdefault(name, (self.number(value), at))
+        return made
 
     def numbered_steps(self) -> Iterator[OpStep]:
         """The steps with numbered values."""

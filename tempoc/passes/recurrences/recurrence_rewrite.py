@@ -23,14 +23,14 @@ at the last t)::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.passes.recurrences.one_more_step import LongerRecurrence
+from tempoc.ops.tensor.source import Full
 from tempoc.passes.recurrences.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
@@ -44,18 +44,29 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand, rewrite_reads
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
+from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at, substitute_entry
 from tempoc.symbolic.walk import symbols
 
 
-def with_results(graph: Graph, longer: LongerRecurrence, space: Space) -> tuple[Graph, Node]:
-    """The graph with a recurrence that also makes what others read; raises ``NotARecurrence``."""
-    rewrite = _ScanRewrite(graph, longer.recurrence, space)
+def with_results(
+    graph: Graph,
+    recurrence: RecurrenceCycle,
+    offsets: Mapping[str, int],
+    beside: tuple[str, ...],
+    space: Space,
+) -> tuple[Graph, Node]:
+    """The graph with a recurrence that also makes what others read; raises ``NotARecurrence``.
+
+    ``offsets`` say for the last results how far behind them their rows are, states in their order;
+    ``beside`` are results that become further states.
+    """
+    rewrite = _ScanRewrite(graph, recurrence, space, beside)
     if not rewrite.is_full():
         raise NotARecurrence("a state has more equations")
     node = rewrite.node(full=True)
-    return rewrite.replace_states(node, longer.offsets), node
+    return rewrite.replace_states(node, offsets), node
 
 
 def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> tuple[Graph, Node]:
@@ -76,11 +87,15 @@ def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> 
 
 @dataclass(slots=True)
 class _ScanRewrite:
-    """Replaces one cycle by a recurrence; ``new_nodes`` are those built so far."""
+    """Replaces one cycle by a recurrence; ``new_nodes`` are those built so far.
+
+    ``beside`` are results of steps that become further states, which no step reads.
+    """
 
     graph: Graph
     recurrence: RecurrenceCycle
     space: Space
+    beside: tuple[str, ...] = ()
     new_nodes: dict[str, Node] = field(default_factory=dict)
 
     @property
@@ -137,32 +152,57 @@ class _ScanRewrite:
         else:
             domain = self.common([self.space.project(d, around) for d in self.step_domains()])
         first = [self.first_row(s, k, full) for s, k in self.pairs()]
+        first += [self.no_row(self.graph.nodes[name]) for name in self.beside]
         moving = [e for e in self.recurrence.operands if self.recurrence.varies(e)]
         fixed = [e for e in self.recurrence.operands if not self.recurrence.varies(e)]
         rows = [self.rows(e) for e in moving]
         inputs = tuple(self.available(e, domain) for e in (*first, *(e for e, _ in rows), *fixed))
-        order = [*range(len(states)), *(len(states) + self.recurrence.operands.index(e)
-                                        for e in (*moving, *fixed))]  # fmt: skip
-        numbers = {old: new for new, old in enumerate(order)}
+        made = [self.recurrence.results[name][0] for name in self.beside]
+        numbers = self.numbers([*moving, *fixed])
         op = Recurrence(
             steps=tuple(
-                (op, tuple(numbers.get(n, n) for n in taken), dtypes)
+                (op, tuple(numbers(n) for n in taken), dtypes)
                 for op, taken, dtypes in self.recurrence.steps
             ),
-            carried=tuple(numbers.get(n, n) for n in self.recurrence.carried),
+            carried=tuple(numbers(n) for n in (*self.recurrence.carried, *made)),
             starts=tuple(start for _, start in rows),
             count=self.count,
             reverse=not self.recurrence.forward,
         )
         length = ix.add(self.count, ix.ONE)
         types = tuple(
-            replace(s.types[0], shape=(length, *s.types[0].shape), weak=False) for s in states
+            replace(n.types[0], shape=(length, *n.types[0].shape), weak=False)
+            for n in (*states, *(self.graph.nodes[name] for name in self.beside))
         )
         spans = tuple(dict.fromkeys(span for s in states for span in s.spans))
         name = self.fresh_name(f"{states[0].name}.rows")
         node = Node(name=name, op=op, domain=domain, inputs=inputs, types=types, spans=spans)
         self.new_nodes[name] = node
         return node
+
+    def numbers(self, operands: list[Edge]) -> Callable[[int], int]:
+        """The numbers of values where operands have another order, and there are more states."""
+        states, more = len(self.recurrence.states), len(self.beside)
+        places = [operands.index(e) for e in self.recurrence.operands]
+
+        def number(old: int) -> int:
+            if old < states:
+                return old
+            k = old - states
+            return states + more + (places[k] if k < len(places) else k)
+
+        return number
+
+    def no_row(self, node: Node) -> Edge:
+        """Zeros in the place of the row that no step makes of a result."""
+        (type_,) = node.types
+        op = Full(shape=type_.shape, value=0, dtype=type_.dtype)
+        none = replace(
+            node, name=self.fresh_name(f"{node.name}.none"), op=op, domain=Domain(()), inputs=(),
+            types=op.infer((), DomainFacts(self.space, Domain(()))), vector=(),
+        )  # fmt: skip
+        self.new_nodes[none.name] = none
+        return read_of(none)
 
     def widest(self, domains: list[Domain]) -> Domain:
         """A domain with the points of all others; raises ``NotARecurrence``."""
@@ -275,7 +315,10 @@ class _ScanRewrite:
             name: self.row(node, out, self.graph.nodes[name], ix.Sym(self.dim))
             for out, name in enumerate(self.recurrence.states)
         }
-        for out, (name, offset) in enumerate((offsets or {}).items()):
+        behind = [*enumerate((offsets or {}).items())]
+        for out, name in enumerate(self.beside, len(self.recurrence.states)):
+            behind.append((out, (name, -self.recurrence.results[name][1])))
+        for out, (name, offset) in behind:
             result = self.graph.nodes[name]
             if self.space.outside(result.domain, read_of(node, out).entries, node.domain):
                 raise NotARecurrence(f"`{name}` has points where there is no step")

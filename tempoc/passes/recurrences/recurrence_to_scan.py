@@ -70,6 +70,7 @@ from tempoc.passes.recurrences.recognize_recurrence import (
 )
 from tempoc.passes.recurrences.recurrence_rewrite import with_recurrence, with_results
 from tempoc.passes.recurrences.repeated_products import makes_products_again
+from tempoc.passes.recurrences.stored_results import stored_results
 from tempoc.passes.recurrences.surroundings import CycleSurroundings
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
@@ -448,9 +449,13 @@ def _with_recurrences(
     for cycle, recurrence in recurrences.items():
         read = [*read_elsewhere(graph, cycle, recurrence.dim, uses)]
         longer = one_more_step(rewritten, cycle, recurrence, read, context.space)
-        if longer is not None:
+        most, offsets = (longer.recurrence, longer.offsets) if longer else (recurrence, {})
+        beside = stored_results(rewritten, most, read, offsets, context.space)
+        if offsets or beside:
             try:
-                rewritten, nodes[cycle] = with_results(rewritten, longer, context.space)
+                rewritten, nodes[cycle] = with_results(
+                    rewritten, most, offsets, beside, context.space
+                )
                 continue
             except NotARecurrence:
                 pass  # then they are computed of the states
