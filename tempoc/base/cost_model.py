@@ -2,7 +2,7 @@
 
 All numbers that were tuned stand here, each with its reason or its measurement, so that whoever
 measures on another machine changes one file. They choose between programs that are all correct. How
-long the compiler itself may search is in `effort.py`.
+long the compiler itself may search is in `effort.py`, what reports name in `report_thresholds.py`.
 
 Passes and codegen read `MODEL`, since a compiled directory runs on any device. Searches that know
 their device take its row (`row`). CPU figures are from virtual machines with two x86_64 cores. The
@@ -22,12 +22,14 @@ class CostModel(NamedTuple):
 
     2026-11-24: 6.0 to 6.4 us in a loop with two small elementwise kernels, 7.3 with two products of
     64 x 64; a bare call of a jitted function of one array takes 4.7. An argument adds 0.3, a result
-    1.3. The budget search once assumed 30 us and tuning 4."""
+    1.3. The budget search once assumed 30 us and tuning 4.
+    """
     chunk_bytes: tuple[int, ...] = (1 << 20, 1 << 17, 1 << 14, 1 << 11)
     """The bytes of a chunk of the inputs of which one at a time is on the device.
 
     2026-11-28, CPU time of an RNN over 5000 steps that read 2 KiB each: 22 ms without chunks, 21 in
-    chunks of 1 MiB, 20 of 512 KiB, 27 of 128 KiB."""
+    chunks of 1 MiB, 20 of 512 KiB, 27 of 128 KiB.
+    """
     chunk_part: int = 8
     """A chunk takes at most such a part of a memory budget, if one that fits does."""
     copy_ns_per_byte: float = 0.1
@@ -37,7 +39,8 @@ class CostModel(NamedTuple):
     """Nanoseconds of the copy of an array between device and host, whatever its size.
 
     2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2 cores, 7 processes.
-    To pinned memory from an H100 52 us each in one call, 73 one by one."""
+    To pinned memory from an H100 52 us each in one call, 73 one by one.
+    """
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
     nanosecond, elementwise operators on arrays beyond the caches 1, since memory bounds them."""
@@ -185,7 +188,8 @@ class CostModel(NamedTuple):
     """Rows and columns of a tile of scores on a GPU, of halves, and the warps of a program.
 
     2026-11-26, an H100, 32 heads of 128 on 8, 4096 rows, bfloat16: 0.75 ms; 128 x 64 0.80 and 0.87
-    (8 warps), 128 x 128 0.86. cuDNN takes 0.44, the equations 54."""
+    (8 warps), 128 x 128 0.86. cuDNN takes 0.44, the equations 54.
+    """
     attention_wide_tiles: tuple[int, int, int] = (32, 32, 4)
     """The same in single precision: 13.0 ms; 64 x 32 16.6 and 13.1 (8 warps), 128 x 32 18, 64 x 64
     111. The equations take 14.3, and 8 s for the first call, not 1."""
@@ -314,7 +318,8 @@ class CostModel(NamedTuple):
     """The most sizes of a growing store, where the run is certain to reach the final one.
 
     With 5 steps read 0.6 of the last size on average, with 8 of them 0.56, with any number half of
-    it; each size is another compilation of the loop."""
+    it; each size is another compilation of the loop.
+    """
     store_grain: int = 64
     """The least final size of a growing store, if that costs little: short runs share kernels."""
     prefix_parts: tuple[int, ...] = (2,)
@@ -384,9 +389,11 @@ class CostModel(NamedTuple):
     compared_lengths: int = 8
     """After so many lengths in a row that were compiled, kernels are not compared any more: those
     of programs that quarter a length have four forms. A trace and its comparison take a twelfth of
-    a compilation: Viterbi's algorithm 0.02 and 0.27 s."""
+    a compilation, for Viterbi's algorithm 0.02 and 0.27 s, for a filter of Kalman's 0.08 and 1.0
+    (2026-11-27)."""
     far_step: int = 48
-    """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16."""
+    """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16, by which
+    programs divide them."""
     near_step: int = 2
     """Kernels for large data may be others than for small ones; odd lengths than even ones."""
     probed_bounds: int = 3
@@ -399,42 +406,12 @@ class CostModel(NamedTuple):
     pending_faults: int = 500
     """The most faults of checks that wait to be evaluated: each is an array on the device."""
 
-    # ---------------------------------------------------------------- `explain --slow`
+    # ---------------------------------------------------------------- estimates of loops
 
-    slow_parts: int = 3
-    """How many loops and kernels are named."""
-    named_share: float = 0.02
-    """Further ones that take a smaller fraction of the time are not named."""
-    telling_share: float = 0.2
-    """What takes a smaller fraction of its loop is not explained."""
-    main_share: float = 0.5
-    """From this fraction on one operator is most of a kernel."""
     weighty_bytes: int = 16_384
     """A matrix from this size on is worth reading once for several products."""
-    spread_elements: int = 16
-    """From so many elements on, it matters that they do not lie side by side."""
-    turned_factor: int = 4
-    """How much longer an input takes whose axes are turned over than one that is copied.
-    2026-11-28: 1000 x 500 numbers of f32 read by a loop over the last axis 2.3 ms, over the first
-    1.1."""
-    sparse_factor: int = 4
-    """A gradient that has so many times as many elements as were sent to it is mostly zeros."""
     long_range: int = 64
     """Shorter ranges are cheap to go through anew in each step."""
-    named_compile_seconds: float = 0.3
-    """Kernels that XLA compiles sooner are not said to be written out."""
-    named_copies: int = 16
-    """What is written out less often is not, either. A step of four operators 40 times: compiled in
-    2.0 s, as a dimension in 0.2 (2026-11-27)."""
-    checks_ns: float = 500.0
-    """What a kernel takes that checks positions, and for each of them. 2026-11-28, CPU us with and
-    without: 500 positions in each of 100 steps 142 and 92, 8176 at once 125 and 98."""
-    checked_ns: float = 1.0
-    """See above."""
-    choice_ns: float = 75.0
-    """What a step computes for one side of a `where` is named from here on. 2026-11-28, CPU ms of
-    4096 steps with `where` and with `cond` of a matrix times a vector, taken in one of five: 32
-    rows 0.9 and 0.6, 64 1.3 and 0.9, 256 12.0 and 4.8; in nine of ten 256 11.4 and 11.0."""
     guard_samples: int = 24
     """At how many steps a condition is looked at, to estimate how often it holds."""
 

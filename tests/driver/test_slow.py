@@ -395,7 +395,7 @@ def test_scans_within_loops_have_steps_of_their_own() -> None:
         "loss = mean(sum(h ** 2)[t = 0:T])\nw[i+1] = w - 0.1 * grad(loss, w)\noutput loss\n"
     )
     report = explained(text, {"I": 30, "T": 64})
-    assert "29 steps of 18 us" in report and "`h` (line 7) is a scan: 63 steps of" in report
+    assert "29 steps of 16 us" in report and "`h` (line 7) is a scan: 63 steps of" in report
     assert "us, one after the other" not in report
     assert "`grad(loss, h)` (line 7) is a scan: 63 steps of" in report
 

@@ -12,9 +12,15 @@ import pytest
 from tempoc.base.cost_model import CPU, GPU, CostModel, row
 from tempoc.base.effort import Effort
 from tempoc.base.limits import TABLE, Limits
+from tempoc.base.report_thresholds import ReportThresholds
 from tests.house.source import PACKAGE, files, read
 
-HOME = ("tempoc/base/cost_model.py", "tempoc/base/effort.py", "tempoc/base/limits.py")
+HOME = (
+    "tempoc/base/cost_model.py",
+    "tempoc/base/effort.py",
+    "tempoc/base/limits.py",
+    "tempoc/base/report_thresholds.py",
+)
 # Numbers that nobody tunes, and why; `...` stands for any.
 FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     "formulas": {
@@ -320,9 +326,14 @@ def test_the_check_for_numbers_can_fail(text: str, some: set[float]) -> None:
     assert {*numbers(ast.parse(text))} == some
 
 
-@pytest.mark.parametrize("model", [CostModel, Effort, Limits])
+@pytest.mark.parametrize("model", [CostModel, Effort, Limits, ReportThresholds])
 def test_every_number_has_its_reason(model: type) -> None:
-    names = {CostModel: "cost_model.py", Effort: "effort.py", Limits: "limits.py"}
+    names = {
+        CostModel: "cost_model.py",
+        Effort: "effort.py",
+        Limits: "limits.py",
+        ReportThresholds: "report_thresholds.py",
+    }
     path = PACKAGE / "base" / names[model]
     classes = (n for n in read(path).tree.body if isinstance(n, ast.ClassDef))
     (body,) = (n.body for n in classes if n.name == model.__name__)
@@ -343,7 +354,7 @@ def test_every_number_is_used() -> None:
         for node in ast.walk(file.tree)
         if isinstance(node, ast.Attribute)
     }
-    assert {*CostModel._fields, *Effort._fields} - used == set()
+    assert {*CostModel._fields, *Effort._fields, *ReportThresholds._fields} - used == set()
 
 
 def test_every_limit_is_checked() -> None:

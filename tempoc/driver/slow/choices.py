@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
+from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.words import Words
@@ -53,7 +54,7 @@ class ChoiceFindings:
 
     def of(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
         """A choice of a kernel whose steps do one point each, or a `cond` of many points."""
-        if max(kernel.work, kernel.moved) < MODEL.telling_share * part.time:
+        if max(kernel.work, kernel.moved) < REPORTED.telling_share * part.time:
             return
         if kernel.statement.vector:
             yield from self.both_sides(kernel)
@@ -64,9 +65,9 @@ class ChoiceFindings:
                 spared = sum(step.operations[k].nanoseconds for k in _only_for(step, keys, number))
                 key = keys[0]
                 written = self.written(names, (isinstance(key, str) and key) or "")
-                if written is None or spared < max(MODEL.choice_ns, MODEL.main_share * total):
+                if written is None or spared < max(REPORTED.choice_ns, REPORTED.main_share * total):
                     continue
-                if self.often(written, number, kernel) < MODEL.telling_share:
+                if self.often(written, number, kernel) < REPORTED.telling_share:
                     continue
                 yield self.finding(written, kernel, len(keys))
                 return
@@ -85,7 +86,7 @@ class ChoiceFindings:
                 spared = sum(
                     step.operations[k].nanoseconds for k in _only_for(step, [node.name], number)
                 )
-                if spared >= MODEL.main_share * total:
+                if spared >= REPORTED.main_share * total:
                     yield self.both(node, number, varying)
                     return
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
+from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.cycles import LoopCycle, LoopCycles, cycle_text
 from tempoc.driver.slow.host_loops import Finding, HostLoops
@@ -60,7 +61,7 @@ class LoopFindings:
         explained: set[tuple[str, str]] = set()
         for loop, around in loops_of(part):
             inside = [k for k in part.kernels if is_around(k, loop)]
-            if sum(k.time for k in inside) < MODEL.telling_share * part.time:
+            if sum(k.time for k in inside) < REPORTED.telling_share * part.time:
                 continue
             on_host = self.estimator.is_on_host(loop, (*around, loop))
             if on_host and not any(self.estimator.is_on_host(x, around) for x in around):
@@ -81,7 +82,7 @@ class LoopFindings:
 
     def names(self, part: ProgramPart, inside: list[TimedKernel]) -> tuple[list[str], list[str]]:
         """The nodes of kernels, and what takes the time of those that take most."""
-        telling = [k for k in inside if part.share(k) >= MODEL.telling_share]
+        telling = [k for k in inside if part.share(k) >= REPORTED.telling_share]
         all_, dear = ([m for k in ks for m in k.statement.members] for ks in (inside, telling))
         return list(dict.fromkeys(all_)), [m for m in dear if not self.graph.nodes[m].op.cheap]
 
@@ -144,7 +145,7 @@ class LoopFindings:
     ) -> Iterator[tuple[Finding, tuple[str, str]]]:
         """Why what is in no cycle is computed step by step; with the kernel and the reason."""
         kernels = [k for k in part.dearest if is_around(k, loop)]
-        telling = [k for k in kernels if part.share(k) >= MODEL.telling_share]
+        telling = [k for k in kernels if part.share(k) >= REPORTED.telling_share]
         for kernel in telling or ([] if cycle else kernels[:1]):
             members = [m for m in kernel.statement.members if not self.graph.nodes[m].op.cheap]
             members = members or [*kernel.statement.members]
@@ -155,7 +156,7 @@ class LoopFindings:
                 members = [m for m in members if not self.needs([m], cycle, inside)]
                 work = self.estimator.portion(kernel, members) * part.share(kernel)
                 parts = all(self.is_part(m, cycle) for m in members)
-                if work < (MODEL.main_share if parts else MODEL.telling_share):
+                if work < (REPORTED.main_share if parts else REPORTED.telling_share):
                     continue
             remark = self.reason(kernel, members, dims)
             finding = self.step_by_step(kernel, members, remark, cycle) if remark else None

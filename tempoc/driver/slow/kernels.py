@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from math import prod
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.choices import ChoiceFindings
@@ -45,7 +46,7 @@ class KernelFindings:
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the kernels that take most of a part's time."""
         for kernel in part.dearest:
-            if part.share(kernel) >= MODEL.telling_share:
+            if part.share(kernel) >= REPORTED.telling_share:
                 yield from self.range(kernel)
                 yield from self.concatenation(kernel)
                 yield from self.shifted(part, kernel)
@@ -171,7 +172,7 @@ class KernelFindings:
             type_, dim = node.types[0], kernel.loops[-1].var
             size = prod(evaluate(e, kernel.at) for e in type_.shape)
             moved = 2 * size * numpy_dtype(type_.dtype).itemsize * kernel.count
-            if moved / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
+            if moved / MODEL.bytes_per_ns < REPORTED.telling_share * part.time:
                 continue
             length = evaluate(type_.shape[node.op.axis], kernel.at)
             order = " and last to first (`flip`)" if edges[0] is new[0] else ""
@@ -198,11 +199,11 @@ class KernelFindings:
 
     def operator(self, part: ProgramPart, kernel: TimedKernel) -> Iterator[Finding]:
         """One operator that does most of what a kernel does."""
-        if kernel.work < MODEL.main_share * part.time:
+        if kernel.work < REPORTED.main_share * part.time:
             return
         portions = {n: self.estimator.portion(kernel, [n.name]) for n in self.nodes(kernel)}
         node = max(portions, key=lambda n: portions[n])
-        if portions[node] < MODEL.main_share or len(portions) == 1 or not node.op.pure:
+        if portions[node] < REPORTED.main_share or len(portions) == 1 or not node.op.pure:
             return
         count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
         if not count:
@@ -265,11 +266,11 @@ class KernelFindings:
             before = [a for a in axes[: steps[-1]] if isinstance(entry_of[a.dim], ix.Slice)]
             count = prod(evaluate(a.size, self.estimator.values) for a in before)
             inner = prod(evaluate(e, self.estimator.values) for e in store.shape)
-            if count < MODEL.spread_elements or inner >= MODEL.spread_elements:
+            if count < REPORTED.spread_elements or inner >= REPORTED.spread_elements:
                 continue
             if (
                 self.size(read, kernel) * kernel.count / MODEL.bytes_per_ns
-                < kernel.moved * MODEL.telling_share
+                < kernel.moved * REPORTED.telling_share
             ):
                 continue
             outer, dim = before[0].dim, axes[steps[-1]].dim
@@ -292,7 +293,10 @@ class KernelFindings:
             ends = [ix.Sym(self.graph.universe.dim(d).bound) for d in dims]
             whole = bytes_at(tensor, tuple(ix.Slice(ix.ZERO, e) for e in ends))
             size = evaluate(whole, self.estimator.values)
-            if MODEL.turned_factor * size / MODEL.bytes_per_ns < MODEL.telling_share * part.time:
+            if (
+                REPORTED.turned_factor * size / MODEL.bytes_per_ns
+                < REPORTED.telling_share * part.time
+            ):
                 continue
             first, last = dims[order[0]], outer[0]
             yield Finding(
@@ -313,7 +317,7 @@ class KernelFindings:
             count, size = (
                 prod(max(1, evaluate(e, kernel.at)) for e in t.shape) for t in (given, made)
             )
-            if size < MODEL.weighty_bytes or size < MODEL.sparse_factor * count:
+            if size < MODEL.weighty_bytes or size < REPORTED.sparse_factor * count:
                 continue
             dim = kernel.loops[-1].var
             yield Finding(
@@ -338,7 +342,7 @@ class KernelFindings:
             return Finding(why="its operations take the time, for all points at once", minor=True)
         size = self.written(most.tensor, kernel)
         largest = max(kernel.statement.reads, key=lambda r: self.size(r, kernel), default=None)
-        if largest and MODEL.telling_share * self.size(largest, kernel) > size:
+        if largest and REPORTED.telling_share * self.size(largest, kernel) > size:
             return Finding(
                 why=f"memory limits it: of `{self.words.name(largest.tensor)}` "
                 f"{size_text(self.size(largest, kernel))} are read"

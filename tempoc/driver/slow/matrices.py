@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
+from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.words import Words
@@ -50,8 +50,8 @@ class MatrixFindings:
             steps = evaluate(node.op.count, kernel.at) if isinstance(node.op, Recurrence) else 1
             size = self.diagonal_size(written, kernel)
             if (
-                size >= MODEL.spread_elements
-                and steps * 2 * size * size >= MODEL.main_share * total
+                size >= REPORTED.spread_elements
+                and steps * 2 * size * size >= REPORTED.main_share * total
             ):
                 yield Finding(
                     why=f"{self.words.line(written)} multiplies with a matrix that `eye` makes "
@@ -72,8 +72,8 @@ class MatrixFindings:
                 written.op.work(operand_types(self.words.source, written), written.types), kernel.at
             )
             if (
-                rows >= MODEL.spread_elements
-                and steps * work >= MODEL.telling_share * total
+                rows >= REPORTED.spread_elements
+                and steps * work >= REPORTED.telling_share * total
                 and readers
                 and all(self.takes_diagonal(n, written) for n in readers)
             ):
@@ -125,7 +125,7 @@ class MatrixFindings:
         pairs = self.elements(between.domain.dims, between.types[0].shape, kernel)
         own = [self.elements(self.varying(e), t.shape, kernel) for e, t in self.operands(between)]
         made = self.elements(node.domain.dims, node.types[0].shape, kernel)
-        if made and min(pairs // max(*own), pairs // made) >= MODEL.spread_elements:
+        if made and min(pairs // max(*own), pairs // made) >= REPORTED.spread_elements:
             yield Finding(
                 why=f"{self.words.line(node)} adds up the squares of "
                 f"{thousands_text(pairs * round(kernel.count))} differences, of all rows of one "

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.arithmetic import ArithmeticFindings
@@ -52,7 +53,7 @@ class OperatorFindings:
     def tells(self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]) -> bool:
         """Whether operators take a good part of the time."""
         portion = self.estimator.portion(kernel, [n.name for n in nodes])
-        return portion * max(kernel.work, kernel.moved) >= MODEL.telling_share * part.time
+        return portion * max(kernel.work, kernel.moved) >= REPORTED.telling_share * part.time
 
     def lines(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
         """Numbers that are written as text; for loops of the host it is what makes them such."""
@@ -142,8 +143,8 @@ class OperatorFindings:
         moving = {d for loop in kernel.loops for d in dims_of(kernel, loop)}
         counts = [self.positions(n, kernel, moving) for n in checking]
         count = kernel.points * sum(counts)
-        each = MODEL.checks_ns + count * MODEL.checked_ns
-        if count and each * kernel.count >= MODEL.telling_share * part.time:
+        each = REPORTED.checks_ns + count * REPORTED.checked_ns
+        if count and each * kernel.count >= REPORTED.telling_share * part.time:
             lines = self.words.lines(checking)
             verb = "check" if lines.startswith("lines") else "checks"
             often = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
@@ -172,10 +173,10 @@ class OperatorFindings:
             n
             for n in nodes
             if wide_share(n.op, operand_types(self.graph, n), n.types, kernel.at)
-            >= MODEL.main_share
+            >= REPORTED.main_share
         ]
-        if kernel.time >= MODEL.main_share * part.time and (
-            self.estimator.portion(kernel, [n.name for n in wide]) >= MODEL.main_share
+        if kernel.time >= REPORTED.main_share * part.time and (
+            self.estimator.portion(kernel, [n.name for n in wide]) >= REPORTED.main_share
         ):
             lines = self.words.lines(wide)
             verb = "compute" if lines.startswith("lines") else "computes"
@@ -189,10 +190,10 @@ class OperatorFindings:
         """What a `for` or a list writes out again and again within one kernel."""
         compiled = MODEL.compile_seconds(len(nodes))
         often = Counter((n.op.name, n.spans) for n in nodes if n.spans and not n.op.cheap)
-        if not often or compiled < MODEL.named_compile_seconds:
+        if not often or compiled < REPORTED.named_compile_seconds:
             return
         (name, spans), count = often.most_common(1)[0]
-        if count < MODEL.named_copies:
+        if count < REPORTED.named_copies:
             return
         node = next(n for n in nodes if (n.op.name, n.spans) == (name, spans))
         yield Finding(

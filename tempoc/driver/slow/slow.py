@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.slow.findings import NOTHING, LoopFindings
 from tempoc.driver.slow.host_loops import Finding
@@ -63,8 +64,8 @@ def slow_report(compilation: Compilation, bounds: Mapping[str, int] | None) -> S
         seconds=total * 1e-9,
         parts=tuple(
             explain.part(p, total)
-            for k, p in enumerate(parts[: MODEL.slow_parts])
-            if k == 0 or p.time >= MODEL.named_share * total
+            for k, p in enumerate(parts[: REPORTED.slow_parts])
+            if k == 0 or p.time >= REPORTED.named_share * total
         ),
         notes=(*_notes(compilation),),
     )
@@ -95,7 +96,7 @@ class _Explainer:
 
     def part(self, part: ProgramPart, total: float) -> SlowPart:
         """A part with its findings."""
-        telling = [k for k in part.kernels if part.share(k) >= MODEL.telling_share]
+        telling = [k for k in part.kernels if part.share(k) >= REPORTED.telling_share]
         members = [m for k in telling for m in k.statement.members]
         findings = [*self.triangular.of(members)]
         ended = [b.name for b in self.graph.universe.ended]
@@ -140,8 +141,8 @@ class _Explainer:
         """The statements of the source that cost most, in source order."""
         texts: dict[tuple[int, str], None] = {}
         dearest = part.dearest
-        telling = [k for k in dearest if part.share(k) >= MODEL.telling_share]
-        for kernel in telling or dearest[: MODEL.slow_parts]:
+        telling = [k for k in dearest if part.share(k) >= REPORTED.telling_share]
+        for kernel in telling or dearest[: REPORTED.slow_parts]:
             nodes = [self.graph.nodes[m] for m in kernel.statement.members]
             for node in [n for n in nodes if not n.op.cheap] or nodes:
                 span = self.words.statement(node)
@@ -149,7 +150,7 @@ class _Explainer:
                     text = " ".join(span.text.split())
                     text = text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
                     texts[span.line, f"{self.words.line_of(span)}: {text}"] = None
-        return tuple(text for _, text in sorted(texts)[: 2 * MODEL.slow_parts])
+        return tuple(text for _, text in sorted(texts)[: 2 * REPORTED.slow_parts])
 
 
 def slow_text(report: SlowReport) -> str:
