@@ -25,9 +25,11 @@ class Effort(NamedTuple):
     """The least limit for a query about sets: some hundredths of a second."""
     simplified_divisions: int = 6
     """Conditions with more quotients and remainders are pruned, but not looked at as sets."""
-    separation_steps: int = 40_000
+    separation_steps: int = 20_000
     """The most steps of isl for each statement to peel loops, if more than those of one query:
-    nests that were short enough took 15,000, one of 5,000 lines for 230 statements 130,000."""
+    nests that were short enough took 15,000, one of 5,000 lines for 230 statements 130,000. With
+    40,000 the examples and the gallery had the same nests, and one for 490 statements that is not
+    peeled took 14 s, not 7 (2026-11-28)."""
     scheduled_statements: int = 60
     """More statements are scheduled in a process that can be stopped: a hundred take about half a
     second; from there on it grows quickly."""

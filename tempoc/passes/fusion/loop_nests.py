@@ -67,6 +67,7 @@ class LoopNests:
             for end in ends:
                 end[d] = None
         self.outer = self._level(self.names, ())
+        self.illegal: dict[tuple[str, str], int] = {}
 
     # -------------------------------------------------------------- questions
 
@@ -77,8 +78,18 @@ class LoopNests:
         return [d for d in near if d.sink in pair and d.source in pair]
 
     def may_join(self, a: str, b: str) -> bool:
-        """Whether some loop nest runs the cycle of two statements after their join."""
-        return self._holds(self.outer, a, b, self._own(a, b), alone=True)
+        """Whether some loop nest runs the cycle of two statements after their join.
+
+        If none does, none will as long as the cycle has the same members: they may come to depend
+        on each other more.
+        """
+        members = self._cycle(self.outer, a, b) & self.alive
+        if self.illegal.get((a, b)) == members:
+            return False
+        may = self._holds(self.outer, a, b, self._own(a, b), alone=True)
+        if not may:
+            self.illegal[a, b] = members
+        return may
 
     def is_cyclic(self, a: str, b: str, dim: str) -> bool:
         """Whether two statements are in a cycle that moves along one dimension only."""

@@ -19,6 +19,7 @@ from tests.support.agreement import agree, data
 from tests.support.generators.graphs import Story, graph
 from tests.support.generators.lattices import lattice_program
 from tests.support.golden import Golden
+from tests.support.session.long import sampled
 
 HEAD = """
 bound B
@@ -338,7 +339,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TOTALS)
+@pytest.mark.parametrize("name", sampled(TOTALS, "more totals", of=2))
 def test_totals_of_a_table_are_kept_in_its_rows(name: str) -> None:
     """No table is stored: what its rows have so far is enough."""
     text = TOTALS[name]
@@ -346,7 +347,7 @@ def test_totals_of_a_table_are_kept_in_its_rows(name: str) -> None:
     for node in compiled.passes.graph.nodes.values():
         assert not {"i", "j"} <= {*node.domain.dims} or not node.op.computed, node.name
     least = 2 if "assume" in text else 1
-    sizes = ((least, 1), (least, 3), (2, 1), (3, 3), (5, 2), (2, 7))
+    sizes = ((least, 1), (2, 3), (5, 2), (2, 7))
     agree(text, *({"B": 2, "I": i, "J": j} for i, j in sizes))
     if name != "integers":
         agree(text, {"B": 3, "I": 4, "J": 3}, special=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.passes.analysis.dependence import Dependence, is_schedulable
+from tempoc.passes.fusion import loop_nests
 from tempoc.passes.fusion.loop_nests import LoopNests
 from tests.support.session.long import examples
 
@@ -25,7 +27,7 @@ needs = st.lists(
     st.builds(need, st.sampled_from(NAMES), st.sampled_from(NAMES), st.tuples(SIGNS, SIGNS)),
     max_size=12,
 )
-joins = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=10)
+joins = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=20)
 
 
 def contracted(found: list[Dependence], a: str, b: str) -> list[Dependence]:
@@ -68,6 +70,27 @@ def test_joins_are_judged_as_from_scratch(
             found, left = after, rest
             mine = {d for name in left for d in (*nests.touching[name], *nests.own[name])}
             assert mine == {*found}
+
+
+def test_what_is_refused_is_decided_anew_if_its_cycle_has_other_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def counted(names: list[str], *about: object) -> bool:
+        asked.append(tuple(names))
+        return is_schedulable(names, *about)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loop_nests, "is_schedulable", counted)
+    here = ((0,), (0,))
+    found = [need("c", "a", here), need("b", "c", here), need("f", "e", here)]
+    nests = LoopNests(NAMES, found, dict.fromkeys(NAMES, DIMS))
+    assert not nests.may_join("a", "b") and not nests.may_join("a", "b")
+    nests.join("e", "f")
+    assert not nests.may_join("a", "b")
+    assert asked == [("a", "c")]
+    nests.join("a", "c")
+    assert nests.may_join("a", "b")
 
 
 @given(needs, st.sampled_from(DIMS))
