@@ -59,6 +59,24 @@ out = x > 2.0
 k[i+1] = x[t = T-1] - 2.0
 output k[0:I] as k
 """
+SUMMED_AT_ONE = """dim g < G
+dim k < K until calm
+input first: f32[3]
+input drop[g]: f32[3]
+start[0] = first
+u[g, 0] = start + drop
+u[g, k+1] = 0.5 * u[g, k] + 0.1 * tanh(u[g, k])
+w[g, k] = u[g, 0] * 0.5 + 0.3 * u[g, 0]
+calm = max(abs(u)) < 0.3
+last = w[k = K//2] - 0.1 * u[k = max(K-3, 0)]
+m = mean(w[k = 0:K], axis = 0)
+v = last + 0.05 * u[k = K-1] + 0.01 * m
+back[g, k] = w[g, K-1-k] * u[g, k]
+bs = sum(back[k = 0:K])
+start[g+1] = last[g]
+final = v[G-1]
+output last[G-1] as last, final, bs
+"""
 TABLE = [0.5, 1.0, 4.0, 0.25]
 
 
@@ -82,6 +100,12 @@ def test_a_length_within_a_length(tmp_path: Path) -> None:
     for count, most, tries in ((1, 1, 1), (2, 3, 1), (3, 5, 4)):
         noise = rng.normal(size=(count, most, tries)).astype(np.float32)
         program({"I": count, "T": most, "S": tries}, {"noise": noise})
+
+
+def test_a_sum_over_the_length_of_one_point(tmp_path: Path) -> None:
+    program = Agreeing(SUMMED_AT_ONE, tmp_path, (2,))
+    drop = np.random.default_rng(106).exponential(size=(5, 3)).astype(np.float32)
+    program({"G": 5, "K": 9}, {"first": np.ones(3, np.float32), "drop": drop})
 
 
 def compiled_brief(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
