@@ -80,3 +80,20 @@ y = a[t = T-1, s = 0:S]
 output y
 """
     agree(text, *({"B": b, "T": t, "L": n} for b, t, n in ((1, 1, 1), (2, 3, 2))))
+
+
+def test_rows_that_begin_at_a_bound_are_read_at_two_distances() -> None:
+    agree(
+        """dim t < T
+dim q < P
+assume P <= T - 1
+input z: f32[T-P+2, 4]
+input k[q]: f32
+a[t] = tanh(z[t-P]) + z[t-P+1] * 2.0 - z[t-P+2] when t >= P
+o = a[P:T]
+s = sum(k[0:P])
+output o, s
+""",
+        {"T": 2, "P": 1},
+        {"T": 5, "P": 2},
+    )

@@ -76,6 +76,9 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     for read in statement.single.reads:
         element = _element(read, statement, stages)
         if element is not None:
+            # Distances over bounds, as ``x[t-P]`` and ``x[t-P+1]`` have, share a name.
+            while view.elements.get(element.name, element) != element:
+                element = replace(element, name=f"{element.name}@")
             view = _with_element(view, read, element)
     for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
         for read in _at_distances(view.single, tensor, statement, stages):
