@@ -26,7 +26,7 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown
 from tempoc.program.analysis.traversal import calls, statements_in, variables
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import length, lengths_in
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import Expr, LengthAt, compare, conjunction
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
@@ -78,6 +78,23 @@ def step_lengths(loop: prog.Loop) -> tuple[Expr, ...]:
 
 def _all_ended(s: prog.ProgramStatement) -> Iterator[Expr]:
     yield from dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings)
+
+
+def lengths_at_others(e: Expr, lengths: Collection[Expr]) -> tuple[Expr, ...]:
+    """The lengths of a bound at points that may turn out to be that of another: `T[I-1]` of `T[i]`.
+
+    Where `i` is the last one, a loop that ends `T[i]` ends it as well.
+    """
+    if not isinstance(e, LengthAt):
+        return ()
+    named = (x for x in lengths if isinstance(x, LengthAt))
+    return tuple(x for x in named if x.bound == e.bound and x != e)
+
+
+def is_same_point(e: Expr, other: Expr) -> Expr:
+    """Whether two lengths of a bound are those of one point."""
+    assert isinstance(e, LengthAt) and isinstance(other, LengthAt)
+    return conjunction(*(compare("==", a, b) for a, b in zip(e.point, other.point, strict=True)))
 
 
 def loop_endings(loop: prog.Loop) -> tuple[Expr, ...]:

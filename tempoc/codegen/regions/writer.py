@@ -16,6 +16,8 @@ from tempoc.codegen.regions.counts import counting_bounds, loop_counts
 from tempoc.codegen.regions.lengths import (
     ended_length,
     ended_lengths,
+    is_same_point,
+    lengths_at_others,
     own_lengths,
     step_lengths,
 )
@@ -146,12 +148,20 @@ class RegionWriter(RegionNames):
         return kernel, lines
 
     def refresh_lengths(self, s: prog.ProgramStatement, depth: int) -> None:
-        """Recompute the lengths that a statement may have ended."""
+        """Recompute the lengths that a statement may have ended, by whatever name."""
         for e in ended_lengths(s):
             end = self.end_names[e]
             self.line(
                 depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.largest_length(e)})"
             )
+            for other in lengths_at_others(e, self.length_params):
+                if other not in self.end_names:
+                    same = self.text(is_same_point(e, other))
+                    known = self.length_argument(other)
+                    self.line(
+                        depth,
+                        f"{self.lengths[other]} = jnp.where({same}, {self.lengths[e]}, {known})",
+                    )
 
     def begin_lengths(self, loop: prog.Loop, depth: int) -> None:
         """Let the lengths that each step of a loop finds out be the largest ones again."""
