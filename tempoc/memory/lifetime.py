@@ -67,6 +67,8 @@ class Lifetimes:
 def lifetimes(statements: Statements, scheduled: Scheduled, outputs: Sequence[Output]) -> Lifetimes:
     """Live ranges of all tensors that statements write."""
     output_reads: dict[str, tuple[Entries, ...]] = {}
+    universe = scheduled.timeline.space.universe
+    outer = frozenset(d for b in universe.ended for d in b.outer)
     names = {(t.node, t.out): t.name for t in statements.tensors.values()}
     for output in outputs:
         name = names[output.source, output.out]
@@ -74,11 +76,21 @@ def lifetimes(statements: Statements, scheduled: Scheduled, outputs: Sequence[Ou
     tensors = {}
     for t in statements.tensors.values():
         everywhere = tuple(range(len(t.domain.dims)))
-        tensors[t.name] = stored_tensor(
-            t, statements, output_reads.get(t.name, ()), t.domain, everywhere
-        )
-    liveness = Liveness(scheduled.lasting, tensors)
+        stored = stored_tensor(t, statements, output_reads.get(t.name, ()), t.domain, everywhere)
+        near = all(_is_at_its_cell(use, stored, scheduled.timeline, outer) for use in stored.uses)
+        settled = not outer or (near and not stored.outputs)
+        tensors[t.name] = replace(stored, outer=outer if settled else None)
+    liveness = Liveness(scheduled.lasting, tensors, scheduled.timeline if outer else None)
     return Lifetimes(statements, scheduled.timeline, output_reads, liveness)
+
+
+def _is_at_its_cell(
+    use: TensorUse, stored: StoredTensor, timeline: Timeline, outer: frozenset[str]
+) -> bool:
+    """Whether a use is at points with the coordinates along ``outer`` of the cell that it takes."""
+    entries = dict(zip(stored.domain.dims, use.entries, strict=True))
+    points = timeline.tasks[use.task].dims
+    return all(d in points and entries.get(d) == ix.Sym(d) for d in outer)
 
 
 def stored_tensor(

@@ -29,7 +29,7 @@ class Scheduled:
     """A schedule: as a tree of loops, and as times of all instances, for live ranges.
 
     In the tree and in ``timeline``, ended bounds stand for their largest lengths; in ``lasting``
-    for the actual lengths of the run.
+    for the actual lengths of the run, which are the same at all points.
     """
 
     tree: ScheduleTree
@@ -62,11 +62,8 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
         raise DiagnosticError(errors.took_too_long(len(tasks), EFFORT.scheduling_seconds)) from None
     places = tuple(occurrences(tree))
     times = timeline(problem.space, tasks, places)
-    ended = space.universe.ended
-    # Where lengths vary from point to point, knowing one does not shorten any live range.
-    fixed_length = bool(ended) and not any(b.outer for b in ended)
     lasting_times = (
-        completed_timeline(times, CompletedRun(space), places) if fixed_length else times
+        completed_timeline(times, CompletedRun(space), places) if space.universe.ended else times
     )
     return Scheduled(tree=tree, timeline=times, lasting=lasting_times)
 

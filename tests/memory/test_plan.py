@@ -58,6 +58,27 @@ output x[T-1] as x
     assert [axis.size for axis in whole.stores["x"].axes] == [Sym("T")]
 
 
+def test_the_last_state_has_one_slot_where_lengths_vary():
+    text = """dim g < G
+dim k < K until calm
+input drop[g]: f32[4]
+start[0] = zeros([4])
+start[g+1] = last[g]
+u[g, 0] = start + drop
+u[g, k+1] = 0.5 * u
+first[g, k] = u[g, k] + 1.0
+calm = max(abs(u)) < 0.01
+last = u[k = K-1]
+back[g, k] = first[g, K-1-k]
+sums = sum(sum(back, axis = 0)[k = 0:K])
+output sums, last[G-1] as last
+"""
+    made = Compilation(load_source(Source("calm.rt", text)), Options(level=0))
+    sizes = {n: show_expr(bytes_of(s, made.plan.extents)) for n, s in made.plan.stores.items()}
+    assert (sizes["u"], sizes["first"]) == ("16", "16*K")
+    assert made.proof.is_whole
+
+
 @pytest.mark.parametrize("text", [FIBONACCI, LAST, WHOLE, CAUSAL, WINDOWED, AHEAD, STACK, RETURNS])
 def test_plans_lose_nothing(text):
     found = planned(text)

@@ -12,6 +12,11 @@ that a value whose last use is in the instance that writes another one may share
 reads (of values that the instance itself writes) come after its writes. Values that outputs read
 (`outputs`) are live after the last statement. Values that are never read are dead once written.
 
+Lengths that the data decide may vary from point to point, say of `k` with `g`. Cells `[g, k]` of
+which all uses are at points with the same `g` are compared as if one length were that of all `g`,
+as long as they have the same `g` (`StoredTensor.outer`): no use knows of another length. What has
+different `g`, or is used elsewhere, is compared by `open`, where a length may be any.
+
 Entries with many divisions can take isl hours. Queries are limited in steps: if one is given up,
 the tensor gets a slot for each point, or its values live until the end.
 """
@@ -20,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import TypeVar
 
@@ -49,12 +55,21 @@ class TensorUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTensor:
-    """A tensor: its domain, its writers and readers, and the parts that outputs take."""
+    """A tensor: its domain, its writers and readers, and the parts that outputs take.
+
+    All uses of a cell are at its own coordinates along `outer`, if that is not `None`.
+    """
 
     domain: Domain
     writes: tuple[TensorUse, ...]
     reads: tuple[TensorUse, ...] = ()
     outputs: tuple[tuple[ix.Entry, ...], ...] = ()
+    outer: frozenset[str] | None = frozenset()
+
+    @property
+    def uses(self) -> tuple[TensorUse, ...]:
+        """Its reads and writes."""
+        return (*self.reads, *self.writes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +106,29 @@ class _Life:
         return replace(self, writes=writes, reads=reads)
 
 
+class Pairs(Enum):
+    """Pairs of cells: all, those with the same coordinates along some dimensions, the others."""
+
+    ALL = "all"
+    NEAR = "near"
+    FAR = "far"
+
+
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Live ranges of the stored tensors of a scheduled program; all results are memoized."""
+    """Live ranges of the stored tensors of a scheduled program; all results are memoized.
+
+    With lengths that vary, `timeline` is that of one length for all points, `open` of any.
+    """
 
     timeline: Timeline
     stored: Mapping[str, StoredTensor]
+    open: Timeline | None = None
+
+    @property
+    def unrelated(self) -> Liveness:
+        """The live ranges if nothing is known of the lengths at any point."""
+        return self if self.open is None else Liveness(self.open, self.stored)
 
     def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[ix.Expr, ...]:
         """How many slots the tensor needs along each dimension of its domain, in bounds.
@@ -111,20 +143,34 @@ class Liveness:
         extents = tuple(ix.Sym(universe.dim(d).bound) for d in stored.domain.dims)
         if _stays_whole(stored, extents):
             return extents
+        order = order or stored.domain.dims
+        if self.open is None or stored.outer is None:
+            return self.unrelated._windows_of(stored, order, Pairs.ALL) or extents
+        near = self._windows_of(stored, order, Pairs.NEAR)
+        far = self.unrelated._windows_of(stored, order, Pairs.FAR)
+        return tuple(map(ix.maximum, near, far)) if near and far else extents
+
+    def _windows_of(
+        self, stored: StoredTensor, order: tuple[str, ...], pairs: Pairs
+    ) -> tuple[ix.Expr, ...] | None:
+        """The windows for some pairs of cells, or `None` if isl takes too long."""
         # Whatever is alive is compared with what is written, nothing else.
         life = self._life(stored, [w.task for w in stored.writes]).distinct()
-        dims = order or stored.domain.dims
-        sizes = self._limited("windows", (life, dims), lambda: self._windows(life, dims))
-        return extents if sizes is None else sizes
+        outer = frozenset() if pairs == Pairs.ALL or stored.outer is None else stored.outer
+        about = (life, order, pairs, outer)
+        return self._limited("windows", about, lambda: self._windows(life, order, pairs, outer))
 
-    def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[ix.Expr, ...]:
+    def _windows(
+        self, life: _Life, order: tuple[str, ...], pairs: Pairs, outer: frozenset[str]
+    ) -> tuple[ix.Expr, ...]:
         dims = life.domain.dims
         gaps = self._once("gaps", life, lambda: self._gaps(life))
+        gaps = None if gaps is None else _among(gaps, [dims.index(d) for d in outer], pairs)
         sizes: dict[str, ix.Expr] = {}
         for dim in order:
             equal = frozenset(sizes)
             compute = partial(self._size, gaps, dims, equal, dim)
-            sizes[dim] = self._once("size", (life, equal, dim), compute)
+            sizes[dim] = self._once("size", (life, pairs, outer, equal, dim), compute)
         return tuple(sizes[dim] for dim in dims)
 
     def _gaps(self, life: _Life) -> isl.Set | None:
@@ -182,7 +228,7 @@ class Liveness:
         a condition are left out: those cells live until the end.
         """
         stored = self.stored[tensor]
-        uses = (*stored.reads, *stored.writes)
+        uses = stored.uses
         life = self._life(stored, [u.task for u in uses])
         deaths = self._limited("releases", life, lambda: tuple(self._releases(life)))
         return tuple(replace(release, task=uses[k].task) for k, release in deaths or ())
@@ -207,6 +253,8 @@ class Liveness:
         `entries` are the cells that the task reads or writes; `TRUE`: they are always dead after
         the task, `FALSE`: never.
         """
+        if self.open is not None and self.stored[tensor].outer is None:
+            return self.unrelated.last_use(tensor, task, entries)
         last = TensorUse(task=task, entries=entries)
         life = self._life(replace(self.stored[tensor], writes=(last,)), [task]).distinct()
         condition = self._limited("last use", life, lambda: self._last_use(life))
@@ -349,6 +397,17 @@ def _stays_whole(stored: StoredTensor, extents: tuple[ix.Expr, ...]) -> bool:
     """Whether an output takes all cells of a tensor: then they live at the end, all of them."""
     everything = tuple(ix.Slice(ix.ZERO, extent) for extent in extents)
     return stored.domain.where == ix.TRUE and everything in stored.outputs
+
+
+def _among(gaps: isl.Set, outer: Sequence[int], pairs: Pairs) -> isl.Set:
+    """The distances between those pairs, for dimensions by number."""
+    if pairs == Pairs.ALL:
+        return gaps
+    zero = isl.Val.zero(gaps.get_ctx())
+    near = gaps
+    for k in outer:
+        near = near.fix_val(D.set, k, zero)
+    return near if pairs == Pairs.NEAR else gaps.subtract(near)
 
 
 def _most(size: isl.PwAff) -> int | None:

@@ -59,6 +59,21 @@ out = x > 2.0
 k[i+1] = x[t = T-1] - 2.0
 output k[0:I] as k
 """
+LAST = """dim g < G
+dim k < K until calm
+input first: f32[3]
+input drop[g]: f32[3]
+start[0] = first
+start[g+1] = last[g]
+u[g, 0] = start + drop
+u[g, k+1] = 0.5 * u[g, k] + 0.01 * u[g, 0]
+w[g, k] = u[g, k] * u[g, max(k-2, 0)]
+calm = max(abs(u)) < 0.3
+last = u[k = K-1] - 0.1 * w[k = K-1]
+total = sum(sum(u, axis = 0)[k = 0:K])
+final = last[G-1]
+output total, final
+"""
 SUMMED_AT_ONE = """dim g < G
 dim k < K until calm
 input first: f32[3]
@@ -100,6 +115,16 @@ def test_a_length_within_a_length(tmp_path: Path) -> None:
     for count, most, tries in ((1, 1, 1), (2, 3, 1), (3, 5, 4)):
         noise = rng.normal(size=(count, most, tries)).astype(np.float32)
         program({"I": count, "T": most, "S": tries}, {"noise": noise})
+
+
+def test_the_last_of_a_state_whose_lengths_vary(tmp_path: Path) -> None:
+    program = Agreeing(LAST, tmp_path, (0, 1, 2))
+    rng = np.random.default_rng(3)
+    for count, most in ((1, 1), (1, 2), (2, 1), (3, 3), (5, 9)):
+        drop = rng.exponential(size=(count, 3)).astype(np.float32)
+        program({"G": count, "K": most}, {"first": np.ones(3, np.float32), "drop": drop})
+    drop[1, 0], drop[3, 1] = np.nan, np.inf
+    program({"G": count, "K": most}, {"first": np.ones(3, np.float32), "drop": drop})
 
 
 def test_a_sum_over_the_length_of_one_point(tmp_path: Path) -> None:
