@@ -194,7 +194,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "runtime/execution/kept_kernels.py": {0.01},
     },
     "from how many codes on a kernel is worth waiting for": {
-        "runtime/rewriting/usual_branches.py": {256, 2048},
+        "runtime/rewriting/usual_branches.py": {256, 32768},
     },
     "how many files are synced at a time": {
         "files/parallel.py": {8},

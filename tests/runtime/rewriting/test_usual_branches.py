@@ -139,16 +139,16 @@ def masked(x, y):
     return (jnp.where(y[0] == 0, 0, wrong_value(x, x < 9)),)
 '''
 exec("".join(HELPERS[h] for h in ("first_lane", "wrong_value", "first_wrong")) + CHECKED, TEXT)
-MANY, SOME = jnp.zeros(3000, jnp.int32), jnp.zeros(300, jnp.int32)
+MANY, SOME = jnp.zeros(33000, jnp.int32), jnp.zeros(300, jnp.int32)
 
 
 @pytest.mark.parametrize(
     ("x", "y", "fault", "later"),
     [
-        (MANY, SOME, (0, 3000), 0),
-        (MANY.at[jnp.array([7, 2900])].set(jnp.array([11, 30])), SOME, (46, 7), 0),
-        (MANY.at[2999].set(30), SOME, (122, 2999), 0),
-        (MANY, SOME.at[200].set(598).at[100].set(597), (0, 3000), 1201),
+        (MANY, SOME, (0, 33000), 0),
+        (MANY.at[jnp.array([7, 32900])].set(jnp.array([11, 30])), SOME, (46, 7), 0),
+        (MANY.at[32999].set(30), SOME, (122, 32999), 0),
+        (MANY, SOME.at[200].set(598).at[100].set(597), (0, 33000), 1201),
     ],
 )
 def test_which_check_fails_first_is_looked_for_when_one_did(x, y, fault, later):
