@@ -78,7 +78,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "frontend/syntax/stable_places.py": {4},
         "passes/simplify/rules/arithmetic.py": {10, 60},
         "passes/simplify/rules/equation.py": {1e-30, 1e30},
-        "program/nodes/nodes.py": {15},
+        "program/nodes/nodes.py": {16},
         "runtime/checkpoint/state.py": {4, 20},
         "runtime/data/npy.py": {4, 8, 1100, 10_000},
         "runtime/data/safetensors.py": {8, 100 << 20},
