@@ -15,17 +15,16 @@ two layers of attention over 17 patches, trained, 1.46 and 1.01; eight layers of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.ops.definition.shapes import constant_elements
+from tempoc.passes.recurrences.one_more_step import read_elsewhere
 from tempoc.passes.recurrences.recognize_recurrence import RecurrenceCycle
 from tempoc.passes.recurrences.surroundings import CycleSurroundings
-from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import multiplies_matrices, operand_type, operand_types
-from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import symbols
 
 
 def makes_products_again(
@@ -36,7 +35,7 @@ def makes_products_again(
     merges = [graph.nodes[s] for s in recurrence.states]
     states = {*recurrence.states, *(e.source for m in merges for e in m.inputs)}
     made = inside - states
-    read = [n for n in cycle if n in made and _is_read_at_all_points(around, n, inside)]
+    read = [n for n in read_elsewhere(graph, cycle, around.dim, around.readers) if n in made]
     again = reachable(read, lambda n: [s for s in graph.nodes[n].sources if s in made])
     total = alone = 0
     for node in (graph.nodes[n] for n in again):
@@ -50,21 +49,6 @@ def makes_products_again(
         if all(work >= MODEL.many_rows * 2 * elements for elements in shared):
             alone += work
     return alone >= MODEL.again_operations and 2 * alone >= total
-
-
-def _is_read_at_all_points(around: CycleSurroundings, name: str, cycle: Collection[str]) -> bool:
-    """Whether something outside of a cycle reads a node of it at more than single points."""
-    graph, dim = around.graph, around.dim
-    place = graph.nodes[name].domain.dims.index(dim)
-
-    def edges() -> Iterator[Edge]:
-        for use in around.readers[name]:
-            if use.reader not in cycle:
-                yield graph.nodes[use.reader].inputs[use.slot]
-        yield from (o.edge for o in graph.outputs if o.source == name)
-
-    entries = [e.entries[place] for e in edges()]
-    return any(isinstance(x, ix.Slice) or dim in symbols(x) for x in entries)
 
 
 def _shared_elements(
