@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from tempoc.base.graphs import reachable
+from tempoc.base.graphs import reachable, strongly_connected_components
 from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.host_loops import Finding
@@ -65,7 +65,7 @@ class MatrixFindings:
         """A product of two matrices of which only the diagonal is read."""
         total = self.work(node, kernel)
         for written in self.products(node):
-            readers = [n for n in self.source.values() if written.name in n.sources]
+            readers = self.readers(written)
             rows = evaluate(written.types[0].shape[-1], kernel.at) if written.types[0].shape else 0
             steps = evaluate(node.op.count, kernel.at) if isinstance(node.op, Recurrence) else 1
             work = evaluate(
@@ -98,7 +98,7 @@ class MatrixFindings:
         source = self.source.get(node.name)
         if source is None or not isinstance(self.source[source.sources[1]].op, Eye):
             return
-        readers = [n for n in self.source.values() if node.name in n.sources]
+        readers = self.readers(source)
         if len(readers) != 1 or not readers[0].op.contraction:
             return
         if readers[0].domain != source.domain:
@@ -133,6 +133,12 @@ class MatrixFindings:
                 help="`sum(a * a) + sum(b * b) - 2 * (a @ b)`, of which the last is a product of "
                 "matrices, takes less; where `a` and `b` are nearly the same its error is larger",
             )
+
+    def readers(self, node: Node) -> list[Node]:
+        """What reads a tensor of the source; none if it is an output as well."""
+        if any(o.source == node.name for o in self.words.source.outputs):
+            return []
+        return [n for n in self.source.values() if node.name in n.sources]
 
     def is_square(self, node: Node) -> bool:
         """`x * x`, or `x ** 2`."""
@@ -182,7 +188,8 @@ class MatrixFindings:
         def sources(node: str) -> Sequence[str]:
             return self.source[node].sources
 
-        return {n for n in reachable([name], sources) if name in reachable(sources(n), sources)}
+        parts = strongly_connected_components(self.source, sources)
+        return next({*part} for part in parts if name in part)
 
     def diagonal_size(self, written: Node, kernel: TimedKernel) -> int:
         """The rows of an operand that is `eye`, or a product with it; 0 if there is none."""
