@@ -286,12 +286,6 @@ def test_reports(name: str) -> None:
         (DIAGONAL, "N = 128", "N = 8", "only the diagonal"),
         (INVERSE, "inverse(S) @ (h[t] + x)", "Si @ h[t] + Si.T @ x)\nSi = (inverse(S)", "for one"),
         (INVERSE, "inverse(S) @ (h[t] + x)", "sum(inverse(S), axis = 0)", "for one"),
-        (
-            INVERSE,
-            "inverse(S) @ (h[t] + x))",
-            "Si @ (h[t] + x))\nSi = inverse(S)\noutput Si",
-            "for one",
-        ),
         (DIAGONAL, "output s", "output s, m", "only the diagonal"),
         (SQUARES, "(X - x) ** 2", "abs(X - x)", "squares"),
         (SQUARES, "f32[64]", "f32[2]", "squares"),

@@ -17,7 +17,7 @@ from tempoc.ops.control.externs import ExternCall
 from tempoc.poly.relations.domain_sum import BoundsFormula, DomainSums
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.query import node_operations
 from tempoc.sdg.statements.accessed import bytes_at
 from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic import expr as ix
@@ -75,7 +75,7 @@ def _kernel(compilation: Compilation, statement: Statement, sums: DomainSums) ->
     graph, tensors = compilation.optimized, compilation.statements.tensors
     single = statement.single or statement
     members = [graph.nodes[m] for m in statement.members]
-    work = ix.add(*(n.op.work(operand_types(graph, n), n.types) for n in members))
+    work = ix.add(*(node_operations(graph, n) for n in members))
     reads = dict.fromkeys((r.tensor, r.entries) for r in statement.reads if not r.forwarded)
     sizes = [bytes_at(tensors[name], entries) for name, entries in reads]
     written = [

@@ -10,7 +10,7 @@ from tempoc.driver.slow.words import Words
 from tempoc.driver.timing.estimate import TimedKernel
 from tempoc.driver.timing.rates import divides_by_any_integer, operand_ops, raises_to_any_power
 from tempoc.sdg.graph.graph import Node
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.query import node_operations
 from tempoc.symbolic.walk import evaluate
 
 
@@ -44,4 +44,4 @@ class ArithmeticFindings:
 
     def work(self, node: Node, kernel: TimedKernel) -> int:
         """The operations of a node at a point."""
-        return evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
+        return evaluate(node_operations(self.graph, node), kernel.at)

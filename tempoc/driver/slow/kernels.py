@@ -24,7 +24,7 @@ from tempoc.ops.tensor.reduction import Max, Min, Reduction
 from tempoc.ops.tensor.source import Input
 from tempoc.runtime.messages.units import size_text
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.query import node_operations, operand_types
 from tempoc.sdg.statements.accessed import bytes_at
 from tempoc.sdg.statements.statements import Read
 from tempoc.symbolic import expr as ix
@@ -205,7 +205,7 @@ class KernelFindings:
         node = max(portions, key=lambda n: portions[n])
         if portions[node] < REPORTED.main_share or len(portions) == 1 or not node.op.pure:
             return
-        count = evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
+        count = evaluate(node_operations(self.graph, node), kernel.at)
         if not count:
             return
         often = "at a step" if part.loop is not None else "in all"

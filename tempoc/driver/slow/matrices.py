@@ -20,7 +20,7 @@ from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.source import Eye
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.query import node_operations, operand_types
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -68,9 +68,7 @@ class MatrixFindings:
             readers = self.readers(written)
             rows = evaluate(written.types[0].shape[-1], kernel.at) if written.types[0].shape else 0
             steps = evaluate(node.op.count, kernel.at) if isinstance(node.op, Recurrence) else 1
-            work = evaluate(
-                written.op.work(operand_types(self.words.source, written), written.types), kernel.at
-            )
+            work = evaluate(node_operations(self.words.source, written), kernel.at)
             if (
                 rows >= REPORTED.spread_elements
                 and steps * work >= REPORTED.telling_share * total
@@ -171,7 +169,7 @@ class MatrixFindings:
 
     def work(self, node: Node, kernel: TimedKernel) -> int:
         """The operations of a node at a point."""
-        return evaluate(node.op.work(operand_types(self.graph, node), node.types), kernel.at)
+        return evaluate(node_operations(self.graph, node), kernel.at)
 
     def products(self, node: Node) -> list[Node]:
         """The products of the source that a node, or a scan with what it has taken in, computes."""

@@ -14,7 +14,7 @@ from tempoc.ops.definition.operator import Op
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import operand_types, topological
+from tempoc.sdg.graph.query import node_operations, operand_types, topological
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
@@ -35,7 +35,7 @@ def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
     total = 0
     for node in graph.nodes.values():
         if is_computed(node) and not node.op.cheap:
-            work = node.op.work(operand_types(graph, node), node.types)
+            work = node_operations(graph, node)
             moved = (ix.product(t.shape) for t in node.types[:1])
             points = prod(bounds[graph.universe.dim(d).bound] for d in node.domain.dims)
             total += points * max(0, *(evaluate(e, at) for e in (work, *moved)))

@@ -308,10 +308,10 @@ def _is_made_again(
 ) -> bool:
     """Whether steps compute functions, such as exponentials, that others read at all points, too.
 
-    A scan gives states only: the others would compute those anew. A loop stores them, if they are
-    not much larger than a state. Most products of matrices are computed faster for all points at
-    once (``repeated_products.py`` says which are not), and what is made of states better from all
-    of them.
+    Without products a scan gives states only: the others would compute those anew. A loop stores
+    them, if they are not much larger than a state. Most products of matrices are computed faster
+    for all points at once (``repeated_products.py`` says which are not), and what is made of states
+    better from all of them.
     """
     graph = around.graph
     products = any(multiplies_matrices(graph, graph.nodes[n]) for n in cycle)

@@ -3,9 +3,10 @@
     %q = einsum{spec="ij,kj->ik"} %h, %w[l]    : [l] f32[17, 64]       read by derivatives as well
     %h = merge %x when l == 0, %h.1[l-1] when l >= 1 : [l] f32[17, 64]
 
-A scan gives states only, so others compute ``%q`` anew. That costs little if all steps share one
-matrix, which many rows then take at once. It costs as much as it did in the steps if each step has
-a matrix of its own, as layers of a network have, or multiplies many rows by it itself.
+A scan gives states, and functions of products, so others compute ``%q`` anew. That costs little if
+all steps share one matrix, which many rows then take at once. It costs as much as it did in the
+steps if each step has a matrix of its own, as layers of a network have, or multiplies many rows by
+it itself.
 
 CPU time to the JAX of a person, 2026-11-28, as a scan and as a loop, which stores such products:
 two layers of attention over 17 patches, trained, 1.46 and 1.01; eight layers of 64 with ``gelu``,
@@ -24,7 +25,7 @@ from tempoc.passes.recurrences.one_more_step import read_elsewhere
 from tempoc.passes.recurrences.recognize_recurrence import RecurrenceCycle
 from tempoc.passes.recurrences.surroundings import CycleSurroundings
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import multiplies_matrices, operand_type, operand_types
+from tempoc.sdg.graph.query import multiplies_matrices, node_operations, operand_type
 
 
 def makes_products_again(
@@ -41,7 +42,7 @@ def makes_products_again(
     for node in (graph.nodes[n] for n in again):
         if not multiplies_matrices(graph, node):
             continue
-        work = constant_elements((node.op.work(operand_types(graph, node), node.types),))
+        work = constant_elements((node_operations(graph, node),))
         if work is None:
             return False
         total += work

@@ -41,7 +41,7 @@ from tempoc.passes.tiling.region import (
 from tempoc.passes.tiling.tile import TensorSearch, Tile
 from tempoc.passes.tiling.vectorized_again import reads_at_once, vectorized_again
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.graph.query import node_operations
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
@@ -179,7 +179,7 @@ class _MicrobatchSearch(TensorSearch):
     def work(self, name: str) -> int:
         """The operations of a node at all points."""
         node, at = self.graph.nodes[name], self.at(name)
-        each = evaluate(node.op.work(operand_types(self.graph, node), node.types), at)
+        each = evaluate(node_operations(self.graph, node), at)
         return each * prod(at[d] + 1 for d in self.together(node))
 
     def is_start(self, name: str) -> bool:

@@ -33,7 +33,7 @@ from tempoc.passes.analysis.full_extent import full_extent_nodes, picks_row
 from tempoc.passes.analysis.repeated_reads import repeatedly_read
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type, topological
+from tempoc.sdg.graph.query import node_operations, operand_type, topological
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
@@ -158,9 +158,8 @@ def _gains(graph: Graph, node: Node, dim: str) -> bool:
     """
     if not sums_products(graph, node) or all(_is_own(e, dim) for e in node.inputs):
         return False
-    args = tuple(operand_type(graph, e) for e in node.inputs)
     elements = constant_elements(node.types[0].shape)
-    work = constant_elements((node.op.work(args, node.types),))
+    work = constant_elements((node_operations(graph, node),))
     own = [constant_elements(operand_type(graph, e).shape) for e in node.inputs if _is_own(e, dim)]
     few = elements and work is not None and work <= MODEL.short_sum * elements
     return not few or any(n is None or n * MODEL.made_factor > (elements or 0) for n in own)

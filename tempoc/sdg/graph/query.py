@@ -104,6 +104,11 @@ def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     return tuple(operand_type(graph, edge) for edge in node.inputs)
 
 
+def node_operations(graph: Graph, node: Node) -> ix.Expr:
+    """The operations of a node at a point (``Op.work``)."""
+    return node.op.work(operand_types(graph, node), node.types)
+
+
 def multiplies_matrices(graph: Graph, node: Node) -> bool:
     """Whether a node multiplies more than vectors, of which a product takes as long as a sum."""
     return node.op.contraction and any(t.ndim > 1 for t in operand_types(graph, node))
