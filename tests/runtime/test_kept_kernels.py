@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -12,9 +14,15 @@ import numpy as np
 import pytest
 from jax.experimental import serialize_executable
 
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.device import backend
 from tempoc.runtime.execution import kept_kernels
 from tempoc.runtime.execution.kept_kernels import with_executables
+from tempoc.runtime.load.load import load
+from tempoc.runtime.ready import ready
 
 AT = np.array((3,), np.int32)
 MISS = "/jax/compilation_cache/cache_misses"
@@ -92,6 +100,39 @@ def test_small_kernels_and_what_is_traced_are_left_to_jax(
     monkeypatch.setattr(kept_kernels, "_WORTH", 60)
     assert np.asarray(with_executables(kernel([]), folder, "")(AT, np.ones(2))[0]).sum() == 6
     assert not folder.exists()
+
+
+CALLS = """
+extern jax twice(x: f32) -> (y: f32) from "twice_for_kept:twice"
+input x: f32
+y = exp(x)
+print y
+z = twice(y)
+output z
+"""
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_kernels_that_call_functions_of_the_user_are_not_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module = ModuleType("twice_for_kept")
+    module.__dict__["twice"] = lambda x: 2 * x
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    kept: list[str] = []
+
+    def noted(kernel: Any, folder: Path, made_of: str) -> Any:
+        kept.append(made_of)
+        return with_executables(kernel, folder, made_of)
+
+    monkeypatch.setattr(backend, "executables", lambda: folder)
+    monkeypatch.setattr(kept_kernels, "with_executables", noted)
+    Compilation(load_source(Source("m.rt", CALLS)), Options()).write(tmp_path / "out")
+    assert ready(tmp_path / "out")({"x": np.float32(0)})["z"] == 2
+    loaded = load(tmp_path / "out")
+    named = [k.name for k in loaded.program.kernels if k.name not in loaded.calling]
+    assert named and all(any(f"'{name}'" in text for text in kept) for name in named)
+    assert loaded.calling and not any(f"'{n}'" in text for n in loaded.calling for text in kept)
 
 
 class Lowered:

@@ -17,6 +17,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime import ready as readily
 from tempoc.runtime.device import backend
+from tempoc.runtime.load.load import load
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run, run_given
 from tests.runtime.programs import RNN, RNN_KERNELS, SCAN, SCAN_KERNELS, SUMS, SUMS_KERNELS, write
@@ -294,10 +295,15 @@ def compiling(monkeypatch):
     return names
 
 
-def sums_so_far(folder: Path, factor: float, steps: int) -> np.ndarray:
-    x = [np.float32(0.5)]
+def sums(first: np.float32, factor: float, steps: int) -> list[np.float32]:
+    x = [first]
     for _ in range(steps - 1):
         x.append(np.tanh(np.sum(x, dtype=np.float32) * np.float32(factor)))
+    return x
+
+
+def sums_so_far(folder: Path, factor: float, steps: int) -> np.ndarray:
+    x = sums(np.float32(0.5), factor, steps)
     found = ready(folder, {"T": steps})({"first": x[0]})["x"]
     np.testing.assert_allclose(found, x, rtol=1e-4)
     return found
@@ -353,3 +359,72 @@ def test_functions_of_the_user_are_traced_for_each_program(tmp_path, monkeypatch
     for factor in (2.0, 3.0):
         module.factor = factor
         assert ready(directory)({"x": np.float32(1)})["y"] == factor
+
+
+CALLED_BESIDE = """
+extern jax scaled(x: f32) -> (y: f32) from "{module}:scaled"
+dim t < T
+input first: f32
+x[0] = first
+x[t+1] = tanh(sum(x[0:t+1]) * 0.1)
+print x[T-1]
+y[0] = x[T-1]
+y[t+1] = scaled(y[t])
+output x, y
+"""
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_kernels_beside_those_that_call_functions_are_those_of_before(
+    tmp_path, monkeypatch, compiling
+):
+    module = ModuleType("scaling_for_ready")
+    module.scaled = lambda x: x * module.factor
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    directory = compiled(tmp_path, CALLED_BESIDE.format(module=module.__name__))
+    named = [k.name for k in load(directory).program.kernels]
+    calling = {n for n in named if n in load(directory).calling}
+    assert calling and not calling.issuperset(named)
+    first = np.float32(0.5)
+    for factor, steps in ((0.5, 40), (2.0, 40), (0.25, 40), (0.5, 48), (0.25, 50), (0.25, 33)):
+        before = {*compiling}
+        compiling.clear()
+        module.factor = factor
+        found = ready(directory, {"T": steps})({"first": first})
+        np.testing.assert_allclose(found["x"], sums(first, 0.1, steps), rtol=1e-4)
+        np.testing.assert_allclose(
+            found["y"], found["x"][-1] * np.float32(factor) ** np.arange(steps), rtol=1e-5
+        )
+        if steps != 40:
+            assert {*compiling} & calling
+        elif before:
+            assert {*compiling} == before & calling
+        else:
+            assert not calling.issuperset(compiling)
+
+
+WITH_THE_HOST = (
+    SUMS_SO_FAR
+    + """
+extern host noted(v: f32) -> (w: f32) from "{module}:noted"
+y = noted(x)
+output y
+"""
+)
+
+
+@pytest.mark.usefixtures("each_its_own")
+def test_functions_of_the_host_are_no_part_of_kernels(tmp_path, monkeypatch, compiling):
+    module = ModuleType("noting_for_ready")
+    module.noted = lambda v: v * np.float32(module.factor)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    text = WITH_THE_HOST.replace("FACTOR", "0.1").format(module=module.__name__)
+    directory, first = compiled(tmp_path, text), np.float32(0.5)
+    compilations = []
+    for factor, steps in ((1.0, 40), (2.0, 40), (3.0, 50), (4.0, 33)):
+        module.factor = factor
+        found = ready(directory, {"T": steps})({"first": first})
+        np.testing.assert_allclose(found["x"], sums(first, 0.1, steps), rtol=1e-4)
+        np.testing.assert_array_equal(found["y"], found["x"] * np.float32(factor))
+        compilations.append(len(compiling))
+    assert compilations[0] and {*compilations} == {compilations[0]}

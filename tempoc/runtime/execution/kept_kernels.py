@@ -18,10 +18,12 @@ from typing import Any
 
 from tempoc.files.durable import replace_file
 from tempoc.files.snapshot import digest
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import CompiledKernel, JitOptions
 from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.rewriting.whole_loops import compiled_whole
 
 _WORTH = 0.01
 """Seconds of tracing and lowering from which on a kernel is kept: its calls take 0.4 us longer.
@@ -37,32 +39,36 @@ ExecutablesPlace = tuple[Path | None, str]
 def kept_in(loaded: LoadedProgram) -> ExecutablesPlace:
     """Where executables are kept, and what those of all kernels are made of."""
     folder, about = backend.executables(), backend.executable_key()
-    if folder is None or about is None or loaded.traced or loaded.stored is None:
+    if folder is None or about is None or loaded.stored is None:
         return None, ""
     return folder, f"{about}{runner_digest()}{digest(loaded.stored.files[KERNELS])}"
 
 
-def kept_compiler(
+def compiled_kept(
     place: ExecutablesPlace,
     compiled: Callable[..., CompiledKernel],
     how: JitOptions,
+    tuning: RunTuning,
+    about: str,
     plain: Callable[..., Any],
-    made_of: str,
-) -> Callable[[Callable[..., Any]], CompiledKernel]:
-    """What compiles a kernel, the ``plain`` one or with marks, kept on disk if there is a place.
+    which: str,
+) -> Callable[..., Any]:
+    """A ``plain`` kernel compiled, or one with marks, kept on disk if there is a place.
 
-    ``made_of`` says what it is beside the text of the kernels; nothing is kept if that names
-    objects of this process.
+    ``about`` says what it is made of beside the text of the kernels, and ``which`` one of several;
+    nothing is kept if that names objects of this process.
     """
-    folder, about = place
+    folder, common = place
+    most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
+    made_of = f"{common}{about}{most}{which}"
 
     def compiler(function: Callable[..., Any]) -> CompiledKernel:
         kernel = compiled(function, how)
         if folder is None or " at 0x" in made_of:
             return kernel
-        return with_executables(kernel, folder, f"{about}{made_of}{function is plain}")
+        return with_executables(kernel, folder, f"{made_of}{function is plain}")
 
-    return compiler
+    return compiled_whole(compiler, plain, *most)
 
 
 def with_executables(kernel: Any, folder: Path, made_of: str) -> CompiledKernel:

@@ -13,12 +13,11 @@ from tempoc.program.nodes.gpu_commands import COMMON
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout, fitting
-from tempoc.runtime.execution.kept_kernels import ExecutablesPlace, kept_compiler, kept_in
+from tempoc.runtime.execution.kept_kernels import compiled_kept, kept_in
 from tempoc.runtime.execution.kernel_cells import results_of
 from tempoc.runtime.execution.padded_kernels import kernels_of_lengths
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.rewriting.usual_branches import compiled_as_usual
-from tempoc.runtime.rewriting.whole_loops import compiled_whole
 from tempoc.symbolic.walk import evaluate, symbols
 
 
@@ -32,16 +31,18 @@ def compiled_kernels(
     at when kernels are traced, so these are the same, too. Those that are compiled for lengths are
     told apart by what they are given as well.
     """
-    program, known = loaded.program, loaded.compiled
+    program = loaded.program
     results, counted = results_of(program), counted_kernels(program)
     modes = command_modes(program) if backend.has_commands() else {}
     required = tuple([_named_bounds(traced.extern, bounds) for traced in loaded.traced])
-    place = kept_in(loaded)
+    disk = kept_in(loaded)
     several = kernels_of_lengths(loaded, precision)
     kernels: list[Callable[..., Any]] = []
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
         names, more = results.get(kernel.name, ([], 0))
         stores = [layouts[name] for name in names]
+        calls = kernel.name in loaded.calling
+        known = loaded.known if calls else loaded.compiled
         many = several.get(kernel.name)
         given = [layouts[store.name] for store in many.source.operands] if many else []
         key = (
@@ -49,7 +50,7 @@ def compiled_kernels(
             tuple([evaluate(e, bounds) for e in kernel.static]),
             tuple([store.shape for store in stores if store.group < 0]),
             tuple([store.shape for store in given if store.group < 0]),
-            required,
+            required if calls else (),
         )
         if key not in known:
             compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
@@ -57,29 +58,13 @@ def compiled_kernels(
             checked = fitting(function, stores, more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
             how = backend.JitOptions(static, kernel.donated, precision, commands)
-            tuning = program.tuning
-            most = tuning.whole_loop_bytes, tuning.whole_operator_bytes, tuning.drawn_keys
-            about = f"{(key, stores, more, kernel.donated, len(kernel.checks), most)}"
-            make = partial(_compiled, place, compiled, how, about, most)
+            about = f"{(key, stores, more, kernel.donated, len(kernel.checks))}"
+            place = (None, "") if calls else disk
+            make = partial(compiled_kept, place, compiled, how, program.tuning, about)
             made = compiled_as_usual(make, checked, kernel.donated)
             known[key] = many.kernel(made, bounds) if many else made
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels
-
-
-def _compiled(
-    place: ExecutablesPlace,
-    compiled: Callable[..., Any],
-    how: backend.JitOptions,
-    about: str,
-    most: tuple[int, int, int],
-    function: Callable[..., Any],
-    which: str,
-) -> Callable[..., Any]:
-    """A function compiled, and kept on disk if there is a place; ``which`` one of a kernel's."""
-    return compiled_whole(
-        kept_compiler(place, compiled, how, function, about + which), function, *most
-    )
 
 
 def _named_bounds(extern: Extern, bounds: Mapping[str, int]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import CO_VARARGS
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 from tempoc.diagnostics.diagnostic import RunError
@@ -28,10 +29,10 @@ class LoadedProgram:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
-    their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``).
-    ``compiled`` are kernels, which a ``thread`` compiles once however often it loads the program;
-    not those that call functions of the user, which may do something else each time. They belong to
-    this program alone if ``thread`` is 0.
+    their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``),
+    with the kernels that are ``calling`` functions of the user, which may do something else each
+    time. ``compiled`` are others, which a ``thread`` compiles once however often it loads the
+    program; they belong to this one alone if it is 0.
 
     ``stored`` is what was read of its directory. Where it is one of several programs that compute
     the same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
@@ -44,6 +45,7 @@ class LoadedProgram:
     hosts: Mapping[str, HostCallable] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
     compiled: dict[object, object] = field(default_factory=dict)
+    calling: frozenset[str] = frozenset()
     thread: int = 0
     stored: StoredProgram | None = None
     extern_path: tuple[str | Path, ...] = ()
@@ -83,7 +85,7 @@ def load_stored(
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
     hosts = {e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host}
-    thread = threading.get_ident() if shares and not program.externs else 0
+    thread = threading.get_ident() if shares else 0
     content = thread, program, stored.place, stored.files[KERNELS]
     return LoadedProgram(
         program=program,
@@ -91,6 +93,7 @@ def load_stored(
         traced=traced,
         hosts=hosts,
         compiled=_shared_kernels(*content) if thread else {},
+        calling=_calling(scope) if traced else frozenset(),
         thread=thread,
         stored=stored,
         extern_path=tuple(extern_path),
@@ -105,6 +108,21 @@ def _shared_kernels(*content: object) -> dict[object, object]:
     Those of the last few stay when nothing else has them.
     """
     return {}
+
+
+def _calling(scope: Mapping[str, Any]) -> frozenset[str]:
+    """The functions that use, themselves or by others, what is no function of this text."""
+    codes = {n: _names(f.__code__) for n, f in scope.items() if isinstance(f, FunctionType)}
+    calling = frozenset(n for n, f in scope.items() if callable(f) and n not in codes)
+    while more := {n for n, names in codes.items() if names & calling} - calling:
+        calling |= more
+    return calling
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names in a function but for those of its variables, inner functions included."""
+    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
+    return {*code.co_names}.union(*inner)
 
 
 def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:
