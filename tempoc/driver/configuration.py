@@ -75,7 +75,7 @@ def _read(path: str) -> dict[str, Any]:
     def distinct(entries: list[tuple[str, Any]]) -> dict[str, Any]:
         known = dict(entries)
         if len(known) < len(entries):
-            name = next(n for n in known if [k for k, _ in entries].count(n) > 1)
+            name = json.dumps(next(n for n in known if [k for k, _ in entries].count(n) > 1))
             raise DiagnosticError(errors.no_configuration(path, f"it names {name} twice"))
         return known
 

@@ -98,8 +98,9 @@ def test_what_the_configuration_lacks_is_said(tmp_path: Path) -> None:
         ('{"torch_dtype": "int3"}', "`real` is a dtype"),
         ('{"tied": 1}', "`tied` is a bool"),
         ('{"rope": {"theta": 1e999}}', "neither a number nor"),
-        ('{"hidden_size": 4, "hidden_size": 5}', "RT054: .* it names hidden_size twice"),
-        ('{"rope": {"theta": 1.0, "x": 2, "theta": 1.0}}', "it names theta twice"),
+        ('{"hidden_size": 4, "hidden_size": 5}', 'RT054: .* it names "hidden_size" twice'),
+        ('{"rope": {"theta": 1.0, "x": 2, "theta": 1.0}}', 'it names "theta" twice'),
+        ('{"hidden_size": 4, "": 5, "": 6}', 'it names "" twice'),
     ],
 )
 def test_what_is_no_configuration(config: str, message: str, tmp_path: Path) -> None:

@@ -115,6 +115,36 @@ def test_an_extent_that_is_none_is_told_once(text: str) -> None:
     assert not errors_of(body, {"D": "2"})
 
 
+@pytest.mark.parametrize("text", ["3.5", "2147483648", "inf"])
+def test_a_part_of_extents_that_is_none_is_told_once(text: str) -> None:
+    """Of a product that is an extent, and of a constant that is one."""
+    body = (
+        "const D = 3\nconst N = 2 * D\nconst K = -(1 - N)\nconst P = D // 2\ndim t < T\n"
+        "input x[t]: {a: f32[2 * D]}\nparam W: f32[K, N]\ny = W @ x.a + zeros([K])\noutput y\n"
+    )
+    (problem,) = errors_of(body, {"D": text})
+    assert problem.code == "RT032"
+    assert problem.message == f"`D` is part of an extent, an integer below 2**31, not {text}"
+    assert not errors_of(body, {"D": "2"})
+
+
+def test_a_part_of_a_quotient_may_be_large() -> None:
+    body = (
+        "const BYTES = 4096\nconst N = BYTES // 1073741824\ndim t < T\ninput x[t]: f32[N]\n"
+        "output x\n"
+    )
+    assert not errors_of(body, {"BYTES": "4294967296"})
+
+
+def test_a_point_that_is_nowhere_defined_is_told_once() -> None:
+    body = "dim t < T\ninput x[t]: f32\nh[t+1] = x + h\ny = h * 2.0\noutput y, x\n"
+    (problem,) = errors_of(body)
+    assert problem.code == "RT200" and problem.primary and problem.primary.span.line == 3
+    assert problem.notes[-1] == "another read of h at this point is on line 4"
+    (problem,) = errors_of(body.replace("* 2.0", "* h") + "z[t] = h[t] - x\n")
+    assert problem.notes[-1] == "3 other reads of h at this point begin on line 4"
+
+
 def test_nothing_in_the_standard_library_is_unknown(tmp_path: Path) -> None:
     """As files of a user: in standard modules themselves nothing that is unknown is looked for."""
     names = [n for n in stdlib_names() if n != PRELUDE]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from tempoc.base.graphs import reachable
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.build_expressions import NUMBER
+from tempoc.frontend.syntax.casts import extents, type_extents
 from tempoc.frontend.syntax.parse import MAX_DEPTH
 from tempoc.program.nodes.dtypes import ELEMENTS
 
@@ -45,6 +48,49 @@ def parse_define(name: str, text: str, old: val.Value, span: Span) -> val.Value:
     if isinstance(value, val.Listing) and isinstance(old, val.Listing):
         return value
     raise Failure(name_errors.define_kind(name, text, _kind(old), span))
+
+
+def check_extent(
+    items: Sequence[ast.SyntaxNode], name: ast.Ident, text: str, value: val.Value
+) -> None:
+    """A number that is no extent of data, or makes none, is refused once, not at each use.
+
+    Raises `Failure`.
+    """
+    number = value.value if isinstance(value, val.ConstantNumber) else 0
+    declared = [i.type for i in items if isinstance(i, ast.InputDecl | ast.ParamDecl)]
+    types = [t for t in declared if t is not None]
+    is_index = isinstance(number, int) and abs(number) < 1 << 31
+    if any(e.name == name.name for t in types for e in extents(t)):
+        if not is_index or number < 0:
+            expected = "an extent, an integer from 0 to 2**31 - 1"
+            raise Failure(name_errors.define_kind(name.name, text, expected, name.span))
+    elif not is_index and name.name in _extent_parts(items, types):
+        expected = "part of an extent, an integer below 2**31"
+        raise Failure(name_errors.define_kind(name.name, text, expected, name.span))
+
+
+def _extent_parts(
+    items: Iterable[ast.SyntaxNode], types: Iterable[ast.TypeExpr]
+) -> Collection[str]:
+    """The constants of which sums and products make extents, also by way of other constants."""
+    constants = {i.name.name: i.value for i in items if isinstance(i, ast.ConstDecl)}
+    first = {part for t in types for e in type_extents(t) for part in _terms(e)}
+    return reachable(first, lambda n: _terms(constants[n]) if n in constants else ())
+
+
+def _terms(e: ast.Expression) -> Iterator[str]:
+    """The names in sums and products; a quotient may be small where a name is large."""
+    match e:
+        case ast.Name(name=name):
+            yield name
+        case ast.Binary(op="+" | "-" | "*", left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case ast.UnaryExpr(op="-", operand=operand):
+            yield from _terms(operand)
+        case _:
+            pass
 
 
 def _kind(value: val.Value) -> str:

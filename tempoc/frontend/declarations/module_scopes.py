@@ -12,7 +12,7 @@ from tempoc.base.limits import LIMITS, Limits
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.frontend.calls import externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
-from tempoc.frontend.declarations.defines import parse_define
+from tempoc.frontend.declarations.defines import check_extent, parse_define
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import DraftOrigin
 from tempoc.frontend.environment.failure import Failure
@@ -28,7 +28,7 @@ from tempoc.frontend.environment.scope import (
 )
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax.casts import cast_names, extents
+from tempoc.frontend.syntax.casts import cast_names
 from tempoc.frontend.syntax.load_modules import LoadedModule, LoadedSources
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
@@ -199,25 +199,12 @@ class Scopes:
         if text is not None and not isinstance(value, val.Unknown):
             try:
                 given = parse_define(name.name, text, value, name.span)
-                self._check_extent(name, text, given)
+                check_extent(self.loaded.main.tree.items, name, text, given)
                 value = given
             except Failure as problem:
                 self.errors.add(problem.diagnostic)
         scope.bind(name.name, value)
         return value
-
-    def _check_extent(self, name: ast.Ident, text: str, value: val.Value) -> None:
-        """A number that `-D` gives to what is an extent of data is refused once, not at each use.
-
-        Raises `Failure`.
-        """
-        items = self.loaded.main.tree.items
-        declared = [i.type for i in items if isinstance(i, ast.InputDecl | ast.ParamDecl)]
-        names = {e.name for type in declared if type is not None for e in extents(type)}
-        number = value.value if isinstance(value, val.ConstantNumber) else 0
-        if name.name in names and not (isinstance(number, int) and 0 <= number < 1 << 31):
-            expected = "an extent, an integer from 0 to 2**31 - 1"
-            raise Failure(name_errors.define_kind(name.name, text, expected, name.span))
 
     def _cycle(self, name: ast.Ident, e: ast.Expression) -> val.Value:
         raise Failure(name_errors.const_cycle(e.span, name.name))

@@ -7,6 +7,7 @@ access is out of bounds.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.frontend.declarations.outputs import OutputRead
@@ -30,6 +31,8 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
+Holes = dict[tuple[str, tuple[int, ...]], Collector]
+"""What reads points of tensors that no equation defines."""
 FEW = 4
 """The largest increase of a bound for which an `assume` is suggested."""
 
@@ -37,10 +40,12 @@ FEW = 4
 def prove_accesses(
     round: Round, drafts: list[Draft], results: list[OutputRead], errors: Collector
 ) -> None:
-    """Prove all accesses, and report those that fail."""
+    """Prove all accesses, and report those that fail; a point that none defines once."""
+    holes: Holes = {}
     for draft in drafts:
         with round.blaming(draft.origin.span):
-            _prove_reads(round, draft, errors)
+            _prove_reads(round, draft, errors, holes)
+    _report_holes(holes, errors)
     for result in results:
         source = result.ref.draft
         bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
@@ -56,8 +61,8 @@ def prove_accesses(
             errors.report(_output(round, result, violation))
 
 
-def _prove_reads(round: Round, draft: Draft, errors: Collector) -> None:
-    """Prove the accesses of one node."""
+def _prove_reads(round: Round, draft: Draft, errors: Collector, holes: Holes) -> None:
+    """Prove the accesses of one node; reads of what is defined in parts are ``holes``."""
     sites = call_sites(draft.origin.calls)
     for wire in draft.inputs:
         if _is_obvious(wire):
@@ -75,8 +80,21 @@ def _prove_reads(round: Round, draft: Draft, errors: Collector) -> None:
         if violation is not None and isinstance(draft.op, Until):
             errors.report(_never_ends(round, draft.op, wire, violation))
         elif violation is not None:
-            errors.report(_explain(round, draft, wire, sink, violation), sites)
+            missing = (wire.source.hint, violation.index)
+            own = holes.setdefault(missing, Collector()) if violation.dim is None else errors
+            own.report(_explain(round, draft, wire, sink, violation), sites)
             _forget_covering(round, draft, violation, errors)
+
+
+def _report_holes(holes: Holes, errors: Collector) -> None:
+    """Report the first read of each point that no equation defines, and count the others."""
+    for (name, _), reads in holes.items():
+        first, *others = reads.ordered()
+        spans = [d.primary.span for d in others if d.primary is not None]
+        if spans:
+            note = access_errors.other_reads(name, len(spans), spans[0].line)
+            first = replace(first, notes=(*first.notes, note))
+        errors.report(first)
 
 
 def _is_data(source: Draft) -> bool:

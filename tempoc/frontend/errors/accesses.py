@@ -17,6 +17,13 @@ def outside(span: Span, text: str, help: str, notes: tuple[str, ...]) -> Diagnos
     return error("RT200", text, span, help, notes=notes)
 
 
+def other_reads(name: str, count: int, line: int) -> str:
+    """How many other reads of a point of a tensor leave its domain, from which line on."""
+    if count == 1:
+        return f"another read of {name} at this point is on line {line}"
+    return f"{count} other reads of {name} at this point begin on line {line}"
+
+
 def hole(name: str, condition: str) -> str:
     """What a reader must know about a tensor with holes."""
     return f"{name} is defined only when {condition}"

@@ -10,11 +10,16 @@ from tempoc.frontend.syntax.parse import children
 
 def extents(e: ast.TypeExpr) -> Iterator[ast.Name]:
     """The names that are extents of a type by themselves."""
+    yield from (x for x in type_extents(e) if isinstance(x, ast.Name))
+
+
+def type_extents(e: ast.TypeExpr) -> Iterator[ast.Expression]:
+    """The extents of a type, of a record those of its fields."""
     if isinstance(e, ast.RecordType):
         for f in e.fields:
-            yield from extents(f.type)
+            yield from type_extents(f.type)
         return
-    yield from (x for x in e.extents if isinstance(x, ast.Name))
+    yield from e.extents
 
 
 def casts(e: ast.Expression) -> Iterator[ast.AsType]:
