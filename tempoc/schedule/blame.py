@@ -40,17 +40,17 @@ def explain_cycle(
         if cycle:
             tensors = [tensor for (tensor, _), _ in cycle]
             ended = next((b for b in universe.ended if b.until in tensors), None)
-            steps_of = (f"{tensor}.{name}" for (tensor, _), (name, _) in cycle)
-            gradient = any(f".{COTANGENT}." in step for step in steps_of)
+            names = [name for (tensor, _), (task, _) in cycle for name in (tensor, task)]
+            gradient = any(COTANGENT in name.split(".")[1:-1] for name in names)
             steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
             return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
     if calls:
         places = [span for s in calls if (span := _span(s, graph)) is not None]
-        names = dict.fromkeys(_base(s.name) for s in calls)
+        callers = dict.fromkeys(_base(s.name) for s in calls)
         dims = max((s.domain.dims for s in calls), key=len)
         later = _later(calls, part, universe)
-        return errors.no_order_of_calls(list(names), dims, list(dict.fromkeys(places)), later)
+        return errors.no_order_of_calls(list(callers), dims, list(dict.fromkeys(places)), later)
     spans = [span for s in part if (span := _span(s, graph)) is not None]
     return errors.no_order_found([_base(s.name) for s in part], spans)
 

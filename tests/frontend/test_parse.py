@@ -186,6 +186,7 @@ def test_line_breaks_that_mean_nothing(text: str) -> None:
 def test_line_breaks_after_operators_and_before_words() -> None:
     long = program("y[t] = a +\n b *\n\n # c\n c and\n not\n d\n # e\n when t >= 1\ny[0] = 1")
     assert long == program("y[t] = a + b * c and not d when t >= 1; y[0] = 1")
+    assert program("y = a +\n b; z = c +\n d") == program("y = a + b; z = c + d")
     extern = 'extern host f(a: f32)\n -> (b: f32)\n from "m:f"\n over b'
     assert program(extern) == program(extern.replace("\n", ""))
     turned = 'extern host f(a: f32)\n -> (b: f32)\n over b\n from "m:f"'

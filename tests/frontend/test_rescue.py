@@ -38,6 +38,18 @@ CASES = {
     "after two": (
         "dim t < T\ninput x[t]: f32\ny = x\nz = x +\nw = q\noutput y", "RT001 4, RT020 5"
     ),
+    "numbers": ("x = 3D\ny = 1e999\nz = x + y + q\noutput z", "RT005 1, RT017 2, RT020 3"),
+    "a constant's number": (
+        "const D = 0x3\ndim l < L = D\nx[l] = zeros([D]) + q\noutput x", "RT005 1, RT020 3"
+    ),
+    "an escape": ('x = 1\nsave x to "a\\q.safetensors"\ny = x + q', "RT003 2, RT020 3"),
+    "a Python function": (
+        'extern jax f(a: f23) -> (b: f32) from "m:f"\ny = f(1.0) + q\noutput y', "RT012 1, RT020 2"
+    ),
+    "results of a Python function": (
+        'extern jax f(a: f32)\n  -> f32\n  from "m:f"\ny = f(1.0) + q\noutput y',
+        "RT001 2, RT020 4",
+    ),
     "a target": ("dim t < T\nx[0:t] = 1.\nw = q\noutput x", "RT011 2, RT020 3"),
 }  # fmt: skip
 

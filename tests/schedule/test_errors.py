@@ -55,6 +55,17 @@ def test_a_value_that_needs_itself() -> None:
     assert found.notes == ("cycle: a[0] needs a[0] (when T = 1)",)
 
 
+def test_a_tensor_named_d_is_no_derivative() -> None:
+    b = Builder("t<T")
+    b.tensor("c", "t")
+    b.tensor("d", "t")
+    b.statement("c.0", "", writes=("c[T-1]",))
+    b.statement("c.1", "t | t < T-1", "d[t+1]", writes=("c[t]",))
+    b.statement("d.0", "", writes=("d[0]",))
+    b.statement("d.1", "t | t >= 1", "c[t-1]", writes=("d[t]",))
+    assert "stop_gradient" not in (refused(b).help or "")
+
+
 def test_every_cycle_is_reported() -> None:
     b = Builder("t<T")
     b.statement("a", "t", "b[t]")

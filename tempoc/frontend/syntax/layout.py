@@ -298,9 +298,11 @@ def _next_line(tokens: list[Token], index: int) -> list[Token]:
 
 
 def _is_equation(line: list[Token]) -> bool:
-    """Whether a line has a name at its start and a `=` outside of brackets."""
+    """Whether the first statement of a line has a name at its start and a `=` outside brackets."""
     depth = 0
     for token in line:
+        if token.type == "SEMICOLON":
+            return False
         depth += (token in CLOSING) - (token in (")", "]", "}"))
         if token == "=" and depth == 0:
             return line[0].type == "NAME"

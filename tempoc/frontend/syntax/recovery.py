@@ -13,15 +13,15 @@ from dataclasses import replace
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.syntax import ast
 
-SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
+SMALL = ("RT003", "RT005", "RT007", "RT008", "RT009", "RT010", "RT011", "RT012", "RT017")
 """Codes of errors in statements that were parsed nevertheless."""
 WHOLE = (
-    ast.Equation, ast.InputDecl, ast.ParamDecl, ast.OutputDecl, ast.PrintDecl, ast.SaveDecl,
-    ast.Def,
+    ast.Equation, ast.ConstDecl, ast.InputDecl, ast.ParamDecl, ast.ExternDecl, ast.OutputDecl,
+    ast.PrintDecl, ast.SaveDecl, ast.Def,
 )  # fmt: skip
 """Statements that can be dropped."""
 _WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
-_DATA = re.compile(r"\s*(?:input|param|const)\s+(\w+)|\s*def\s+(\w+)[^{]*$")
+_DATA = re.compile(r"\s*(?:input|param|const|extern\s+(?:jax|host))\s+(\w+)|\s*def\s+(\w+)[^{]*$")
 _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -110,7 +110,13 @@ def _names(item: ast.Item) -> tuple[str, ...]:
     match item:
         case ast.Equation(targets=targets):
             return tuple(t.name.name for t in targets)
-        case ast.InputDecl(name=name) | ast.ParamDecl(name=name) | ast.Def(name=name):
+        case (
+            ast.ConstDecl(name=name)
+            | ast.InputDecl(name=name)
+            | ast.ParamDecl(name=name)
+            | ast.ExternDecl(name=name)
+            | ast.Def(name=name)
+        ):
             return (name.name,)
         case _:
             return ()
