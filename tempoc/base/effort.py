@@ -109,6 +109,8 @@ class Effort(NamedTuple):
 
     replayed_instances: int = 20_000
     """A replay of more instances than this takes too long for what it can detect."""
+    replayed_cells: int = 500_000
+    """The most points of tensors that they read and write where only cycles are searched."""
     replayed_run_instances: int = 100_000
     """The same for a run whose bounds are given by its windows."""
     steps_past_window: int = 3
@@ -116,6 +118,9 @@ class Effort(NamedTuple):
     cyclic_sizes: tuple[int, ...] = (1, 2, 3)
     """Of all bounds, for a large program whose cycles are searched before the solver is asked: 900
     statements take 0.05 s."""
+    sampled_reach: int = 2
+    """How far from the numbers of a program its steps are looked at, where no small bounds show a
+    cycle."""
     blamed_worlds: int = 250
     """The most assignments of bounds in which a cycle is searched."""
     blamed_instances: int = 2_000

@@ -8,8 +8,9 @@ less than a second, so that it comes first there (`small_cycle`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
@@ -19,6 +20,7 @@ from tempoc.diagnostics.source import Span
 from tempoc.schedule import errors
 from tempoc.schedule.errors import CycleStep
 from tempoc.schedule.replay import ConcreteProgram, StatementInstance, TensorCell, bound_assignments
+from tempoc.schedule.samples import sampled
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
@@ -33,17 +35,15 @@ def explain_cycle(
     """The diagnostic for unschedulable statements; spans come from the graph, if given."""
     part = tuple(s for s in statements.statements if s.name in tasks)
     suspects = Statements(tensors=statements.tensors, statements=part)
-    count = len(universe.bounds)
-    sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= EFFORT.blamed_worlds or n == 1)
-    for bounds in sorted(bound_assignments(universe, sizes), key=lambda v: sum(v.values())):
-        cycle = _shortest_cycle(ConcreteProgram(suspects, universe, bounds))
+    for world, instances in _worlds(suspects, universe):
+        cycle = _shortest_cycle(world, instances)
         if cycle:
             tensors = [tensor for (tensor, _), _ in cycle]
             ended = next((b for b in universe.ended if b.until in tensors), None)
             names = [name for (tensor, _), (task, _) in cycle for name in (tensor, task)]
             gradient = any(COTANGENT in name.split(".")[1:-1] for name in names)
             steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
-            return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
+            return errors.no_order(steps, _given(world.bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
     if calls:
         places = [span for s in calls if (span := _span(s, graph)) is not None]
@@ -55,12 +55,29 @@ def explain_cycle(
     return errors.no_order_found([_base(s.name) for s in part], spans)
 
 
+def _worlds(
+    suspects: Statements, universe: Universe
+) -> Iterator[tuple[ConcreteProgram, list[StatementInstance]]]:
+    """Programs at small bounds with all instances, then a sample at larger ones."""
+    count = len(universe.bounds)
+    sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= EFFORT.blamed_worlds or n == 1)
+    for bounds in sorted(bound_assignments(universe, sizes), key=lambda v: sum(v.values())):
+        world = ConcreteProgram(suspects, universe, bounds)
+        yield world, list(world.instances())
+    sample = sampled(suspects, universe)
+    if sample is not None:
+        world, instances = sample
+        for component in sorted(_components(world, instances), key=len)[:1]:
+            yield world, list(component)
+
+
 def small_cycle(
     statements: Statements, universe: Universe, tasks: Collection[str]
 ) -> tuple[str, ...]:
     """Those ``tasks`` of which instances need each other, of a smallest such set; empty if none.
 
-    All bounds are equal. What waits for the end of a dimension is not looked at.
+    All bounds are equal, or those of a sample. What waits for the end of a dimension is not looked
+    at.
     """
     among = frozenset(tasks)
     writers = {
@@ -73,29 +90,39 @@ def small_cycle(
     suspected = Statements(tensors=statements.tensors, statements=part)
     for size in EFFORT.cyclic_sizes:
         for bounds in bound_assignments(universe, (size,)):
-            components = _components(ConcreteProgram(suspected, universe, bounds))
+            world = ConcreteProgram(suspected, universe, bounds)
+            components = _components(world, world.instances())
             if components:
                 return tuple(dict.fromkeys(name for name, _ in min(components, key=len)))
-    return ()
+    components = _components(*sample) if (sample := sampled(suspected, universe)) else []
+    return tuple(dict.fromkeys(name for name, _ in min(components, key=len, default=())))
 
 
-def _components(world: ConcreteProgram) -> list[tuple[StatementInstance, ...]]:
+def _components(
+    world: ConcreteProgram, among: Iterable[StatementInstance]
+) -> list[tuple[StatementInstance, ...]]:
     """The sets of instances of which each needs all others; none if there are too many to look."""
     by_name = world.statements.by_name
-    instances = []
-    for instance in world.instances():
-        instances.append(instance)
-        if len(instances) > EFFORT.replayed_instances:
-            return []
-    writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
-    needs = {
-        i: [
-            writer[cell]
-            for read, cell in world.reads(by_name[i[0]], i[1])
-            if cell in writer and not (read.forwarded and writer[cell] == i)
-        ]
-        for i in instances
-    }
+    instances = list(islice(among, EFFORT.replayed_instances + 1))
+    if len(instances) > EFFORT.replayed_instances:
+        return []
+    writer: dict[TensorCell, StatementInstance] = {}
+    needs: dict[StatementInstance, list[StatementInstance]] = {}
+    cells = 0
+    for i in instances:
+        for cell in world.writes(by_name[i[0]], i[1]):
+            writer[cell] = i
+            cells += 1
+            if cells > EFFORT.replayed_cells:
+                return []
+    for i in instances:
+        needs[i] = []
+        for read, cell in world.reads(by_name[i[0]], i[1]):
+            if cell in writer and not (read.forwarded and writer[cell] == i):
+                needs[i].append(writer[cell])
+            cells += 1
+            if cells > EFFORT.replayed_cells:
+                return []
     components = strongly_connected_components(instances, needs.__getitem__)
     return [c for c in components if len(c) > 1 or c[0] in needs[c[0]]]
 
@@ -128,10 +155,11 @@ def _given(bounds: Mapping[str, int]) -> str:
 CellDependence = tuple[TensorCell, StatementInstance]
 
 
-def _shortest_cycle(world: ConcreteProgram) -> list[CellDependence]:
-    """The dependences on a shortest cycle; empty if there is none."""
+def _shortest_cycle(
+    world: ConcreteProgram, instances: Sequence[StatementInstance]
+) -> list[CellDependence]:
+    """The dependences on a shortest cycle of some instances; empty if there is none."""
     by_name = world.statements.by_name
-    instances = list(world.instances())
     if len(instances) > EFFORT.blamed_instances:
         return []
     writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
@@ -145,7 +173,7 @@ def _shortest_cycle(world: ConcreteProgram) -> list[CellDependence]:
         ]
         needs[i] += [need for need in world.waits(by_name[i[0]], i[1]) if need[1] in inside]
     best: list[CellDependence] = []
-    for start in instances:
+    for start in cyclic_nodes(instances, lambda i: [writing for _, writing in needs[i]]):
         cycle = _cycle_from(start, needs, len(best) - 1 if best else len(instances))
         best = cycle or best
     return best

@@ -188,7 +188,7 @@ class ConcreteProgram:
 
     def waits(self, s: Statement, point: Point) -> Iterator[tuple[TensorCell, StatementInstance]]:
         """Dependences on lengths: the stop cells that affect an instance, and their writers."""
-        if s.is_free:
+        if s.is_free or not self.universe.ended:
             return
         env, usual = self.at(s, point), self.does(s, point)
         for stop in self.statements.statements:

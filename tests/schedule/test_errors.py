@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import islpy as isl
 import pytest
 
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
+from tempoc.driver.check_order import has_order
+from tempoc.poly.scheduling import problem
 from tempoc.schedule.compute import compute
 from tempoc.schedule.errors import CycleStep, no_order, no_order_found
+from tempoc.schedule.samples import sampled
+from tempoc.symbolic import expr as ix
 from tests.schedule.programs import Builder
 
 
@@ -64,6 +71,49 @@ def test_a_tensor_named_d_is_no_derivative() -> None:
     b.statement("d.0", "", writes=("d[0]",))
     b.statement("d.1", "t | t >= 1", "c[t-1]", writes=("d[t]",))
     assert "stop_gradient" not in (refused(b).help or "")
+
+
+def copied_now_and_then(statements: int = 3) -> Builder:
+    """`a` is `b` at every fiftieth step from 100 on, and `b` needs what `a` is a step later."""
+    b = Builder("t<T")
+    b.tensor("a", "t")
+    b.statement("a.0", "", writes=("a[0]",))
+    b.statement("a.1", "t | t >= 100 and t % 50 == 0", "b[t]", writes=("a[t]",))
+    b.statement("a.2", "t | t >= 1 and (t < 100 or t % 50 > 0)", "a[t-1]", writes=("a[t]",))
+    last = "a[min(t+1, T-1)]"
+    for k in range(statements):
+        b.statement(f"b.{k}", "t", last)
+        last = f"b.{k}[t]"
+    b.statement("b", "t", last)
+    return b
+
+
+def test_a_cycle_that_no_small_bounds_show() -> None:
+    found = refused(copied_now_and_then())
+    assert found.code == "RT400"
+    assert found.notes == (
+        "cycle: a[100] needs b[100], which needs a[101], which needs a[100] (when T = 103)",
+    )
+
+
+def test_a_late_cycle_of_many_statements_is_found_without_isl(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def solve(*given: object) -> isl.Schedule:
+        raise AssertionError("isl was asked")
+
+    monkeypatch.setattr(problem, "solve", solve)
+    b = copied_now_and_then(80)
+    names = tuple(s.name for s in b.statements.statements)
+    assert not has_order(b.statements, b.space, [names])
+    assert refused(b).code == "RT400"
+
+
+def test_samples_stay_within_the_assumptions() -> None:
+    b = copied_now_and_then()
+    assert sampled(b.statements, b.space.universe) is not None
+    few = replace(b.space.universe, assumptions=(ix.compare("<=", ix.Sym("T"), ix.Const(90)),))
+    assert sampled(b.statements, few) is None
 
 
 def test_every_cycle_is_reported() -> None:
