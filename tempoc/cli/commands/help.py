@@ -12,7 +12,7 @@ from tempoc.cli.reports.terminal import PAGE, console, draw, echo
 from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
-    "start", "commands", "loops", "memory", "cost", "slow", "capture", "budget", "tune",
+    "start", "commands", "loops", "memory", "lengths", "cost", "slow", "capture", "budget", "tune",
     "checkpoints", "files", "devices", "dispatch", "numbers", "checks", "python", "trust",
     "limits", "errors",
     "install",
