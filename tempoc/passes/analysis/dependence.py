@@ -408,14 +408,14 @@ def _common_coordinates(
 # ---------------------------------------------------------------- the test
 
 
-def is_schedulable(
-    names: Sequence[str],
-    needs: Iterable[Dependence],
+def is_carried(
+    cycle: tuple[str, ...],
+    needs: Sequence[Dependence],
     dims: Mapping[str, tuple[str, ...]],
     carried: tuple[str, ...] = (),
 ) -> bool:
-    """Whether some loop nest runs statements with these loops, inside the loops ``carried``."""
-    return not unschedulable_statements(names, needs, dims, carried)
+    """Whether some loop nest runs statements that are one cycle, inside the loops ``carried``."""
+    return not needs or not _unschedulable_in_component(cycle, needs, dims, carried)
 
 
 def stuck_cycles(graph: Graph, space: Space) -> Iterator[tuple[str, ...]]:
@@ -470,8 +470,9 @@ def _unschedulable_in_component(
     """
     least = part
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
+    by_dim = [dict(d.signs) for d in cycle] if shared else []
     for dim in shared:
-        signs = [dict(d.signs).get(dim, ANY) for d in cycle]
+        signs = [along.get(dim, ANY) for along in by_dim]
         for forward in (1, -1):
             strict = [s == {forward} for s in signs]
             if any(strict) and all(-forward not in s for s in signs):

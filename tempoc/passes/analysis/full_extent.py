@@ -13,7 +13,8 @@ its own round, at a constant distance, can live in a ring buffer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from tempoc.base.graphs import strongly_connected_components
@@ -26,6 +27,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
@@ -244,17 +246,21 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
     elif is_computed(source):
-        path = _read_path(source, entry, ix.Sym(dim), dim)
-        end = ix.sub(ix.Sym(graph.universe.dim(dim).bound), ix.ONE)
-        yield replace(path, last=dim not in node.domain.dims and entry == end)
+        ends, step = _wait(source, entry, ix.Sym(dim), dim)
+        last = dim not in node.domain.dims and entry == ix.sub(
+            ix.Sym(graph.universe.dim(dim).bound), ix.ONE
+        )
+        yield _ReadPath(source.name, ends, step, last=last)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
             if not _read_elsewhere(source, target, dim):
                 written = _entry_of(graph, edge.source, target, dim)
-                path = _read_path(graph.nodes[branch.source], entry, written, dim)
-                yield replace(path, alone=_is_at_one_point(branch.guard, dim))
+                ends, step = _wait(graph.nodes[branch.source], entry, written, dim)
+                alone = _is_at_one_point(branch.guard, dim)
+                yield _ReadPath(branch.source, ends, step, alone)
 
 
+@lru_cache(MEMORY)
 def _is_at_one_point(guard: ix.Expr, dim: str) -> bool:
     """Whether a condition says at which point of a dimension it holds."""
     equal = (p for p in conjuncts(guard) if isinstance(p, ix.Relation) and p.op == "==")
@@ -304,25 +310,24 @@ def _is_free(
     )
 
 
-def _read_path(
+def _wait(
     writer: Node, read: ix.Entry | None, written: ix.Entry | None, dim: str
-) -> _ReadPath:
-    """The read of an element that a writer stores at ``written``."""
+) -> tuple[bool, int]:
+    """How the read of an element that a writer stores at ``written`` waits: ``ends``, ``step``."""
     if dim not in writer.domain.dims or read is None:
-        return _ReadPath(writer.name, ends=False)
+        return False, 0
     if isinstance(read, ix.Slice):
-        return _ReadPath(
-            writer.name, ends=is_unlimited(read) and _is_unlimited_from_start(read.hi, dim)
-        )
+        return is_unlimited(read) and _is_unlimited_from_start(read.hi, dim), 0
     if read == written:
-        return _ReadPath(writer.name, ends=False)
+        return False, 0
     if isinstance(written, ix.Expr):
         step = ix.sub(read, written)
         if isinstance(step, ix.Const):
-            return _ReadPath(writer.name, ends=False, step=step.value)
-    return _ReadPath(writer.name, ends=_is_unlimited_from_start(read, dim))
+            return False, step.value
+    return _is_unlimited_from_start(read, dim), 0
 
 
+@lru_cache(MEMORY)
 def _is_unlimited_from_start(place: ix.Expr, dim: str) -> bool:
     """Whether an index is unlimited even for a reader at the first point of the dimension."""
     return ix.interval(substitute(place, {dim: ix.ZERO}))[1] is None

@@ -8,6 +8,7 @@ where a size depends on several unknown bounds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
@@ -16,6 +17,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.amounts import bytes_text
 from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import evaluate, symbols
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -31,16 +33,17 @@ def estimated_sizes(
     """
     all_together = MODEL.unknown_bound * MODEL.growth_per_bound ** max(0, count - 1)
     each = round(all_together ** (1 / max(1, count)))
-    sizes = (
-        {b.name: each for b in universe.bounds} | _assumed_maxima(universe, each) | dict(size_hints)
-    )
+    sizes = {b.name: each for b in universe.bounds}
+    sizes.update(_assumed_maxima(universe, each))
+    sizes.update(size_hints)
     for b in universe.bounds:
         if b.value is not None:
             sizes[b.name] = max(1, evaluate(b.value, sizes))
     return sizes | {d.name: sizes[d.bound] - 1 for d in universe.dims}
 
 
-def _assumed_maxima(universe: Universe, each: int) -> dict[str, int]:
+@lru_cache(MEMORY)
+def _assumed_maxima(universe: Universe, each: int) -> Mapping[str, int]:
     """The maxima of bounds under the assumptions."""
     maxima: dict[str, int] = {}
     for _ in universe.bounds:  # a fact about two bounds may need another about one of them
@@ -49,7 +52,7 @@ def _assumed_maxima(universe: Universe, each: int) -> dict[str, int]:
         for name, most in _limits(universe.assumptions, at):
             limits[name] = max(1, min(most, limits.get(name, most)))
         maxima |= limits
-    return maxima
+    return MappingProxyType(maxima)
 
 
 def unknown_bounds(

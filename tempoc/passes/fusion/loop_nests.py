@@ -6,7 +6,7 @@ one its transitive operands and consumers there (as bits of an integer, so that 
 join closes is one conjunction), and the dependence cycles. A cycle is carried by a loop along one
 of its *directions*, and inside that loop is a level again. A join within a cycle keeps its legal
 directions, so only the one inner cycle that it touches is examined; a join that closes a new cycle
-is decided by ``is_schedulable``.
+is decided by ``is_carried``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.graphs import reachable, strongly_connected_components
-from tempoc.passes.analysis.dependence import ANY, Dependence, is_schedulable
+from tempoc.passes.analysis.dependence import ANY, Dependence, is_carried
 
 DimDirection = tuple[str, int]
 Dependences = Sequence[Dependence]
@@ -131,8 +131,9 @@ class LoopNests:
         names = self._listed(members)
         around = self._inside(names, level.carried, apart=(a, b))
         needs = [*_renamed(around, a, b), *_renamed(own, a, b)]
-        remaining = [n for n in names if n != b]
-        return is_schedulable(remaining, needs, self.dims, tuple(d for d, _ in level.carried))
+        remaining = tuple(n for n in names if n != b)
+        # Each of them needs the joined statement, which needs each of them.
+        return is_carried(remaining, needs, self.dims, tuple(d for d, _ in level.carried))
 
     def _has_loop(self, level: _Level, members: int, name: str) -> bool:
         """Whether all members have a loop of a statement that no loop around has: a cycle of them
@@ -257,10 +258,10 @@ class LoopNests:
         )
 
     def _cycle_of(
-        self, part: Sequence[str], needs: Dependences, carried: tuple[DimDirection, ...]
+        self, part: tuple[str, ...], needs: Dependences, carried: tuple[DimDirection, ...]
     ) -> _Cycle:
         loops = tuple(d for d, _ in carried)
-        good = not carried or is_schedulable(part, needs, self.dims, loops)
+        good = not carried or is_carried(part, needs, self.dims, loops)
         return _Cycle(members=sum(self.bits[n] for n in part), is_schedulable=good)
 
     def _inside(
@@ -299,7 +300,10 @@ class LoopNests:
 def _is_strict(d: Dependence, direction: DimDirection) -> bool:
     """Whether a loop always carries a dependence."""
     dim, forward = direction
-    return any(k == dim and s == {forward} for k, s in d.signs)
+    for k, signs in d.signs:
+        if k == dim:
+            return forward in signs and len(signs) == 1
+    return False
 
 
 def _renamed(needs: Iterable[Dependence], a: str, b: str) -> Iterator[Dependence]:
