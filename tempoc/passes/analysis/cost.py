@@ -10,12 +10,14 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternCall
-from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.types import Types
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import node_operations, operand_types, topological
 from tempoc.sdg.statements.build import is_computed
+from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
 from tempoc.symbolic.walk import evaluate, symbols
@@ -88,7 +90,18 @@ def op_in_box(graph: Graph, node: Node, box: Domain, space: Space) -> Op | None:
         op = op.kept_inside(types)
         if not all(space.implies(box, e) for e in op.within(types)):
             return None
+    if not _has_value(op, types, box, space):
+        return None
     return op if _is_cheap_point(node) or not _is_thin(node.domain, space) else None
+
+
+def _has_value(op: Op, types: Types, box: Domain, space: Space) -> bool:
+    """Whether an operator has a value at all points of a box: a maximum of nothing has none."""
+    try:
+        op.infer(types, DomainFacts(space, box))
+    except OperandError:
+        return False
+    return True
 
 
 def limited(entry: ix.Expr, first: ix.Expr, last: ix.Expr, box: Domain, space: Space) -> ix.Expr:

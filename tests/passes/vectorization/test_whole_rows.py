@@ -117,3 +117,23 @@ def test_the_gradient_of_a_triangle_is_computed_in_rows_as_well() -> None:
     nodes = compiled.passes.graph.nodes.values()
     assert not [n.name for n in nodes if "j" in n.domain.dims and is_computed(n) and not n.vector]
     agree(TREE, *({"T": size} for size in (1, 2, 3, 5)))
+
+
+BEST = """dim n < T
+dim i < T
+dim j < T
+input x[i]: f32[2]
+input r: f32[3, 2]
+c[0, i] = x[i]
+c[n, i] = max(r + max(c[0:n, i] + ends[0:n, i+n], axis = 0), axis = 0) when n >= 1 and i + n < T
+ends[n, j] = c[n, j-n] when j >= n
+output c[T-1, 0] as best
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [BEST, BEST.replace("max(c", "f32(argmin(c").replace("0), a", "0)), a")]
+)
+def test_rows_leave_out_those_that_would_reduce_nothing(text: str) -> None:
+    """A maximum of an empty range has no value: it is not computed in the first row."""
+    agree(text, *({"T": size} for size in (1, 2, 5)))
