@@ -291,12 +291,56 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> val.Value:
         raise Failure(type_errors.condition_tensor(e.condition.span))
     holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
     yes, no = choice.split(round, frame, holds)
-    sides = single(round, yes, e.then), single(round, no, e.orelse)
-    if isinstance(holds, ix.Truth):
-        chosen = choice.choose_constant(round, frame, sides, holds.value, e.span)
+    then = single(round, yes, e.then)
+    if choice.may_have_axes(then) and _chooses_literals(e.orelse):
+        chosen = _literals_in_turn(round, frame, holds, then, e.orelse)
     else:
-        chosen = choice.merge_sides(round, frame, holds, *sides, e.span)
+        sides = then, single(round, no, e.orelse)
+        chosen = choice.merge_or_choose(round, frame, holds, sides, e.span)
     return apply.spread_all(round, frame, chosen, val.dims_of(condition, round.universe), e.span)
+
+
+def _chooses_literals(e: ast.Expression) -> bool:
+    """Whether `e` is `1 if c else 2 if d else 3`, with any numbers."""
+    while isinstance(e, ast.IfExpr) and _is_literal(e.then):
+        e = e.orelse
+        if _is_literal(e):
+            return True
+    return False
+
+
+def _is_literal(e: ast.Expression) -> bool:
+    if isinstance(e, ast.UnaryExpr) and e.op == "-":
+        e = e.operand
+    return isinstance(e, ast.NumberExpr | ast.Bool)
+
+
+def _literals_in_turn(
+    round: Round, frame: Frame, holds: ix.Expr, value: val.Value, e: ast.Expression
+) -> val.Value:
+    """`value if holds else e`, where `e` chooses literals, each of which fits the shape of `value`.
+
+    `x if a else 1 if b else 2` is `(x if a else 1) if a or b else 2`.
+    """
+    while isinstance(e, ast.IfExpr):
+        condition = single(round, frame, e.condition)
+        if isinstance(condition, val.ConstantNumber) and isinstance(condition.value, bool):
+            e = e.then if condition.value else e.orelse
+            continue
+        if isinstance(condition, val.Ref) and condition.static is None:
+            raise Failure(type_errors.condition_tensor(e.condition.span))
+        what = "the condition of `a if c else b`"
+        either = ix.disjunction(
+            holds, indices.checked_condition(round, frame, e.condition, condition, what)
+        )
+        sides = value, single(round, frame, e.then)
+        value = choice.merge_or_choose(
+            round, choice.split(round, frame, either)[0], holds, sides, e.span
+        )
+        dims = val.dims_of(condition, round.universe)
+        value = apply.spread_all(round, frame, value, dims, e.span)
+        holds, e = either, e.orelse
+    return choice.merge_or_choose(round, frame, holds, (value, single(round, frame, e)), e.span)
 
 
 def _call(round: Round, frame: Frame, e: ast.CallExpr) -> val.Value:

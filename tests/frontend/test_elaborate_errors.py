@@ -51,6 +51,11 @@ def test_a_mistake_does_not_cascade() -> None:
     assert "frob" in only(text).message
 
 
+def test_who_reads_a_tensor_that_is_nowhere_defined_says_nothing_new() -> None:
+    text = "dim t < T\ny[t] = 1.0 when t >= T\nz = y + 1\nprint y[0]\noutput y, z"
+    assert only(text).code == "RT139"
+
+
 def test_independent_mistakes_are_all_reported() -> None:
     text = T + "y = frob + x[t-1] + sum(x, 1) + 1 / 0\nz = x[t * t]\n"
     assert [d.code for d in errors_of(text)] == ["RT020", "RT060", "RT064", "RT122"]

@@ -71,6 +71,8 @@ def make_plan(
         placements.append(placement)
         # Short as it goes: the conditions of all equations before would make it cubic.
         covered = round.space.symbolic.simplify(ix.disjunction(covered, claimed), box)
+    # Nowhere defined: whoever reads it says nothing new.
+    broken = broken or all(p.used == ix.FALSE for p in placements)
     first = targets[0]
     positions = zip(first.names or dims, first.entries, strict=True)
     plain = len(targets) == 1 and all(e == ix.Sym(d) for d, e in positions)

@@ -9,7 +9,15 @@ from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import deferred, doubt_of, is_open, stand_in
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
-from tempoc.frontend.environment.values import ConstantNumber, Listing, Ref, Unknown, Value, dims_of
+from tempoc.frontend.environment.values import (
+    ConstantNumber,
+    Listing,
+    RecordValue,
+    Ref,
+    Unknown,
+    Value,
+    dims_of,
+)
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.ops.control.cond import Cond
@@ -81,6 +89,22 @@ def merge_sides(
         return apply.identity(round, frame, draft, span)
 
     return apply.map_together(round, leaf, (then, orelse), span)
+
+
+def merge_or_choose(
+    round: Round, frame: Frame, holds: ix.Expr, sides: tuple[Value, Value], span: Span
+) -> Value:
+    """The first of ``sides`` where the condition holds, else the second. Raises `Failure`."""
+    if isinstance(holds, ix.Truth):
+        return choose_constant(round, frame, sides, holds.value, span)
+    return merge_sides(round, frame, holds, *sides, span)
+
+
+def may_have_axes(value: Value) -> bool:
+    """Whether a value is a tensor with axes, a tree, or one of which the shape is not known."""
+    if isinstance(value, Ref):
+        return bool(value.type.shape) or doubt_of(value) >= Doubt.SHAPE
+    return isinstance(value, Unknown | Listing | RecordValue)
 
 
 def choose_constant(

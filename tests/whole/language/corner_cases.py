@@ -200,3 +200,35 @@ def extremes_over_joined_axes(x: Array) -> Array:
     return {
         "most": x.max(), "place": x.argmin(), "slope": (x == x.max()) * 1.0, "m": np.array(points)
     }  # fmt: skip
+
+
+@case(
+    CASES,
+    """dim t < T
+input x[t]: f32[3]
+input W: f32[3, 3]
+a = x if t > 2 else 1 if t > 0 else -0.5
+b = x[t-1] if t >= 1 and t < 3 else 2.0 if T > 3 else 4 if t == 0 else 5
+h[t] = tanh(W @ h[t-1]) if t > 1 else 1.0 if t == 1 else 0.5
+p = {u: x, v: sum(x)} if t == 1 else 0.0 if t <= 0 else 7
+q = x > 0.0 if t > 1 else true if t > 0 else false
+output a, b, h, p, q
+""",
+    {"T": 1},
+    {"T": 5},
+    {"T": 2},
+)
+def numbers_of_several_conditions_fit_a_shape(T: int, x: Array, W: Array) -> Array:
+    one, r = np.ones(3), range(T)
+    h: list[Array] = []
+    for t in r:
+        h.append(np.tanh(W @ h[t - 1]) if t > 1 else one if t == 1 else one / 2)
+    other = [2.0 if T > 3 else 4 if t == 0 else 5 for t in r]
+    return {
+        "a": np.array([x[t] if t > 2 else one if t > 0 else -one / 2 for t in r]),
+        "b": np.array([x[t - 1] if 1 <= t < 3 else one * other[t] for t in r]),
+        "h": np.array(h),
+        "p.u": np.array([x[t] if t == 1 else one * (0 if t <= 0 else 7) for t in r]),
+        "p.v": np.array([x[t].sum() if t == 1 else 0.0 if t <= 0 else 7.0 for t in r]),
+        "q": np.array([x[t] > 0 if t > 1 else one * t > 0 for t in r]),
+    }
