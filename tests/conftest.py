@@ -11,7 +11,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 pytest_plugins = [
     "tests.support.session.disks",
     "tests.support.golden",
+    "tests.support.session.long",  # before those that import it
     "tests.support.session.kernels",
-    "tests.support.session.long",
     "tests.support.session.stages",
 ]

@@ -32,6 +32,7 @@ from tempoc.diagnostics.source import Source, Span
 from tempoc.driver.progress import Activity, Progress
 from tempoc.driver.report.copies import copies_text
 from tempoc.runtime.report.streams import is_terminal
+from tests.support.session.long import sampled
 
 TEXT = 'y[t] = x[t-1] when t >= 10  # "early"\n'
 SOURCE = Source("m.rt", TEXT)
@@ -171,7 +172,7 @@ def test_times(seconds: float, text: str) -> None:
     assert time_text(seconds) == text
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", sampled([80, 120], "a line that fits", of=2))
 def test_a_real_terminal(tmp_path: Path, columns: int) -> None:
     """Phases on one line, nothing left of them; with `NO_COLOR` or in a pipe nothing at all."""
     (tmp_path / "m.rt").write_text("dim t < T\ninput x[t]: f32\ny[t] = x[t] * 2.0\noutput y\n")

@@ -23,6 +23,7 @@ def test_kernels_read_well(name, golden):
     golden(f"codegen/{name.lower()}.py", getattr(programs, name).emit().kernels)
 
 
+@pytest.mark.long("of three examples, `whole/test_determinism.py` says so as well")
 def test_text_does_not_depend_on_hash_seeds():
     script = (
         "from tests.codegen import programs\n"

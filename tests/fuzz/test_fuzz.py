@@ -28,7 +28,7 @@ from tests.support.examples import ROOT
 from tests.support.session.long import examples, sampled
 
 SEED = 1
-MUTANTS = range(16)
+MUTANTS = range(10)
 FEATURES = [
     feature
     for line in (
@@ -89,7 +89,7 @@ def test_programs_are_the_same_in_another_process() -> None:
 @pytest.mark.parametrize("start", sampled(range(0, 36, 12), "more random programs", of=3))
 def test_passes_keep_what_programs_mean(start: int) -> None:
     failed = []
-    for number in range(start, start + examples(6, long=12)):
+    for number in range(start, start + examples(4, long=12)):
         verdict = case_of(SEED, number, tier=0, minutes=0).verdict
         failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
     assert failed == []
@@ -97,7 +97,7 @@ def test_passes_keep_what_programs_mean(start: int) -> None:
 
 def test_compiled_programs_agree() -> None:
     failed = []
-    for number in range(100, 100 + examples(4, long=12)):
+    for number in range(100, 100 + examples(3, long=12)):
         verdict = case_of(SEED, number, tier=1, minutes=0).verdict
         failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
     assert failed == []

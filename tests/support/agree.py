@@ -16,6 +16,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
+from tests.support.session.kernels import lengths_in_share
 from tests.support.session.long import in_share
 
 LEVELS = (1, 2)
@@ -62,7 +63,9 @@ def agreed(
     bounds, inputs, params = bounds or {}, inputs or {}, params or {}
     wanted = evaluate(graph_of(text), bounds, inputs, params)
     for level in levels_of(text) if levels is None else levels:
-        found = run(compiled(text, folder, level), bounds, inputs, params).outputs
+        out = compiled(text, folder, level)
+        with lengths_in_share(text):
+            found = run(out, bounds, inputs, params).outputs
         assert list(found) == list(wanted)
         for name, value in wanted.items():
             shown = f"{name} at -O{level}"

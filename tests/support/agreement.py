@@ -25,6 +25,7 @@ from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.walk import evaluate as value_of
+from tests.support.session.kernels import lengths_in_share
 from tests.support.session.long import ends, in_share
 
 LEVELS = (2,)
@@ -69,7 +70,8 @@ def agree(
                 continue
             names = {i.name for i in loaded.program.inputs}
             used = as_sources({name: inputs[name] for name in names})
-            found = run_given(loaded, Given(bounds=bounds, inputs=used, params={}), Settings())
+            with lengths_in_share(text):
+                found = run_given(loaded, Given(bounds=bounds, inputs=used, params={}), Settings())
             assert set(found.outputs) == set(plain)
             for name, value in plain.items():
                 where = f"{name} with {dict(bounds)} by {how}"

@@ -247,7 +247,13 @@ def doubled(given: Arrays) -> tuple[Any, Arrays]:
     return [{"w": jnp.asarray(wide[w]), "b": jnp.asarray(wide[b])} for w, b in pairs], wide
 
 
-@pytest.mark.parametrize("last", ["T", "min(t+5, T)"], ids=["monte_carlo", "5_step"])
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param("T", id="monte_carlo", marks=pytest.mark.long("5 steps end there as well")),
+        pytest.param("min(t+5, T)", id="5_step"),
+    ],
+)
 def test_reinforce(last: str, tmp_path: Path) -> None:
     given = data(2, 9)
     with jax.enable_x64(True):

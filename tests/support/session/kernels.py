@@ -15,12 +15,15 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.support.session.long import in_share
 
 if TYPE_CHECKING:
     from tempoc.runtime.device.backend import JitOptions
@@ -38,12 +41,18 @@ QUICK = {
 OPERATIONS = ("xla_cpu_use_fusion_emitters",)
 """Those of them that decide what XLA's own operations are."""
 KEPT = 2000
+LENGTHS = 3
+"""One program in so many has kernels for many lengths where tests only compare what it computes."""
 ENVIRONMENT = pytest.StashKey[str | None]()
 Make = Callable[..., Any]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """JAX reads its flags when it starts, which test modules make it do."""
+    """JAX reads its flags when it starts, which test modules make it do.
+
+    Little of what modules and tests leave is garbage: look for it rarely.
+    """
+    gc.set_threshold(200_000, 20, 50)
     config.stash[ENVIRONMENT] = before = os.environ.get("XLA_FLAGS")
     if before is None and "jax" not in sys.modules:
         flags = (f"--{name}={str(quick).lower()}" for name, (quick, _) in known_flags().items())
@@ -95,10 +104,9 @@ def shared_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
         os.environ.pop("XLA_FLAGS", None)
     # Between runs nothing is kept: to write it takes longer than to make most of it again.
     jax.config.update("jax_enable_compilation_cache", False)
-    # Little of what a test leaves is garbage, and what is there already stays: look at it rarely.
+    # What is there already stays.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(200_000, 20, 50)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backend, "compile_kernel", Shared(backend.compile_kernel))
         if Compiled.fits(getattr(compiler, Compiled.NAME, None)):
@@ -154,6 +162,25 @@ def _compile_with(monkeypatch: pytest.MonkeyPatch, options: Mapping[str, Any]) -
     monkeypatch.setattr(jax, "jit", jit)
     # Functions within others have no options of their own.
     monkeypatch.setattr(whole_loops, "jit", made)
+
+
+@contextmanager
+def lengths_in_share(text: str) -> Iterator[None]:
+    """Of programs that run for several bounds, let one in `LENGTHS` have kernels for many lengths.
+
+    To find out whether a kernel can have padded arrays takes longer than to make another small one:
+    the others have one for each length, as on a GPU. In the long run all have kernels for many
+    lengths; tests about these, of values as well, have them in any case.
+    """
+    from tempoc.runtime.execution import kernels
+
+    before = kernels.kernels_of_lengths
+    if not in_share(f"lengths of {text}", LENGTHS):
+        kernels.kernels_of_lengths = lambda loaded, precision: {}
+    try:
+        yield
+    finally:
+        kernels.kernels_of_lengths = before
 
 
 class Shared:

@@ -22,7 +22,7 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import Lines, held_everywhere, short_calls
-from tests.support.session.long import sampled
+from tests.support.session.long import ends, sampled
 
 LOOPS = "canonicalize,fuse"
 """Passes that leave all loops as they are."""
@@ -164,7 +164,7 @@ def test_lines_and_their_order(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     host = compile_text(text, 2, LOOPS, regions=False)[1]
     graph, device = compile_text(text, 2, LOOPS)
     assert collected(device)
-    for size in (1, 2, 3, 9):
+    for size in ends((1, 2, 3, 9)):
         bounds, inputs = given_for(text, size)
         wanted = printed(host, bounds, inputs)
         assert printed(device, bounds, inputs) == wanted
