@@ -19,17 +19,18 @@ C = TypeVar("C", contravariant=True)
 LoopReason = Literal[
     "cycle", "ahead", "kept", "shown", "length", "holes", "outside", "partial",
     "python", "print", "nested print", "save", "own length", "again", "given",
-    "unrolled", "arrays", "moves", "tile", "range", "diagonals",
+    "unrolled", "arrays", "moves", "tile", "range", "diagonals", "state",
 ]  # fmt: skip
 """Why a dimension is a loop (first row), why a loop is one of the host (second), and what tiles,
-ranges and diagonals are; ``driver/slow/findings.py`` has the sentences."""
+ranges, diagonals and states are; ``driver/slow/findings.py`` has the sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRemark:
     """That some nodes are computed point by point along ``dim``, or that a loop is the host's.
 
-    ``size``: the bytes that a tensor in tiles would take as a whole.
+    ``size``: the bytes that a tensor in tiles would take as a whole; the steps from which on a
+    state pays.
     """
 
     reason: LoopReason

@@ -349,3 +349,20 @@ def test_random_numbers_that_nothing_reads_cost_nothing() -> None:
     )
     assert many < 1.1 * few and whole > 50 * few
     assert "line 4 draws 64000 random numbers" in explained(text, bounds)
+
+
+BASIS = """\
+dim m < M
+input z[m]: f32[64]
+rest[m] = z if m == 0 else z - q[0:m].T @ (q[0:m] @ z)
+q[m] = rest / sqrt(1.0 + rest @ rest)
+output q
+"""
+
+
+def test_a_state_that_does_not_pay_for_so_few_steps() -> None:
+    report = explained(BASIS, {"M": 8})
+    assert "`rest` (line 3) is computed from a state to which each `m` adds" in report
+    assert "`assume M <= 8`" in report
+    assert "state" not in explained(BASIS, {"M": 400})
+    assert "state" not in explained(BASIS.replace("input", "assume M <= 8\ninput"), {"M": 8})

@@ -74,6 +74,7 @@ class LoopFindings:
                 carried[loop.var] = cycle
                 yield self.cycle(loop, cycle, self.cells(part, around, carried, loop))
                 yield from self.ends.of(cycle, *self.names(part, inside))
+            yield from self.state(loop, inside)
             if not on_host:
                 for finding, key in self.without_cycle(part, loop, inside, cycle):
                     if key not in explained:
@@ -381,3 +382,21 @@ class LoopFindings:
         dims = {d for k in inside for d in dims_of(k, loop)}
         parts = [r for r, x in self.remarks if x.reason == "diagonals" and x.dim in dims]
         return Finding(why=f"{parts[0].message}, one diagonal after the other") if parts else None
+
+    def state(self, loop: TreeLoop, inside: list[TimedKernel]) -> Iterator[Finding]:
+        """A state to which each step adds, where so few steps would rather go through them all."""
+        for dim in dict.fromkeys(d for k in inside for d in dims_of(k, loop)):
+            bound = self.graph.universe.dim(dim).bound
+            steps = self.estimator.values[bound]
+            states = [(r, x) for r, x in self.remarks if x.reason == "state" and x.dim == dim]
+            for remark, data in states[:1]:
+                assert data.size is not None
+                least = evaluate(data.size, self.estimator.values)
+                if steps < least:
+                    name, line = self.words.name(data.nodes[0]), self.words.line_of(remark.span)
+                    yield Finding(
+                        why=f"`{name}` ({line}) is computed from a state to which each `{dim}` "
+                        f"adds, as {bound} may be large: that pays from {bound} = {least} on",
+                        help=f"say that it is small: `assume {bound} <= {steps}`, or a value, "
+                        f"`dim {dim} < {bound} = {steps}`",
+                    )

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import StopGradient
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.tensor.arithmetic import Divide, Multiply
@@ -42,11 +43,12 @@ from tempoc.passes.lifting.product_factors import ProductFactors, product_factor
 from tempoc.passes.lifting.range_operand import operand_slices
 from tempoc.passes.lifting.running_steps import RunningStep, contraction_step, with_steps
 from tempoc.passes.simplify.range_functions import with_point_functions
+from tempoc.pipeline.step import LoopRemark
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.active import gradients, independent_nodes, passed_over
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.query import components, users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.graph.stencils import reads_moving_ranges
 from tempoc.sdg.statements.branches import enclosing_conds
@@ -61,7 +63,7 @@ class _StateProduct:
 
     ``state`` has the letters of the sum of the factors ``inside``, which have the letter; some of
     them are weights by ``distances``. ``rows`` are the nodes that have the letter, too: nothing
-    needs them if the state takes their place.
+    needs them if the state takes their place. ``least_steps``: with fewer the state costs more.
     """
 
     product: ProductFactors
@@ -70,6 +72,7 @@ class _StateProduct:
     inside: tuple[int, ...]
     state: str
     distances: Mapping[int, Distances]
+    least_steps: int = 0
 
     @property
     def root(self) -> Node:
@@ -125,7 +128,10 @@ def with_running_states(graph: Graph, context: PassContext) -> Graph:
         return graph
     for p in products:
         message = f"`{p.root.name}`: a state along {p.dim}, to which each step adds"
-        context.remarks.add("states", message, p.root.span)
+        pays = LoopRemark(
+            reason="state", dim=p.dim, nodes=(p.root.name,), size=ix.Const(p.least_steps)
+        )
+        context.remarks.add("states", message, p.root.span, pays)
     return drop_dead(running)
 
 
@@ -205,9 +211,9 @@ def _state_product(
             is_chosen = bool(distances) or (len(factors) > 1 and not is_alone)
         else:
             factor = MODEL.differentiated_state_factor if independent else MODEL.state_factor
-            is_chosen = candidate.multiplies_rows and _is_cheaper(
-                candidate, factors, factor, context
-            )
+            least = _least_steps(candidate, factors, factor, context)
+            candidate = replace(candidate, least_steps=least)
+            is_chosen = candidate.multiplies_rows and _expected_steps(candidate, context) >= least
         if is_chosen:
             return candidate
     return None
@@ -271,22 +277,62 @@ def _growing_along(
     return None
 
 
-def _is_cheaper(
+def _least_steps(
     p: _StateProduct, factors: Sequence[int], factor: int, context: PassContext
-) -> bool:
-    """Whether a state costs less than a row with an element for each step, each element of the
-    state as much as ``factor`` products."""
-    universe, sizes = context.space.universe, context.sizes
-    at = estimated_sizes(universe, 1, sizes)
-    bound = universe.dim(p.dim).bound
-    steps = MODEL.state_steps if unknown_bounds(universe, (bound,), sizes) else at[bound]
+) -> int:
+    """From how many steps on a state costs no more than a row with an element for each step, each
+    element of the state as much as ``factor`` products."""
+    at = estimated_sizes(context.space.universe, 1, context.sizes)
     extents = p.product.extents
 
     def elements(letters: str) -> int:
         return evaluate(ix.product(extents[c] for c in letters if c != p.letter), at)
 
     state, row = elements(p.state), sum(elements(p.product.terms[k]) for k in factors)
-    return factor * state <= steps * row
+    return -(-factor * state // max(1, row))
+
+
+def _expected_steps(p: _StateProduct, context: PassContext) -> int:
+    """How many steps there are, as far as that is known.
+
+    A recurrence within each step of another one that is long, as over the vectors of a basis, is
+    taken to be short.
+    """
+    universe, sizes = context.space.universe, context.sizes
+    at, bound = estimated_sizes(universe, 1, sizes), universe.dim(p.dim).bound
+    if not unknown_bounds(universe, (bound,), sizes):
+        return at[bound]
+    graph, root = p.product.graph, p.root
+    part = next({*part} for part in components(graph) if root.name in part)
+    outer = root.domain.dims[: root.domain.dims.index(p.dim)]
+    long = (d for d in outer if at[universe.dim(d).bound] >= MODEL.inner_state_steps)
+    inner = any(_recurs_within(graph, root, part, d) for d in long)
+    return MODEL.inner_state_steps if inner else MODEL.state_steps
+
+
+def _recurs_within(graph: Graph, root: Node, part: Collection[str], step: str) -> bool:
+    """Whether a node needs others of a cycle, and these need it, all at one point of a dimension
+    along which the cycle goes on, too."""
+    reads = {
+        name: [(e.source, _distance(graph, e, step)) for e in graph.nodes[name].inputs]
+        for name in part
+    }
+    near = {n: [(s, d) for s, d in r if s in part and d is not None] for n, r in reads.items()}
+
+    def before(at: tuple[str, int]) -> list[tuple[str, int]]:
+        name, ahead = at
+        return [(s, ahead + d) for s, d in near[name] if abs(ahead + d) <= 1]
+
+    reached = reachable(before((root.name, 0)), before)
+    return (root.name, 0) in reached and (root.name, -1) in reached
+
+
+def _distance(graph: Graph, edge: Edge, dim: str) -> int | None:
+    """How far ahead a read is along a dimension; ``None`` if that varies, or nothing has it."""
+    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+    entry = at.get(dim)
+    distance = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
+    return distance.value if isinstance(distance, ix.Const) else None
 
 
 # ---------------------------------------------------------------- with states

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tempoc.diagnostics.source import Source
@@ -13,6 +15,7 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.text.text import show
 from tempoc.symbolic.walk import symbols
+from tests.support.agreement import agree
 from tests.support.generators.graphs import assert_close
 from tests.support.golden import Golden
 
@@ -177,3 +180,43 @@ def test_where_steps_are_launched_products_stay() -> None:
 def test_sizes_decide() -> None:
     text = HEAD + WITH_STATE["scores first"]
     assert has_rows(compilation(text, Options(sizes={"B": 2, "T": 8})).prepared)
+
+
+BASIS = """dim k < K
+dim m < M
+input a: f32[64, 64]
+input start[m]: f32[64]
+q[0, m] = start
+z = a @ q
+rest[k, m] = z[k, m] if m == 0 else z[k, m] - q[k+1, 0:m].T @ (q[k+1, 0:m] @ z[k, m]) when k + 1 < K
+q[k+1, m] = rest[k, m] / sqrt(1.0 + rest[k, m] @ rest[k, m])
+output q[K-1, 0:M] as vectors
+"""
+FEEDBACK = """dim l < L
+dim t < T
+input x[t]: f32[32]
+y[0, t] = x
+key[l, t] = sin(y[l, t] + out[l, t-1]) if t >= 1 else y[l, t]
+out[l, t] = key[l, 0:t+1].T @ (key[l, 0:t+1] @ y[l, t])
+y[l+1, t] = tanh(out)
+output y[L-1, T-1] as last
+"""
+
+
+def _has_state(text: str) -> bool:
+    compiled = Compilation(load_source(Source("m.rt", text)), Options())
+    return "to which each step adds" in "".join(r.message for r in compiled.remarks)
+
+
+def test_a_recurrence_within_steps_of_another_is_taken_to_be_short() -> None:
+    assert not _has_state(BASIS)
+    assert _has_state(BASIS.replace("m < M", "m < M = 400"))
+    alone = BASIS.replace("dim k < K", "dim k < K = 2")
+    assert _has_state(alone), "few steps are no loop of its own"
+    agree(BASIS, *({"K": k, "M": m} for k, m in ((1, 1), (2, 1), (3, 4))))
+
+
+def test_a_long_recurrence_of_each_of_a_few_layers_gets_a_state() -> None:
+    assert _has_state(FEEDBACK.replace("l < L", "l < L = 4"))
+    steps_first = re.sub(r"\[([^,\]]+), ([^\]]+)\]", r"[\2, \1]", FEEDBACK)
+    assert _has_state(steps_first.replace("dim l < L\ndim t < T", "dim t < T\ndim l < L"))
