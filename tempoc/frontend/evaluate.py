@@ -253,10 +253,22 @@ def _field(round: Round, frame: Frame, e: ast.Field, given: tuple[str, ...] = ()
             return value
         close = nearest(e.name, iter(base.names))
         raise Failure(type_errors.no_field(e.name_span, base, e.name, close))
+    if isinstance(base, val.Listing) and any(
+        isinstance(item, val.RecordValue) and item.get(e.name) is not None for item in base.items
+    ):
+        raise Failure(type_errors.field_of_list(e.name_span, base, e.name, _element(e.base)))
     # What `fft.rfft(x)` is asked of is no operand, but the module in which others have it.
     shown = "" if isinstance(base, val.Builtin) else e.base.span.text
     way_out = about_method(e.name, shown, given, SIGNATURES.get(e.name, ""))
     raise Failure(type_errors.no_field(e.name_span, base, e.name, None, way_out))
+
+
+def _element(e: ast.Expression) -> str:
+    """An element of a list, in the source: of `net[k]`, where `k` is a step, `(net)[k]`."""
+    text = e.span.text
+    if isinstance(e, ast.Access) and isinstance(e.base, ast.Name):
+        return f"({e.base.name}){text.removeprefix(e.base.name)}"
+    return f"({text})[0]" if isinstance(e, ast.Name) else f"{text}[0]"
 
 
 def _member(package: val.Package, e: ast.Field) -> val.Value:

@@ -182,7 +182,7 @@ def _report_unknown(round: Round) -> None:
         return
     for key, cell in round.cells.items():
         known = round.table.get(key)
-        if known is None or doubt_of(known.tree):
+        if key not in round.spoiled and (known is None or doubt_of(known.tree)):
             span, name = cell.origin.span, cell.plan.name
             round.report(type_errors.never_known(span, name), cell.origin.calls)
             return
@@ -272,7 +272,9 @@ def _mark_spoiled(round: Round) -> bool:
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
     count = len(round.spoiled)
     for cell in round.cells.values():
-        if cell.key not in round.table and val.ERROR in _transitive_causes(cause(cell), reasons):
+        known = round.table.get(cell.key)
+        doubtful = known is None or doubt_of(known.tree)
+        if doubtful and val.ERROR in _transitive_causes(cause(cell), reasons):
             round.spoiled[cell.key] = None
     return len(round.spoiled) > count
 

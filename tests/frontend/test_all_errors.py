@@ -26,6 +26,16 @@ CASES = {
         "a[t+1] = a + m[t][0]\noutput a",
         "RT060 3",
     ),
+    "a shape that only a number is left for, in a cycle": (
+        "h[0] = foo\nh[t] = 0.1 * h[t-1] + m[t-1]\nm[0] = 0.0\nm[t] = 0.5 * m[t-1] + h[t-1]\n"
+        "y = W @ h[t][0]\noutput y",
+        "RT020 1",
+    ),
+    "a declaration that does not parse": (
+        "param q: [f32[D, D]]\nh[0] = q\nh[t] = 0.1 * h[t-1] + m[t-1]\nm[0] = 0.0\n"
+        "m[t] = 0.5 * m[t-1] + h[t-1]\ny = W @ h[t][0]\noutput y",
+        "RT001 1",
+    ),
     "a number that does not fit": (
         'h[0] = 0.0\nh[t] = einsum("ij,jk->ik", W, h[t-1])\nk[t] = foo\noutput h',
         "RT060 2, RT020 3",

@@ -98,6 +98,13 @@ MENDED = {
         "y[t] = -log(-log(random.uniform([3])))",
     ),
     "RT069 a module": ("y = fft.rfft(A)", "write `rfft(A)`", "y = rfft(A)"),
+    "RT069 an element": (
+        "n[t] = [{v: A}, {v: A}]\ny = n[0].v", "`(n)[0].v`",
+        "n[t] = [{v: A}, {v: A}]\ny = (n)[0].v",
+    ),
+    "RT069 a list": (
+        "n[t] = [{v: A}, {v: A}]\ny = n.v", "`(n)[0].v`", "n[t] = [{v: A}, {v: A}]\ny = (n)[0].v"
+    ),
     "RT021 of NumPy": ("y = matmul(A, A)", "`a @ b`", "y = A @ A"),
     "RT021 of a module": ("y = softmax(A)", "`import nn`", "import nn\ny = nn.softmax(A)"),
     "RT021 a norm": ("y = norm(A)", "`sqrt(sum(x * x))`", "y = sqrt(sum(A * A))"),

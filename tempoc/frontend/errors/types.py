@@ -144,6 +144,12 @@ def no_field(
     return error("RT069", f"{val.describe(value)} has no field `{name}`", span, way_out)
 
 
+def field_of_list(span: Span, value: val.Value, name: str, element: str) -> Diagnostic:
+    """A list whose elements have the field; `element` is one of them."""
+    help = f"its elements have it: `{element}.{name}`; a bracket right after a name is temporal"
+    return no_field(span, value, name, None, help)
+
+
 def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
 
