@@ -92,6 +92,13 @@ class Universe(metaclass=Interned):
                 return d
         raise KeyError(name)
 
+    def bound(self, name: str) -> Bound:
+        """The bound of that name. Raises ``KeyError``."""
+        for b in self.bounds:
+            if b.name == name:
+                return b
+        raise KeyError(name)
+
     def ordered(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The dimensions among the names, each once, in declaration order.
 

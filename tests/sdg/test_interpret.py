@@ -38,6 +38,7 @@ def test_a_chain_longer_than_the_stack() -> None:
     assert run(COUNT, 5_000)["n"] == 4_999
 
 
+@pytest.mark.long("5000 are more than a stack holds as well")
 def test_a_chain_of_twenty_thousand() -> None:
     assert run(COUNT, 20_000)["n"] == 19_999
 

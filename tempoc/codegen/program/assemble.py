@@ -444,7 +444,7 @@ class _Tree:
         return substitute(e, self.stages.largest)
 
     def _execute(self, tree: Execute) -> prog.ProgramStatement:
-        statement = self._statement(tree.statement)
+        statement = self.stages.statements.by_name[tree.statement]
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
         point = tree.point
         h = self.hosts.get(tree.statement)
@@ -514,9 +514,6 @@ class _Tree:
         assert node is not None and isinstance(node.op, EffectOp)
         effect = to_effect(node.op, operand_types(graph, node), call)
         return lengths.with_points(effect, graph.universe, statement.domain.dims)
-
-    def _statement(self, name: str) -> Statement:
-        return next(s for s in self.stages.statements.statements if s.name == name)
 
     def _frees(
         self, statement: Statement, env: Mapping[str, ix.Expr]

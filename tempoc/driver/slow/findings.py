@@ -1,7 +1,7 @@
 """Why a part of a program costs what it does, and what would help: sentences with data behind them.
 
-`loop_findings` explains the loops of a part: where they run, and which cycle or which remark of a
-pass made them loops. `kernel_findings` (``kernels.py``) explains what the kernels in them do.
+`LoopFindings` explains the loops of a part: where they run, and which cycle or which remark of a
+pass made them loops. `KernelFindings` (``kernels.py``) explains what the kernels in them do.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def dimension_before(
     place = next(k for k, d in enumerate(universe.dims) if d.name == behind)
     if place and universe.dims[place - 1].name.startswith(name):
         before = universe.dims[place - 1]
-        bound = next(b for b in universe.bounds if b.name == before.bound)
+        bound = universe.bound(before.bound)
         if bound.value == size and before.name not in named:
             return universe, before.name
     universe, dim = with_dimension(graph, universe, name, size, place)

@@ -47,7 +47,7 @@ def compute_last_points(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
     moved: list[str] = []
     bounds = graph.universe.bounds
     for dim in graph.universe.dims:
-        bound = next(b for b in bounds if b.name == dim.bound)
+        bound = graph.universe.bound(dim.bound)
         if bound.until and not any(dim.name in b.outer for b in bounds):
             behind = _BehindLoop(
                 graph=graph, dim=dim.name, bound=bound.name, outer=tuple(bound.outer)

@@ -556,7 +556,7 @@ def declared(
     An existing one of that size, and of that name but for a number, is reused.
     """
     for dim in universe.dims:
-        bound = next(b for b in universe.bounds if b.name == dim.bound)
+        bound = universe.bound(dim.bound)
         if dim.name.rstrip("0123456789") == name and bound.value == size:
             return universe, dim
     place = next((k for k, d in enumerate(universe.dims) if d.name == before), len(universe.dims))

@@ -486,7 +486,7 @@ def _declared(
     """
     universe = graph.universe
     for dim in universe.dims:
-        bound = next(b for b in universe.bounds if b.name == dim.bound)
+        bound = universe.bound(dim.bound)
         if dim.name.startswith(name) and bound.value == count and dim.name not in own:
             return universe, dim.name
     after = (k for k, d in enumerate(universe.dims, 1) if d.name == beside)

@@ -64,7 +64,7 @@ class Lockstep(GraphPass):
         """The graph with one length for all points of a dimension where that is possible."""
         names = [d.bound for d in graph.universe.dims]
         for name in dict.fromkeys(names):
-            bound = next(b for b in graph.universe.bounds if b.name == name)
+            bound = graph.universe.bound(name)
             if not (bound.until and bound.outer):
                 continue
             common = CommonLength(graph=graph, bound=bound, space=context.space)

@@ -23,14 +23,14 @@ class Agreeing:
     """A program at the ``levels_of`` it, or others; a call gives what all agree on.
 
     Below -O2 many kernels take long to compile, and are the same for all bounds: `make test` runs
-    them with the first bounds of which one is 1, and with the first of which none is.
+    them with the first bounds of which none is 1, and all data for these. There must be such.
     """
 
     def __init__(self, text: str, folder: Path, levels: tuple[int, ...] | None = None) -> None:
         self.graph: Graph = graph_of(text)
         self.text = text
-        self.seen: set[bool] = set()
-        """Whether one was 1 of the bounds so far."""
+        self.plain: Mapping[str, int] | None = None
+        """The bounds for levels below 2."""
         self.folders = {level: compiled(text, folder, level) for level in levels or levels_of(text)}
         self.lengths: dict[str, int] = {}
 
@@ -43,11 +43,10 @@ class Agreeing:
     ) -> dict[str, Any]:
         inputs, params = inputs or {}, params or {}
         wanted = evaluate(self.graph, bounds, inputs, params, seed=seed)
-        is_edge = 1 in bounds.values()
-        has_plain = is_edge not in self.seen or chosen["long"]
-        self.seen.add(is_edge)
+        if self.plain is None and 1 not in bounds.values():
+            self.plain = bounds
         for level, folder in self.folders.items():
-            if level < 2 and not has_plain:
+            if level < 2 and bounds != self.plain and not chosen["long"]:
                 continue
             with lengths_in_share(self.text):
                 found = run(folder, bounds, inputs, params, seed=seed)
