@@ -332,13 +332,15 @@ class Einsum(Op):
         left, arrow, right = self.spec.replace(" ", "").partition("->")
         terms = left.split(",")
         if len(terms) != len(ranks):
-            raise OperandError(f'einsum "{self.spec}" has {len(terms)} operands, not {len(ranks)}')
+            count = "1 operand" if len(terms) == 1 else f"{len(terms)} operands"
+            raise OperandError(f'einsum "{self.spec}" has {count}, not {len(ranks)}')
         spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in self.spec]
         extra = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
         for term, n in zip(terms, extra, strict=True):
             if n < 0 or (n > 0 and "..." not in term):
                 rank = len(term.replace("...", ""))
-                raise OperandError(f'"{term}" in einsum names {rank} axes, not {rank + n}')
+                count = "1 axis" if rank == 1 else f"{rank} axes"
+                raise OperandError(f'"{term}" in einsum names {count}, not {rank + n}')
         ellipsis = "".join(spare[: max(extra, default=0)])
         parts = zip(terms, extra, strict=True)
         operands = [t.replace("...", ellipsis[len(ellipsis) - n :]) for t, n in parts]
