@@ -304,7 +304,7 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> val.Value:
     holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
     yes, no = choice.split(round, frame, holds)
     then = single(round, yes, e.then)
-    if choice.may_have_axes(then) and _chooses_literals(e.orelse):
+    if choice.types_literals(then) and _chooses_literals(e.orelse):
         chosen = _literals_in_turn(round, frame, holds, then, e.orelse)
     else:
         sides = then, single(round, no, e.orelse)
@@ -330,7 +330,7 @@ def _is_literal(e: ast.Expression) -> bool:
 def _literals_in_turn(
     round: Round, frame: Frame, holds: ix.Expr, value: val.Value, e: ast.Expression
 ) -> val.Value:
-    """`value if holds else e`, where `e` chooses literals, each of which fits the shape of `value`.
+    """`value if holds else e`, where `e` chooses literals, each of which gets the type of `value`.
 
     `x if a else 1 if b else 2` is `(x if a else 1) if a or b else 2`.
     """

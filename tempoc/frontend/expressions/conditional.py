@@ -100,10 +100,14 @@ def merge_or_choose(
     return merge_sides(round, frame, holds, *sides, span)
 
 
-def may_have_axes(value: Value) -> bool:
-    """Whether a value is a tensor with axes, a tree, or one of which the shape is not known."""
+def types_literals(value: Value) -> bool:
+    """Whether literals beside a value take a shape or a dtype that they do not have by themselves.
+
+    So they do beside a tree, and maybe beside a value that is not known yet.
+    """
     if isinstance(value, Ref):
-        return bool(value.type.shape) or doubt_of(value) >= Doubt.SHAPE
+        plain = value.type.dtype in (DType.BOOL, DType.I32, DType.F32)
+        return bool(value.type.shape) or not plain or doubt_of(value) is not Doubt.NONE
     return isinstance(value, Unknown | Listing | RecordValue)
 
 

@@ -212,7 +212,9 @@ b = x[t-1] if t >= 1 and t < 3 else 2.0 if T > 3 else 4 if t == 0 else 5
 h[t] = tanh(W @ h[t-1]) if t > 1 else 1.0 if t == 1 else 0.5
 p = {u: x, v: sum(x)} if t == 1 else 0.0 if t <= 0 else 7
 q = x > 0.0 if t > 1 else true if t > 0 else false
-output a, b, h, p, q
+k = f64(t) if t > 1 else 0.1 if t > 0 else 0.3
+n = i64(t) if t > 1 else 3000000000 if t > 0 else 2
+output a, b, h, p, q, k, n
 """,
     {"T": 1},
     {"T": 5},
@@ -231,4 +233,6 @@ def numbers_of_several_conditions_fit_a_shape(T: int, x: Array, W: Array) -> Arr
         "p.u": np.array([x[t] if t == 1 else one * (0 if t <= 0 else 7) for t in r]),
         "p.v": np.array([x[t].sum() if t == 1 else 0.0 if t <= 0 else 7.0 for t in r]),
         "q": np.array([x[t] > 0 if t > 1 else one * t > 0 for t in r]),
+        "k": np.array([t if t > 1 else 0.1 if t > 0 else 0.3 for t in r]),
+        "n": np.array([t if t > 1 else 3000000000 if t > 0 else 2 for t in r]),
     }
