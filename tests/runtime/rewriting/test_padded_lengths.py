@@ -62,6 +62,12 @@ def _searched(n: int, x: Any, i: Any) -> Any:
     return jax.vmap(steps)(i)
 
 
+def _windows(x: Any, start: Any, by: Any, padding: Any, dilation: Any = None) -> Any:
+    window = (3, 1)[: x.ndim]
+    ones = (1,) * x.ndim
+    return lax.reduce_window(x, start, by, window, ones, padding, window_dilation=dilation)
+
+
 CASES: list[tuple[Function, Function]] = [
     (lambda n, x, i: jnp.sum(x, 0), lambda n, x, i: x.sum(0)),
     (lambda n, x, i: x.sum() / n, lambda n, x, i: x.sum() / n),
@@ -125,6 +131,19 @@ CASES: list[tuple[Function, Function]] = [
      lambda n, x, i: x.sum(0) if i[0] > 1 else x[0]),
     (lambda n, x, i: lax.reduce(i, 0, lambda a, b: a | b, (0,)),
      lambda n, x, i: np.bitwise_or.reduce(i)),
+    (lambda n, x, i: _windows(x, 0.0, lax.add, ((2, 0), (0, 0))),
+     lambda n, x, i: np.stack([x[max(0, t - 2) : t + 1].sum(0) for t in range(n)])),
+    (lambda n, x, i: _windows(x, jnp.float32(0), lax.add, ((-1, 1), (0, 0))),
+     lambda n, x, i: np.stack([x[t : t + 3].sum(0) for t in range(1, n - 1)])),
+    (lambda n, x, i: _windows(x, -np.inf, lax.max, ((1, 1), (0, 0))),
+     lambda n, x, i: np.stack([x[max(0, t - 1) : t + 2].max(0) for t in range(n)])),
+    (lambda n, x, i: _windows(x, jnp.inf, lax.min, ((0, 2), (0, 0))),
+     lambda n, x, i: np.stack([x[t : t + 3].min(0) for t in range(n)])),
+    (lambda n, x, i: _windows(i, 0, lax.bitwise_or, ((0, 4),), (2,)),
+     lambda n, x, i: np.bitwise_or.reduce(np.stack([np.pad(i, (0, 4))[k : n + k]
+                                                    for k in (0, 2, 4)]))),
+    (lambda n, x, i: lax.reduce_window(x, 1.0, lax.mul, (1, 3), (1, 1), "VALID"),
+     lambda n, x, i: x.prod(1, keepdims=True)),
     (lambda n, x, i: jnp.linalg.solve(2 * jnp.eye(3) + x[:, :, None] * x[:, None], x[..., None]),
      lambda n, x, i: np.linalg.solve(2 * np.eye(3) + x[:, :, None] * x[:, None], x[..., None])),
     (_looped, _looped_numpy),

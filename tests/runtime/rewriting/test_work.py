@@ -58,3 +58,14 @@ def test_what_is_fused_takes_less() -> None:
         return jnp.sort(jnp.sort(x, 0), 1)
 
     assert taken(light, 800, 800) * 4 == taken(heavy, 800, 800)
+
+
+def test_windows_take_what_they_sum() -> None:
+    def windows(rows: int, start: Any) -> Callable[[int, Any], Any]:
+        return lambda n, x: lax.reduce_window(x, start(0), lax.add, (rows, 1), (1, 1), "SAME")
+
+    for start in (float, jnp.float32):
+        few, many = windows(16, start), windows(160, start)
+        assert taken(few, 1000, 1000) == 4 * 8000
+        assert taken(many, 1000, 1000) == 10 * taken(few, 1000, 1000)
+        assert taken(many, 2000, 1000) == 2 * taken(many, 1000, 1000)

@@ -62,7 +62,9 @@ class PaddedFunction:
             made: Any = step.primitive.bind(*given, **how)
             return made if step.primitive.multiple_results else (made,)
         require(name in RULES)
-        return RULES[name](operation, given)
+        made = RULES[name](operation, given)
+        require([a.shape for a in made] == [*map(self.padding.shape, operation.made)])
+        return made  # type: ignore[no-any-return]
 
 
 def _scan(

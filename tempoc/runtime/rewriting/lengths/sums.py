@@ -29,7 +29,7 @@ def greatest(dtype: Any) -> Any:
 
 def _neutral(name: str, dtype: Any) -> Any:
     """What a reduction leaves as it is: for a conjunction all bits."""
-    kind = name.removeprefix("reduce_").removeprefix("cum").removeprefix("arg")
+    kind = name.rpartition("_")[2].removeprefix("cum").removeprefix("arg")
     if kind in ("max", "logsumexp"):
         return least(dtype)
     if kind == "min":
@@ -41,28 +41,30 @@ def _neutral(name: str, dtype: Any) -> Any:
 
 def _reduced(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, name = given[0], op.primitive.name
-    array = op.padding.masked(array, op.given[0], op.how["axes"], _neutral(name, array.dtype))
+    axes = op.how.get("axes", range(array.ndim))  # windows have all
+    array = op.padding.masked(array, op.given[0], axes, _neutral(name, array.dtype))
     (made,) = op.bound([array])
     if name in _EXTREMES and jnp.issubdtype(array.dtype, jnp.inexact):
         # XLA for CPUs loses NaN among many elements, of which there are more here.
-        made = jnp.where(jnp.isnan(array).any(op.how["axes"]), jnp.nan, made)
+        made = jnp.where(jnp.isnan(array).any(axes), jnp.nan, made)
     return [made]
 
 
 def _reduced_by(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
-    """A reduction with a function of its own, and what is neutral for that."""
-    count = len(given) // 2
-    axes, function = op.how["dimensions"], op.how["jaxpr"]
-    arrays = [
+    """A reduction of axes or windows with a function of its own, and what is neutral for that."""
+    count, function = len(given) // 2, op.how["jaxpr"]
+    how = {k: v for k, v in op.how.items() if k not in ("jaxpr", "consts", "computation")}
+    axes = how.get("dimensions", range(len(op.given[0])))
+    arrays = tuple(
         op.padding.masked(array, shape, axes, start)
         for array, shape, start in zip(given[:count], op.given, given[count:], strict=False)
-    ]
+    )
 
     def combined(a: Any, b: Any) -> Any:
         return tuple(op.compute(function, [*a, *b]))
 
-    made: Any = lax.reduce(tuple(arrays), tuple(given[count:]), combined, axes)
-    return [*made]
+    reduced: Any = lax.reduce if "dimensions" in how else lax.reduce_window
+    return [*reduced(arrays, tuple(given[count:]), combined, **how)]
 
 
 def _cumulative(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
@@ -87,6 +89,7 @@ def _product(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
 _EXTREMES = ("reduce_max", "reduce_min")
 _REDUCTIONS = (
     *(f"reduce_{kind}" for kind in ("sum", "max", "min", "prod", "and", "or", "xor")),
+    *(f"reduce_window_{kind}" for kind in ("sum", "max", "min")),
     "argmax",
     "argmin",
 )
@@ -95,6 +98,6 @@ _CUMULATIVE = tuple(f"cum{kind}" for kind in ("sum", "prod", "max", "min", "logs
 RULES: Mapping[str, PaddingRule] = {
     **dict.fromkeys(_REDUCTIONS, _reduced),
     **dict.fromkeys(_CUMULATIVE, _cumulative),
-    "reduce": _reduced_by,
+    **dict.fromkeys(("reduce", "reduce_window"), _reduced_by),
     "dot_general": _product,
 }

@@ -27,16 +27,17 @@ def work(form: Form, rows: Lengths, lengths: Lengths, tuning: RunTuning) -> int:
 
 def _of_step(form: Form, step: FormStep, rows: Lengths, lengths: Lengths, tuning: RunTuning) -> int:
     inner, name = [*_forms(step)], step.primitive.name
-    if inner:
+    if inner and not name.startswith("reduce"):
         parts = [work(f, rows, lengths, tuning) for f in inner]
         return _at(step.how.get("length", 1), lengths) * (max if name == "cond" else sum)(parts)
     if name in _UPDATED_PART:
         return _bytes(form, step.given[_UPDATED_PART[name]], rows)
     made = sum(_bytes(form, v, rows) for v in step.made)
+    summed = step.how.get("window_dimensions", ())
     if name == "dot_general":
         (axes, _), _batch = step.how["dimension_numbers"]
-        summed = math.prod(_at(_shape(form, step.given[0])[axis], rows) for axis in axes)
-        return made * max(1, summed // tuning.summed_products)
+        summed = [_shape(form, step.given[0])[axis] for axis in axes]
+    made *= max(1, math.prod(_at(n, rows) for n in summed) // tuning.summed_products)
     return made // tuning.fused_operators if name in _FUSED else made
 
 
