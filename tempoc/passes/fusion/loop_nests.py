@@ -62,10 +62,12 @@ class LoopNests:
                 self.inside[dim] = self.inside.get(dim, 0) | self.bits[name]
         self.touching: dict[str, dict[Dependence, None]] = {name: {} for name in names}
         self.own: dict[str, dict[Dependence, None]] = {name: {} for name in names}
+        self.moving: dict[str, int] = {}
         for d in needs:
             ends = (self.own[d.sink],) if d.sink == d.source else self._ends(d)
             for end in ends:
                 end[d] = None
+            self._note_moving(d, d.sink)
         self.outer = self._level(self.names, ())
         self.illegal: dict[tuple[str, str], int] = {}
 
@@ -126,7 +128,7 @@ class LoopNests:
         cycle = level.cycles.get(a)
         if cycle is not None and cycle is level.cycles.get(b):
             return self._carries(level, cycle, a, b, own)
-        if not self._has_loop(level, members & self.alive, a):
+        if not self._has_loop(level, members & self.alive, a, own):
             return False
         names = self._listed(members)
         around = self._inside(names, level.carried, apart=(a, b))
@@ -135,12 +137,22 @@ class LoopNests:
         # Each of them needs the joined statement, which needs each of them.
         return is_carried(remaining, needs, self.dims, tuple(d for d, _ in level.carried))
 
-    def _has_loop(self, level: _Level, members: int, name: str) -> bool:
-        """Whether all members have a loop of a statement that no loop around has: a cycle of them
-        needs one."""
+    def _has_loop(self, level: _Level, members: int, name: str, own: Dependences) -> bool:
+        """Whether all members have a loop of a statement that no loop around has, and some need of
+        theirs, or of ``own``, always moves along it: a cycle of them needs one."""
         around = {dim for dim, _ in level.carried}
-        loops = (dim for dim in self.dims[name] if dim not in around)
-        return any(members & ~self.inside[dim] == 0 for dim in loops)
+        loops = [
+            dim for dim in self.dims[name] if dim not in around and not members & ~self.inside[dim]
+        ]
+        return any(
+            members & self.moving.get(dim, 0) or any(dim in _moving_dims(d) for d in own)
+            for dim in loops
+        )
+
+    def _note_moving(self, d: Dependence, sink: str) -> None:
+        """Take down the statement for the dimensions along which its dependence always moves."""
+        for dim in _moving_dims(d):
+            self.moving[dim] = self.moving.get(dim, 0) | self.bits[sink]
 
     def _carries(self, level: _Level, cycle: _Cycle, a: str, b: str, own: Dependences) -> bool:
         """Whether some loop carries a cycle, and the level inside is legal, after a join in it."""
@@ -186,6 +198,11 @@ class LoopNests:
                     end[moved] = None
         del self.touching[b], self.own[b]
         self.own[a] = dict.fromkeys(_renamed(own, a, b))
+        for dim, sinks in self.moving.items():
+            if sinks & self.bits[b]:
+                self.moving[dim] = sinks | self.bits[a]
+        for d in own:
+            self._note_moving(d, a)
         self.alive ^= self.bits[b]
         self._merge(self.outer, a, b, own)
 
@@ -304,6 +321,11 @@ def _is_strict(d: Dependence, direction: DimDirection) -> bool:
         if k == dim:
             return forward in signs and len(signs) == 1
     return False
+
+
+def _moving_dims(d: Dependence) -> list[str]:
+    """The dimensions of whose loops one direction always carries a dependence."""
+    return [dim for dim, signs in d.signs if len(signs) == 1 and 0 not in signs]
 
 
 def _renamed(needs: Iterable[Dependence], a: str, b: str) -> Iterator[Dependence]:

@@ -88,6 +88,7 @@ def test_what_is_refused_is_decided_anew_if_its_cycle_has_other_members(
     monkeypatch.setattr(loop_nests, "is_carried", counted)
     here = ((0,), (0,))
     found = [need("c", "a", here), need("b", "c", here), need("f", "e", here)]
+    found.append(need("c", "c", ((0,), (1,))))  # or no loop would be asked about
     nests = LoopNests(NAMES, found, dict.fromkeys(NAMES, DIMS))
     assert not nests.may_join("a", "b") and not nests.may_join("a", "b")
     nests.join("e", "f")
@@ -103,3 +104,17 @@ def test_cycles_along_one_dimension(found: list[Dependence], dim: str) -> None:
     along = [d for d in found if all(0 in s or k == dim for k, s in d.signs)]
     for a, b in (("a", "b"), ("c", "a")):
         assert nests.is_cyclic(a, b, dim) is (b in around(a, list(NAMES), along))
+
+
+def test_no_loop_is_asked_about_if_nothing_moves_along_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*about: object) -> bool:
+        raise AssertionError(about)
+
+    monkeypatch.setattr(loop_nests, "is_carried", never)
+    here, ahead = ((0,), (0,)), ((0,), (1,))
+    found = [need("c", "a", here), need("b", "c", here), need("f", "e", ahead)]
+    nests = LoopNests(NAMES, found, dict.fromkeys(NAMES, DIMS))
+    assert not nests.may_join("a", "b")
+    nests.join("d", "e")
+    nests.join("d", "f")  # moves now, but is in no cycle with the others
+    assert not nests.may_join("a", "b")
