@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tempoc.sdg.graph.query import ancestors, operand_type, topological, users
+from dataclasses import replace
+
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import (
+    ancestors,
+    of_last_nodes,
+    operand_type,
+    topological,
+    users,
+)
 from tempoc.sdg.text.text import show_type
 from tests.support.generators.graphs import graph
 
@@ -47,3 +56,26 @@ def test_operand_types() -> None:
     assert show_type(operand_type(found, edge)) == "f32[t+1, 2*t, 4]"
     (edge,) = found.nodes["c"].inputs
     assert show_type(operand_type(found, edge)) == "f32[t]"
+
+
+def test_answers_are_for_the_very_same_nodes() -> None:
+    asked: list[str] = []
+
+    @of_last_nodes
+    def counted(graph: Graph, dim: str) -> int:
+        asked.append(dim)
+        return len(graph.nodes)
+
+    first = graph(TEXT)
+    again = replace(first, outputs=(), nodes=dict(first.nodes))
+    assert counted(first, "t") == counted(again, "t") == counted(first, "t") == 8
+    assert counted(again, "u") == 8 and asked == ["t", "u"]
+    fewer = replace(first, nodes={name: n for name, n in first.nodes.items() if name != "y"})
+    turned = replace(first, nodes=dict(reversed(first.nodes.items())))
+    other = replace(first, universe=replace(first.universe, dims=first.universe.dims[:1]))
+    doubtful = {**first.nodes, "y": replace(first.nodes["y"], name="y")}
+    assert counted(fewer, "t") == 7
+    for each in (first, turned, first, other, first, replace(first, nodes=doubtful)):
+        before = len(asked)
+        counted(each, "t")
+        assert len(asked) == before + 1

@@ -24,6 +24,7 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.expansion import expanding_nodes
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import of_last_nodes
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
@@ -46,9 +47,7 @@ def full_extent_nodes(
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
-    paths = _paths_of(graph, dim)
-    reads = _all_reads(paths)
-    rounds = _loop_rounds(reads)
+    paths, reads, rounds = _rounds_of(graph, dim)
     first = full.union(_read_in_full(graph, dim, paths, rounds, ranges))
     expanding = expanding_nodes(graph, dim)
     if not late and not expanding:
@@ -66,8 +65,7 @@ def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     expanding = expanding_nodes(graph, dim)
     if not expanding:
         return {}
-    reads = _all_reads(_paths_of(graph, dim))
-    rounds = _loop_rounds(reads)
+    _, reads, rounds = _rounds_of(graph, dim)
     waiting = _waiting_rounds(graph, reads, rounds, expanding, set(), expanding)
     later = (n for n in reads if n in expanding and waiting[n].number > rounds[n].number)
     return {n: waiting[n].number for n in later}
@@ -75,21 +73,17 @@ def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
 
 def loop_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     """The number of the loop over a dimension in which each computed node runs at the earliest."""
-    rounds = _loop_rounds(_all_reads(_paths_of(graph, dim)))
+    rounds = _rounds_of(graph, dim).rounds
     return {name: at.number for name, at in rounds.items()}
 
 
-def _paths_of(graph: Graph, dim: str) -> Mapping[str, Sequence[Sequence[_ReadPath]]]:
-    """What each operand of each computed node reads."""
+@of_last_nodes
+def _rounds_of(graph: Graph, dim: str) -> _Rounds:
+    """What all computed nodes read, and the rounds in which they run at the earliest."""
     nodes = [n for n in graph.nodes.values() if is_computed(n)]
-    return {n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs] for n in nodes}
-
-
-def _all_reads(
-    paths: Mapping[str, Sequence[Sequence[_ReadPath]]],
-) -> Mapping[str, Sequence[_ReadPath]]:
-    """What all operands of each node read."""
-    return {name: [path for each in operands for path in each] for name, operands in paths.items()}
+    paths = {n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs] for n in nodes}
+    reads = {name: [path for each in operands for path in each] for name, operands in paths.items()}
+    return _Rounds(paths, reads, _loop_rounds(reads))
 
 
 def _read_in_full(
@@ -138,6 +132,14 @@ class _ReadPath:
     step: int = 0
     alone: bool = False
     last: bool = False
+
+
+class _Rounds(NamedTuple):
+    """What each operand of each computed node reads, what all of them do, and its round."""
+
+    paths: Mapping[str, Sequence[Sequence[_ReadPath]]]
+    reads: Mapping[str, Sequence[_ReadPath]]
+    rounds: Mapping[str, _LoopRound]
 
 
 def _entry_of(

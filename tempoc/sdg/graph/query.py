@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
+from operator import is_
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from tempoc.base import graphs
 from tempoc.base.graphs import strongly_connected_components
@@ -20,27 +21,38 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import substitute_entry
 from tempoc.symbolic.walk import extent, substitute, symbols
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _of_last_graph(query: Callable[[Graph], T]) -> Callable[[Graph], T]:
-    """A query that keeps its answer for the graph that was asked about last.
+def of_last_nodes(query: Callable[Concatenate[Graph, P], T]) -> Callable[Concatenate[Graph, P], T]:
+    """A query about the nodes of a graph that keeps its answers for the nodes of the last one.
 
-    Graphs do not change, and passes that find nothing to do ask the same of the same graph: that
-    was half of the questions. Answers must not change either.
+    Nodes do not change, and passes that find nothing to do ask the same of the same nodes, in the
+    same order: that was half of the questions. Answers must not change either, nor depend on the
+    outputs or groups of a graph.
     """
-    last: list[tuple[Graph, T]] = []
+    last: list[Graph] = []
+    answers: dict[tuple[object, ...], T] = {}
 
     @wraps(query)
-    def answer(graph: Graph) -> T:
-        for known, previous in last:
-            if known is graph:
-                return previous
-        result = query(graph)
-        last[:] = [(graph, result)]
-        return result
+    def answer(graph: Graph, /, *args: P.args, **named: P.kwargs) -> T:
+        if not (last and _has_same_nodes(graph, last[0])):
+            answers.clear()
+            last[:] = [graph]
+        key = (*args, *named.items())
+        if key not in answers:
+            answers[key] = query(graph, *args, **named)
+        return answers[key]
 
     return answer
+
+
+def _has_same_nodes(a: Graph, b: Graph) -> bool:
+    """Whether two graphs have the very same nodes, in the same order, over the same universe."""
+    if a.universe is not b.universe or len(a.nodes) != len(b.nodes):
+        return False
+    return a.nodes is b.nodes or all(map(is_, a.nodes.values(), b.nodes.values()))
 
 
 class OperandUse(NamedTuple):
@@ -56,7 +68,7 @@ def param_leaves(graph: Graph, param: str) -> tuple[str, ...]:
     return tuple(n for n in names if param and f"{n}.".startswith(f"{param}."))
 
 
-@_of_last_graph
+@of_last_nodes
 def users(graph: Graph) -> Mapping[str, tuple[OperandUse, ...]]:
     """The consumers of each node: the operands that read any of its outputs, in node order."""
     uses_by_node: dict[str, list[OperandUse]] = {name: [] for name in graph.nodes}
@@ -162,7 +174,7 @@ def ancestors(graph: Graph, roots: Iterable[str]) -> set[str]:
     return {*graphs.reachable(roots, lambda name: graph.nodes[name].sources)}
 
 
-@_of_last_graph
+@of_last_nodes
 def topological(graph: Graph) -> tuple[str, ...]:
     """All nodes in topological order of the graph without the edges of merges.
 
@@ -176,7 +188,7 @@ def topological(graph: Graph) -> tuple[str, ...]:
     return tuple(n for part in strongly_connected_components(graph.nodes, operands) for n in part)
 
 
-@_of_last_graph
+@of_last_nodes
 def components(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """The strongly connected components, producers first, whatever the points that are read."""
     sources = {name: node.sources for name, node in graph.nodes.items()}
