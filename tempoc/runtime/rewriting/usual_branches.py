@@ -122,14 +122,16 @@ def _with_usual_branches(function: Callable[..., Any]) -> Callable[..., Any]:
 class _UsualBranches(JaxprRewriter):
     """Takes usual branches, and collects the conditions under which they are right.
 
-    A loop carries whether those of its steps were. A ``while`` loop ends as soon as they were not:
-    what it waits for may never come then.
+    Whether codes of arrays of one shape are 0 is looked for once: XLA for CPUs compiles three loops
+    to look through many. A loop carries whether all steps were right. A ``while`` loop ends as soon
+    as they were not: what it waits for may never come then.
     """
 
     enters = CALLS
 
     def __init__(self, codes: int) -> None:
         self.right: list[Any] = []
+        self.wrong: dict[tuple[int, ...], Any] = {}
         self.codes = codes
 
     def takes(self, eqn: JaxprEqn) -> bool:
@@ -142,7 +144,8 @@ class _UsualBranches(JaxprRewriter):
             self.right.append(given[0] != 0)
             return self.results([*functions(eqn)][-1], given[1:])
         if eqn.primitive.name == "reduce":
-            self.right.append(~jnp.any(given[0] != 0))
+            wrong, places = given[0] != 0, given[0].shape
+            self.wrong[places] = self.wrong.get(places, False) | wrong
             shape = jnp.max(given[0], eqn.params["dimensions"]).shape
             return [jnp.broadcast_to(none, shape) for none in given[2:]]
         right, *results = (_scanned if eqn.primitive.name == "scan" else _repeated)(eqn, given)
@@ -227,7 +230,8 @@ def _step(
     """Whether all steps so far were right, and the results of a step with its usual branches."""
     branches = _UsualBranches(codes)
     results = branches.results(body, given)
-    return [functools.reduce(lax.bitwise_and, branches.right, right), *results]
+    fine = [~jnp.any(wrong) for wrong in branches.wrong.values()]
+    return [functools.reduce(lax.bitwise_and, [*branches.right, *fine], right), *results]
 
 
 def _scanned(eqn: JaxprEqn, given: Sequence[Any]) -> list[Any]:

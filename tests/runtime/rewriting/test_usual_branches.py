@@ -171,6 +171,14 @@ def of_few(x, y):
     return (x, wrong_value(x[:99], x[:99] < 9))
 
 
+def both(x, y):
+    """Two checks in each step, of as many codes, and one of others."""
+    def step(k, fault):
+        code = first_wrong(wrong_value(y + k, y < 5), wrong_value(y - k, y > -5))
+        return jnp.where(fault != 0, fault, first_wrong(code, wrong_value(x[:400], x[:400] < 5)))
+    return (lax.fori_loop(0, 3, step, jnp.int32(0)),)
+
+
 def masked(x, y):
     """A fault that is seen, but does not count."""
     return (jnp.where(y[0] == 0, 0, wrong_value(x, x < 9)),)
@@ -198,6 +206,25 @@ def test_which_check_fails_first_is_looked_for_when_one_did(x, y, fault, later):
     kernel, made = compiled("of_few")
     kernel(x, y)
     assert "reduce[" in str(jax.make_jaxpr(made["usually"])(x, y))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "fault"),
+    [
+        (MANY, SOME, False),
+        (MANY, SOME.at[299].set(5), True),
+        (MANY, SOME.at[299].set(-5), True),
+        (MANY.at[399].set(6), SOME, True),
+        (MANY.at[399].set(6), SOME.at[0].set(-5), True),
+    ],
+)
+def test_codes_of_checks_of_one_shape_are_looked_through_once(x, y, fault):
+    kernel, made = compiled("both")
+    code = kernel(x, y)[0]
+    assert code == TEXT["both"](x, y)[0]
+    assert (code != 0) == fault
+    assert [*made] == ["usually"] + [""] * fault
+    assert str(jax.make_jaxpr(made["usually"])(x, y)).count("reduce_or") == 2
 
 
 def test_data_that_stay_unusual_are_computed_once():
