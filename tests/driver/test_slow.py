@@ -377,6 +377,15 @@ def test_tiles_for_other_sizes_than_these() -> None:
     assert "tile" not in explained(bounded)
 
 
+def test_small_tensors_are_better_not_tiled() -> None:
+    text = "dim b < B\ninput x[b]: f32[16]\n"
+    text += "d[b] = sum((x[0:B] - x) ** 2, axis = 1)\nfar[b] = max(sqrt(d))\noutput far\n"
+    report = explained(text, {"B": 128})
+    assert "1.00 MiB as a whole" in report and "help: `assume B <= 128`, if no larger" in report
+    assert "assume" not in explained(text, {"B": 256})
+    assert "tile" not in explained(text.replace("input", "assume B <= 128\ninput", 1), {"B": 128})
+
+
 def test_small_diagonals_are_not_worth_a_word() -> None:
     text, _ = CLIFFS["a diagonal matrix of many"]
     assert "diagonal" not in explained(text.replace("256", "8"))

@@ -371,10 +371,18 @@ class LoopFindings:
         why = f"{start} is computed in tiles, since as a whole it would take {size_text(size)}"
         if size > MODEL.array_bytes:
             return Finding(why=why, help="nothing to change, unless that much memory is there")
+        given = [b.name for b in self.graph.universe.bounds if b.value is None]
+        facts = [
+            f"`assume {name} <= {self.estimator.values[name]}`"
+            for name in given
+            if name in symbols(data.size)
+        ]
         return Finding(
             why=f"{start} is computed in tiles, since for larger bounds it would be large; here "
             f"it takes {size_text(size)} as a whole",
-            help="nothing to change in that: all at once takes no less",
+            help=f"{' and '.join(facts)}, if no larger ones are needed: all at once takes less time"
+            if facts and size <= MODEL.untiled_bytes
+            else "nothing to change in that: all at once takes no less",
         )
 
     def diagonals(self, loop: TreeLoop, inside: list[TimedKernel]) -> Finding | None:
