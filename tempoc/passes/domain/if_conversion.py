@@ -15,7 +15,7 @@ with. As control dependences become data dependences (Allen, Kennedy, Porterfiel
 Conversion of control dependence to data dependence, POPL 1983), all points are computed at once.
 That costs as many operations as there are branches, each elementwise, and is done only where all
 that is converted can then be vectorized. What a branch reads at points that are not its own is not
-used; entries are kept inside what they read.
+used; entries are kept inside what they read, and positions inside the axes of operands.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import ClassVar
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge, Select
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import IndexValue
@@ -34,6 +35,7 @@ from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.sdg.statements.vectorized import vector_ranges
@@ -223,9 +225,7 @@ class _Conversion:
         if not all(self._fill(edge.source) for edge in node.inputs):
             return False
         edges = tuple(self._filled(domain, edge) for edge in node.inputs)
-        inputs = tuple(edge for edge in edges if edge is not None)
-        self.nodes[name] = replace(node, domain=domain, inputs=inputs)
-        return len(inputs) == len(edges)
+        return self._extend(node, domain, edges)
 
     def _filled(self, domain: Domain, edge: Edge) -> Edge | None:
         """A read from all points of a domain, of a source that lacks points at the ends as well."""
@@ -271,9 +271,23 @@ class _Conversion:
         if not self._is_fillable(node):
             return False
         edges = tuple(self._read(domain, edge) for edge in node.inputs)
+        return self._extend(node, domain, edges) and self.space.contains(domain, node.domain)
+
+    def _extend(self, node: Node, domain: Domain, edges: Sequence[Edge | None]) -> bool:
+        """Compute a node at all points of a domain; positions in its operands are kept in range."""
         inputs = tuple(edge for edge in edges if edge is not None)
-        self.nodes[name] = replace(node, domain=domain, inputs=inputs)
-        return len(inputs) == len(edges) and self.space.contains(domain, node.domain)
+        if len(inputs) < len(edges):
+            return False
+        node = replace(node, domain=domain, inputs=inputs)
+        types = operand_types(self.graph, node)
+        if not self._stays_within(node.op, types, domain):
+            node = replace(node, op=node.op.kept_inside(types))
+        self.nodes[node.name] = node
+        return self._stays_within(node.op, types, domain)
+
+    def _stays_within(self, op: Op, types: tuple[TensorType, ...], domain: Domain) -> bool:
+        """Whether an operator takes nothing beyond the axes of its operands."""
+        return all(self.space.implies(domain, e) for e in op.within(types))
 
     def _read(self, domain: Domain, edge: Edge) -> Edge | None:
         """A read from all points of a domain; a source at the same points is extended, too."""

@@ -15,6 +15,7 @@ from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.statements.build import is_computed
+from tempoc.sdg.verification.verify import verify
 from tests.support.agreement import data
 from tests.support.generators.graphs import Story, assert_same, graph
 from tests.support.golden import Golden
@@ -62,6 +63,14 @@ output b = %b[0:S]
 %y.2 when s == S-1 : [t, s] f32[2]
 output y = %y[0:T, 0:S]
 """,
+    "elements that others lack": f"""%row = input{{dtype=f32, shape=(S,)}} : [] f32[S]
+%y.0 = getitem{{entries=(s+1,)}} %row : [s | {ODD}] f32
+%y.1 = copy %x[s//2] : [s | {EVEN} and s < S-1] f32
+%y.2 = copy %x[0] : [s | s == S-1] f32
+%y = merge{{targets=((s,), (s,), (s,))}} %y.0 when {ODD}, %y.1 when {EVEN} and s < S-1, \
+%y.2 when s == S-1 : [s] f32
+output y = %y[0:S]
+""",
     "the steps of a state": f"""%h.0 = copy %x[s//2] : [s | s < S-1] f32
 %h.1 = tanh %h[t, s] : [t, s | t < T-1 and {ODD}] f32
 %h.2 = sin %h[t, s] : [t, s | t < T-1 and {EVEN}] f32
@@ -106,6 +115,7 @@ def test_all_points_are_computed_at_once_then(name: str) -> None:
     after = Vectorize().run(IfConversion().run(before, context), context)
     looping = [n for n in after.nodes.values() if "s" in n.domain.dims and is_computed(n)]
     assert all("s" in n.vector for n in looping)
+    verify(after, context.space)
     assert_same(before, after)
 
 
