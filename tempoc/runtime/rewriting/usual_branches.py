@@ -4,8 +4,7 @@ A kernel may have two ways to compute something: one for data that are finite, o
 would compile both, and fuses nothing into a branch. Here it compiles the usual branches in place,
 also in loops, and the kernel tells whether they were right. If not, nothing of its results is kept,
 and the kernel is called as it is. So the data alone decide which of both gives the results. Usually
-no check fails either: which of many does first is looked for when one did. The other branches are
-not traced before they are needed.
+no check fails either: which of many does first is looked for when one did.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from tempoc.runtime.rewriting.rewriter import CALLS, LOOPS, JaxprRewriter, funct
 
 _HELPER, _SCOPE = "usually", "usual_branch_first"
 """The function of kernels that has these branches; the scope of JAX in which it does."""
-_UNTRACED = "rare_branch_untraced"
-"""The scope of what stands for a branch that was not traced."""
 _CHECK, _FIRST = "first_lane", "first_code"
 """The function that looks for the first code that is not 0, and its scope."""
 _CODES, _CODES_OF_STEPS = 32768, 256
@@ -51,8 +48,6 @@ def compiled_as_usual(
     known = getattr(inspect.unwrap(function), "__globals__", {})
     if donated or not known.keys() & {_HELPER, _CHECK} or jax.default_backend() != "cpu":
         return compile_kernel(function, "")
-    if _HELPER in known:
-        known[_HELPER] = _usually
     usual = compile_kernel(_with_usual_branches(function), _HELPER)
     plain: Callable[..., Any] | None = None
     wrong = 0
@@ -73,30 +68,6 @@ def compiled_as_usual(
     return call
 
 
-_ALONE = jax.make_user_context(default_value=False)
-"""Whether usual branches are traced alone; what JAX has traced so it takes for nothing else."""
-
-
-def _usually(right: Any, usual: Callable[[], Any], rare: Callable[[], Any]) -> Any:
-    """What the function of kernels computes, or the usual branch alone.
-
-    The branch that stands for the other one then has operators, by whose scope they are seen where
-    a selection took both: under ``jax.vmap``, if the condition differs between its points.
-    """
-    if not _ALONE.value:
-        with jax.named_scope(_SCOPE):
-            return lax.cond(right, usual, rare)
-    results = usual()
-    with jax.named_scope(_SCOPE):
-        return lax.cond(right, lambda made: made, _untraced, results)
-
-
-def _untraced(results: Any) -> Any:
-    """What stands for a branch that was not traced; nobody reads it."""
-    with jax.named_scope(_UNTRACED):
-        return jax.tree.map(lambda x: (x ^ x) if x.dtype == bool else lax.sub(x, x), results)
-
-
 def _with_usual_branches(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its usual branches, which also tells whether they are right.
 
@@ -106,12 +77,10 @@ def _with_usual_branches(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def usual(*arrays: Any, **named: Any) -> Any:
         bound = functools.partial(function, **named)
-        with _ALONE(True):
-            closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
-        if _stands_in(closed, everywhere=_is_refused(closed)):
-            closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
+        closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
         given = jax.tree.leaves(arrays)
-        if _is_refused(closed):
+        # What has effects may not be done again; what waits for a number may do so forever.
+        if closed.effects or not _has_usual(closed, _CODES) or _waits(closed):
             return jax.tree.unflatten(jax.tree.structure(results), jaxpr_as_fun(closed)(*given)), ()
         right, *values = _step(closed, jnp.bool_(True), given, _CODES)
         return jax.tree.unflatten(jax.tree.structure(results), values), (right,)
@@ -176,26 +145,6 @@ def _has_usual(closed: ClosedJaxpr, codes: int) -> bool:
         return inside or _is_usual(eqn, codes) or _is_usual_loop(eqn)
 
     return any(map(has, closed.jaxpr.eqns))
-
-
-def _is_refused(closed: ClosedJaxpr) -> bool:
-    """Whether a function is computed as it is.
-
-    What has effects may not be done again; what waits for a number may do so forever.
-    """
-    return bool(closed.effects) or not _has_usual(closed, _CODES) or _waits(closed)
-
-
-def _stands_in(closed: ClosedJaxpr, everywhere: bool) -> bool:
-    """Whether something stands for a branch that was not traced, there or outside usual ones."""
-    return any(
-        _UNTRACED in str(eqn.source_info.name_stack)
-        or (
-            (everywhere or not _is_usual(eqn))
-            and any(_stands_in(f, everywhere) for f in functions(eqn))
-        )
-        for eqn in closed.jaxpr.eqns
-    )
 
 
 def _waits(closed: ClosedJaxpr) -> bool:

@@ -33,25 +33,23 @@ def in_loops(x, y):
     return lax.while_loop(lambda state: state[0][1] < 5, outer, (x, jnp.zeros((2, 3))))
 
 
-def noting(x, y):
-    """What is traced."""
-    usual = lambda: traced.append("usual") or x + 1
-    return (usually(x[0] < 3, usual, lambda: traced.append("rare") or -x),)
-
-
-def of_points(x, y):
-    """Conditions of each point, of arrays and of booleans, and one beside them."""
-    point = lambda x: usually(x[0] < 1, lambda: x, lambda: -x)
-    flag = lambda x: usually(x < 1, lambda: x < 1, lambda: x > 1)
-    other = usually(x[0] < 3, lambda: x + y, lambda: x)
-    rows = jax.vmap(point)(jnp.stack([x, x + 1]))
-    return rows, other, jnp.where(jax.vmap(flag)(x), 5, x)
-
-
 def otherwise(x, y):
     """A branch of somebody else, within a usual one."""
     other = lambda: lax.cond(x[0] > 0, lambda: x, lambda: y)
     return (usually(x[0] < 3, other, lambda: x * 0),)
+
+
+def within_others(x, y):
+    """Usual branches in those of somebody else, in the test of a loop, and beside them."""
+    x = usually(x[0] < 99, lambda: x + y, lambda: -x)
+    turned = lambda x: usually(x[0] < 3, lambda: x * 2, lambda: -x)
+    branch = lax.cond(y[0] > 0, lambda: turned(x), lambda: x)
+    steps = lax.cond(y[0] > 0, lambda: lax.fori_loop(0, 1, lambda _, x: turned(x), x), lambda: x)
+    few = lambda x: usually(x[0] < 3, lambda: x[0] < 2, lambda: x[0] < 9)
+    looped = lax.while_loop(few, lambda x: usually(x[1] < 99, lambda: x + 1, lambda: x), x)
+    other = jax.custom_vjp(turned)
+    other.defvjp(lambda x: (turned(x), None), lambda _, y: (y,))
+    return branch, steps, looped, other(x)
 
 
 def waiting(x, y):
@@ -95,6 +93,10 @@ X, Y = jnp.arange(3, dtype=jnp.float32), jnp.ones(3, jnp.float32)
         ("otherwise", X, Y, True),
         ("otherwise", X + 1, Y, True),
         ("otherwise", X + 3, Y, False),
+        ("within_others", X, Y, True),
+        ("within_others", X + 3, Y, True),
+        ("within_others", X + 3, -Y, True),
+        ("within_others", X + 99, Y, False),
     ],
 )
 def test_rare_branches_are_compiled_when_data_take_them(name, x, y, right):
@@ -110,28 +112,6 @@ def test_rare_branches_are_left_out():
     plain, usual = (str(jax.make_jaxpr(f)(X, Y)) for f in (TEXT["ahead"], made["usually"]))
     assert "cond[" in plain and "cos " in plain
     assert "cond[" not in usual and "cos " not in usual
-
-
-def test_rare_branches_are_traced_when_data_take_them():
-    traced = []
-    TEXT["traced"] = traced
-    kernel, _ = compiled("noting")
-    np.testing.assert_array_equal(kernel(X, Y)[0], X + 1)
-    assert traced == ["usual"]
-    np.testing.assert_array_equal(kernel(X + 3, Y)[0], -X - 3)
-    assert traced == ["usual", "usual", "rare"]
-
-
-def test_conditions_that_differ_between_points_select_of_both_branches():
-    kernel, made = compiled("of_points")
-    rows, other, few = kernel(X, Y)
-    np.testing.assert_array_equal(rows, [[0, 1, 2], [-1, -2, -3]])
-    np.testing.assert_array_equal(other, X + Y)
-    np.testing.assert_array_equal(few, [5, 1, 5])
-    assert [*made] == ["usually"]
-    kernel, made = compiled("of_points")
-    assert "cond[" in str(jax.make_jaxpr(TEXT["of_points"])(X, Y))
-    assert "cond[" not in str(jax.make_jaxpr(made["usually"])(X, Y))
 
 
 def test_a_loop_that_waits_for_a_number_is_compiled_with_all_branches():
