@@ -79,3 +79,18 @@ def test_answers_are_for_the_very_same_nodes() -> None:
         before = len(asked)
         counted(each, "t")
         assert len(asked) == before + 1
+
+
+def test_answers_of_threads_do_not_mix() -> None:
+    first = graph(TEXT)
+    fewer = replace(first, nodes={name: n for name, n in first.nodes.items() if name != "y"})
+    meanwhile: list[int] = []
+
+    @of_last_nodes
+    def count(graph: Graph) -> int:
+        # As if another thread asked about another graph while this one is looked at.
+        if graph is first and not meanwhile:
+            meanwhile.append(count(fewer))
+        return len(graph.nodes)
+
+    assert count(first) == 8 and count(fewer) == 7

@@ -32,14 +32,15 @@ def of_last_nodes(query: Callable[Concatenate[Graph, P], T]) -> Callable[Concate
     same order: that was half of the questions. Answers must not change either, nor depend on the
     outputs or groups of a graph.
     """
-    last: list[Graph] = []
-    answers: dict[tuple[object, ...], T] = {}
+    last: list[tuple[Graph, dict[tuple[object, ...], T]]] = []
 
     @wraps(query)
     def answer(graph: Graph, /, *args: P.args, **named: P.kwargs) -> T:
-        if not (last and _has_same_nodes(graph, last[0])):
-            answers.clear()
-            last[:] = [graph]
+        # Each graph has its own answers: another thread may ask about another graph meanwhile.
+        answers = next((a for known, a in last if _has_same_nodes(graph, known)), None)
+        if answers is None:
+            answers = {}
+            last[:] = [(graph, answers)]
         key = (*args, *named.items())
         if key not in answers:
             answers[key] = query(graph, *args, **named)
