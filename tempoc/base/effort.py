@@ -109,10 +109,11 @@ class Effort(NamedTuple):
 
     replayed_instances: int = 20_000
     """A replay of more instances than this takes too long for what it can detect."""
-    replayed_cells: int = 500_000
-    """The most points of tensors that they read and write where only cycles are searched."""
     replayed_run_instances: int = 100_000
     """The same for a run whose bounds are given by its windows."""
+    replayed_cells: int = 500_000
+    """The most points of tensors that instances read and write where only cycles are searched, and
+    the most points among which such instances are looked for."""
     steps_past_window: int = 3
     """The number of steps after the longest window is full."""
     cyclic_sizes: tuple[int, ...] = (1, 2, 3)

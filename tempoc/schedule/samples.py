@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 from tempoc.base.effort import EFFORT
 from tempoc.schedule.replay import ConcreteProgram, StatementInstance, are_allowed
@@ -21,8 +22,12 @@ from tempoc.symbolic.walk import divisions, evaluate, symbols, written_integers
 def sampled(
     statements: Statements, universe: Universe
 ) -> tuple[ConcreteProgram, list[StatementInstance]] | None:
-    """Some instances at the least bounds that have them; ``None`` if these are not allowed."""
+    """Some instances at the least bounds that have them; ``None`` if these are not allowed, or if
+    it takes too long to look at so many points."""
     steps = _steps(statements, universe)
+    points = (prod(len(steps[d]) for d in s.domain.dims) for s in statements.statements)
+    if sum(points) > EFFORT.replayed_cells:
+        return None
     bounds: dict[str, int] = {b.name: EFFORT.sampled_reach + 1 for b in universe.bounds}
     for dim, values in steps.items():
         name = universe.dim(dim).bound

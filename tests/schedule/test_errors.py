@@ -7,10 +7,12 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.check_order import has_order
 from tempoc.poly.scheduling import problem
+from tempoc.schedule import samples
 from tempoc.schedule.compute import compute
 from tempoc.schedule.errors import CycleStep, no_order, no_order_found
 from tempoc.schedule.samples import sampled
@@ -114,6 +116,12 @@ def test_samples_stay_within_the_assumptions() -> None:
     assert sampled(b.statements, b.space.universe) is not None
     few = replace(b.space.universe, assumptions=(ix.compare("<=", ix.Sym("T"), ix.Const(90)),))
     assert sampled(b.statements, few) is None
+
+
+def test_no_sample_is_taken_of_too_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    b = copied_now_and_then()
+    monkeypatch.setattr(samples, "EFFORT", EFFORT._replace(replayed_cells=60))
+    assert sampled(b.statements, b.space.universe) is None
 
 
 def test_every_cycle_is_reported() -> None:
