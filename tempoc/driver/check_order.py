@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_order import check_order
@@ -16,10 +17,7 @@ from tempoc.sdg.statements.statements import Statements
 def has_order(parts: Statements, space: Space, components: Iterable[tuple[str, ...]]) -> bool:
     """Whether each component of statements has an order of execution; a timeout counts as yes."""
     needs = flows(parts, space.universe)
-
-    def stuck(names: Sequence[str]) -> bool:
-        return bool(small_cycle(parts, space.universe, names))
-
+    stuck = partial(small_cycle, parts, space.universe)
     for names in components:
         tasks = {name: parts.by_name[name].domain for name in names}
         dependences = [f for f in needs if f.reader in tasks and f.writer in tasks]

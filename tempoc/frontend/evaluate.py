@@ -299,9 +299,7 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> val.Value:
         return condition
     if isinstance(condition, val.ConstantNumber) and isinstance(condition.value, bool):
         return single(round, frame, e.then if condition.value else e.orelse)
-    if isinstance(condition, val.Ref) and condition.static is None:
-        raise Failure(type_errors.condition_tensor(e.condition.span))
-    holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
+    holds = _index_condition(round, frame, e.condition, condition)
     yes, no = choice.split(round, frame, holds)
     then = single(round, yes, e.then)
     if choice.types_literals(then) and _chooses_literals(e.orelse):
@@ -310,6 +308,16 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> val.Value:
         sides = then, single(round, no, e.orelse)
         chosen = choice.merge_or_choose(round, frame, holds, sides, e.span)
     return apply.spread_all(round, frame, chosen, val.dims_of(condition, round.universe), e.span)
+
+
+def _index_condition(
+    round: Round, frame: Frame, e: ast.Expression, condition: val.Value
+) -> ix.Expr:
+    """The condition `e` of an `if`, of which the value is given."""
+    if isinstance(condition, val.Ref) and condition.static is None:
+        raise Failure(type_errors.condition_tensor(e.span))
+    what = "the condition of `a if c else b`"
+    return indices.checked_condition(round, frame, e, condition, what)
 
 
 def _chooses_literals(e: ast.Expression) -> bool:
@@ -339,16 +347,10 @@ def _literals_in_turn(
         if isinstance(condition, val.ConstantNumber) and isinstance(condition.value, bool):
             e = e.then if condition.value else e.orelse
             continue
-        if isinstance(condition, val.Ref) and condition.static is None:
-            raise Failure(type_errors.condition_tensor(e.condition.span))
-        what = "the condition of `a if c else b`"
-        either = ix.disjunction(
-            holds, indices.checked_condition(round, frame, e.condition, condition, what)
-        )
+        either = ix.disjunction(holds, _index_condition(round, frame, e.condition, condition))
         sides = value, single(round, frame, e.then)
-        value = choice.merge_or_choose(
-            round, choice.split(round, frame, either)[0], holds, sides, e.span
-        )
+        inside, _ = choice.split(round, frame, either)
+        value = choice.merge_or_choose(round, inside, holds, sides, e.span)
         dims = val.dims_of(condition, round.universe)
         value = apply.spread_all(round, frame, value, dims, e.span)
         holds, e = either, e.orelse

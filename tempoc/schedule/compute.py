@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
@@ -46,10 +47,7 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     tasks = {s.name: s.domain for s in statements.statements}
     late = frozenset(expansions(statements))
     needs = flows(statements, space.universe)
-
-    def stuck(names: Sequence[str]) -> bool:
-        return bool(small_cycle(statements, space.universe, names))
-
+    stuck = partial(small_cycle, statements, space.universe)
     problem = SchedulingProblem(space, tasks, needs, late, stuck)
     try:
         tree = lower(build(problem), tasks, space.universe)

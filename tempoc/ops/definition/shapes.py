@@ -68,12 +68,14 @@ def axis_of(axis: int, ndim: int, what: str = "") -> int:
     if not -ndim <= axis < ndim:
         if ndim == 0 and not what:
             raise OperandError(f"{NO_AXIS} {axis}")
-        raise OperandError(f"{what or f'a tensor with {_axes(ndim)}'} has no axis {axis}")
+        axes = counted(ndim, "axis", "axes")
+        raise OperandError(f"{what or f'a tensor with {axes}'} has no axis {axis}")
     return axis % ndim
 
 
-def _axes(ndim: int) -> str:
-    return "1 axis" if ndim == 1 else f"{ndim} axes"
+def counted(count: int, one: str, several: str) -> str:
+    """A number with its noun: ``1 axis``, ``2 axes``."""
+    return f"{count} {one if count == 1 else several}"
 
 
 def axes_of(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -90,7 +92,7 @@ def axes_of(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
 def require(args: tuple[TensorType, ...], count: int, name: str) -> None:
     """``OperandError`` unless there are ``count`` operands."""
     if len(args) != count:
-        operands = "1 operand" if count == 1 else f"{count} operands"
+        operands = counted(count, "operand", "operands")
         raise OperandError(f"{name} takes {operands}, not {len(args)}")
 
 

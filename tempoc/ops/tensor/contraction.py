@@ -28,7 +28,7 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.promotion import common, promote, widened
-from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
+from tempoc.ops.definition.shapes import broadcast, counted, require, same, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.monoids import SUM
 from tempoc.symbolic import expr as ix
@@ -332,14 +332,14 @@ class Einsum(Op):
         left, arrow, right = self.spec.replace(" ", "").partition("->")
         terms = left.split(",")
         if len(terms) != len(ranks):
-            count = "1 operand" if len(terms) == 1 else f"{len(terms)} operands"
+            count = counted(len(terms), "operand", "operands")
             raise OperandError(f'einsum "{self.spec}" has {count}, not {len(ranks)}')
         spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in self.spec]
         extra = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
         for term, n in zip(terms, extra, strict=True):
             if n < 0 or (n > 0 and "..." not in term):
                 rank = len(term.replace("...", ""))
-                count = "1 axis" if rank == 1 else f"{rank} axes"
+                count = counted(rank, "axis", "axes")
                 raise OperandError(f'"{term}" in einsum names {count}, not {rank + n}')
         ellipsis = "".join(spare[: max(extra, default=0)])
         parts = zip(terms, extra, strict=True)

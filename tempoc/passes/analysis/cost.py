@@ -86,13 +86,23 @@ def op_in_box(graph: Graph, node: Node, box: Domain, space: Space) -> Op | None:
     if not all(space.implies(box, e) for e in extents):
         return None
     types = operand_types(graph, node)
-    if not all(space.implies(box, e) for e in op.within(types)):
-        op = op.kept_inside(types)
-        if not all(space.implies(box, e) for e in op.within(types)):
-            return None
-    if not _has_value(op, types, box, space):
+    limited_op = op_within_axes(op, types, box, space)
+    if limited_op is None or not _has_value(limited_op, types, box, space):
         return None
-    return op if _is_cheap_point(node) or not _is_thin(node.domain, space) else None
+    return limited_op if _is_cheap_point(node) or not _is_thin(node.domain, space) else None
+
+
+def op_within_axes(op: Op, types: Types, domain: Domain, space: Space) -> Op | None:
+    """The operator, or one whose positions are kept in range, that takes nothing beyond the axes of
+    its operands at any point of a domain; ``None`` if neither is proved to."""
+
+    def is_within(op: Op) -> bool:
+        return all(space.implies(domain, e) for e in op.within(types))
+
+    if is_within(op):
+        return op
+    limited_op = op.kept_inside(types)
+    return limited_op if is_within(limited_op) else None
 
 
 def _has_value(op: Op, types: Types, box: Domain, space: Space) -> bool:

@@ -21,7 +21,7 @@ from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
+from tempoc.sdg.graph.query import components, distance_along
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
@@ -110,12 +110,8 @@ def _within_step(graph: Graph, part: tuple[str, ...], step: str) -> list[tuple[s
 
 def _is_earlier(graph: Graph, edge: Edge, dim: str) -> bool:
     """Whether a read is always some points before the reader's own, along a dimension."""
-    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
-    entry = at.get(dim)
-    if not isinstance(entry, ix.Expr):
-        return False
-    distance = ix.sub(entry, ix.Sym(dim))
-    return isinstance(distance, ix.Const) and distance.value < 0
+    distance = distance_along(graph, edge, dim)
+    return distance is not None and distance < 0
 
 
 def _is_nested(node: Node, dims: tuple[str, str]) -> bool:

@@ -26,10 +26,10 @@ from typing import ClassVar
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge, Select
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import IndexValue
+from tempoc.passes.analysis.cost import op_within_axes
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
@@ -278,16 +278,10 @@ class _Conversion:
         inputs = tuple(edge for edge in edges if edge is not None)
         if len(inputs) < len(edges):
             return False
-        node = replace(node, domain=domain, inputs=inputs)
-        types = operand_types(self.graph, node)
-        if not self._stays_within(node.op, types, domain):
-            node = replace(node, op=node.op.kept_inside(types))
-        self.nodes[node.name] = node
-        return self._stays_within(node.op, types, domain)
-
-    def _stays_within(self, op: Op, types: tuple[TensorType, ...], domain: Domain) -> bool:
-        """Whether an operator takes nothing beyond the axes of its operands."""
-        return all(self.space.implies(domain, e) for e in op.within(types))
+        op = op_within_axes(node.op, operand_types(self.graph, node), domain, self.space)
+        if op is not None:
+            self.nodes[node.name] = replace(node, op=op, domain=domain, inputs=inputs)
+        return op is not None
 
     def _read(self, domain: Domain, edge: Edge) -> Edge | None:
         """A read from all points of a domain; a source at the same points is extended, too."""

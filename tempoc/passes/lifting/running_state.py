@@ -48,7 +48,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.active import gradients, independent_nodes, passed_over
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, users
+from tempoc.sdg.graph.query import components, distance_along, users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.graph.stencils import reads_moving_ranges
 from tempoc.sdg.statements.branches import enclosing_conds
@@ -314,7 +314,7 @@ def _recurs_within(graph: Graph, root: Node, part: Collection[str], step: str) -
     """Whether a node needs others of a cycle, and these need it, all at one point of a dimension
     along which the cycle goes on, too."""
     reads = {
-        name: [(e.source, _distance(graph, e, step)) for e in graph.nodes[name].inputs]
+        name: [(e.source, distance_along(graph, e, step)) for e in graph.nodes[name].inputs]
         for name in part
     }
     near = {n: [(s, d) for s, d in r if s in part and d is not None] for n, r in reads.items()}
@@ -325,14 +325,6 @@ def _recurs_within(graph: Graph, root: Node, part: Collection[str], step: str) -
 
     reached = reachable(before((root.name, 0)), before)
     return (root.name, 0) in reached and (root.name, -1) in reached
-
-
-def _distance(graph: Graph, edge: Edge, dim: str) -> int | None:
-    """How far ahead a read is along a dimension; ``None`` if that varies, or nothing has it."""
-    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
-    entry = at.get(dim)
-    distance = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
-    return distance.value if isinstance(distance, ix.Const) else None
 
 
 # ---------------------------------------------------------------- with states

@@ -54,7 +54,7 @@ class SchedulingProblem:
     """Tasks and the flows between them, as isl relations in the symbolic space.
 
     ``late`` are tasks that should share the loops of their readers rather than of their writers.
-    ``stuck`` may say, faster than isl, that some tasks have no order.
+    ``stuck`` may find, faster than isl, some of given tasks that have no order.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SchedulingProblem:
         tasks: Mapping[str, Domain],
         flows: Sequence[Flow],
         late: Collection[str] = (),
-        stuck: Callable[[Sequence[str]], bool] = lambda tasks: False,
+        stuck: Callable[[Sequence[str]], Sequence[str]] = lambda tasks: (),
     ) -> None:
         self.space = OpenRun(space) if space.universe.ended else space.symbolic
         self.plain = space.symbolic

@@ -112,6 +112,17 @@ def _is_identity(source: Node, edge: Edge) -> bool:
     return all(isinstance(e, ix.Sym) and e.name == d for d, e in pairs)
 
 
+def distance_along(graph: Graph, edge: Edge, dim: str) -> int | None:
+    """How far ahead of the reader's own point a read is along a dimension.
+
+    ``None`` if that varies, if a range is read, or if the source has no such dimension.
+    """
+    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+    entry = at.get(dim)
+    distance = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
+    return distance.value if isinstance(distance, ix.Const) else None
+
+
 def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     """The types of all operands of a node."""
     return tuple(operand_type(graph, edge) for edge in node.inputs)
