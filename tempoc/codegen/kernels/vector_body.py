@@ -32,6 +32,7 @@ from tempoc.codegen.stores.ring_rows import short_ring
 from tempoc.codegen.stores.slots import same_slots
 from tempoc.codegen.stores.zero_columns import has_zero_columns
 from tempoc.codegen.text.naming import names_in
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.emission.emitter import KernelBlock, KernelEmitter
 from tempoc.program.nodes.spelling import variable
@@ -406,9 +407,8 @@ class VectorBody:
         text = f"{name}[{', '.join(index)}]" if index else name
         for dim, part in parts.items():
             if part.dim and (part.start, part.size) != (ix.ZERO, part.axis.size):
-                start, size = self.out.index(part.start), self.out.static(part.size)
-                place = f", axis={left.index(dim)}" if left.index(dim) else ""
-                text = f"lax.dynamic_slice_in_dim({text}, {start}, {size}{place})"
+                start, rows = self.out.index(part.start), part.axis.size
+                text = pads.window_text(text, start, part.size, left.index(dim), rows, self.out)
         return text
 
     def _is_later(self, step: Expr) -> bool:

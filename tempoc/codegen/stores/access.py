@@ -219,9 +219,8 @@ def _slice(entry: ix.Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
         if frame.is_static(entry.lo):
             return _AxisRead(pad, _static_slice(entry, pad, out))
         if entry.step == 1:
-            part = f"{out.index(entry.lo)}, {out.static(pad)}"
-            cut = "lax.dynamic_slice_in_dim"
-            return _AxisRead(pad, call=lambda x, k: f"{cut}({x}, {part}, axis={k})")
+            start, size = out.index(entry.lo), axis.size
+            return _AxisRead(pad, call=lambda x, k: pads.window_text(x, start, pad, k, size, out))
     if _is_end(entry, pad, axis, frame):
         before = ix.sub(axis.size, pad)
         index = ":" if before == ix.ZERO else f"{out.static(before)}:"

@@ -70,6 +70,27 @@ def take_text(x: str, positions: str, axis: int) -> str:
     return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
 
 
+WINDOW = '''\
+def window(array, start, size, axis):
+    """A slice of an axis; of zeros, too, where JAX traces a step that is never taken."""
+    short = size - array.shape[axis]
+    if short > 0:
+        shape = (*array.shape[:axis], short, *array.shape[axis + 1 :])
+        array = jnp.concatenate([array, jnp.zeros(shape, array.dtype)], axis)
+    return lax.dynamic_slice_in_dim(array, start, size, axis)
+'''
+"""Stands in front of kernels that read a slice of an axis that is not known to have room for it."""
+
+
+def window_text(x: str, start: str, size: Expr, axis: int, rows: Expr, out: Emitter) -> str:
+    """As many elements of an axis from a position on, which are there wherever that is computed.
+
+    ``rows`` is the padded extent of the axis.
+    """
+    name = "lax.dynamic_slice_in_dim" if out.fits(size, rows) else "window"
+    return f"{name}({x}, {start}, {out.static(size)}, axis={axis})"
+
+
 def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue:
     """The operand with a padded extent of at least 1 along these axes."""
     roomy = list(v.padded)

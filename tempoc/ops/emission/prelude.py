@@ -6,6 +6,7 @@ import re
 
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
+from tempoc.ops.definition.padding import WINDOW
 from tempoc.ops.indexing.indexing import FIRST_LANE, FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
@@ -32,6 +33,7 @@ from tempoc.ops.tensor.scan import RUNNING
 
 HELPERS = {
     **DRAWING,
+    "window": WINDOW,
     "linear_rows": LINEAR_ROWS,
     "scanned_rows": SCANNED_ROWS,
     "linear_scanned_rows": LINEAR_SCANNED_ROWS,

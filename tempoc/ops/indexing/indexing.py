@@ -352,10 +352,9 @@ def _sliced(
         if fixed:
             a, b = out.static(start), out.static(start + count)
             return f"lax.slice_in_dim({text}, {a}, {b}, axis={axis})"
-        a, b = out.index(start), out.static(count)
-        return f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})"
+        return pads.window_text(text, out.index(start), count, axis, x.padded[axis], out)
     if step != 1 and size == count:
-        return _strided(text, part, axis, out)
+        return _strided(text, part, axis, x, out)
     if (start, step) == (ix.ZERO, 1) and out.fits(size, x.padded[axis]):
         return f"lax.slice_in_dim({text}, 0, {out.static(size)}, axis={axis})"
     scaled = (
@@ -367,7 +366,9 @@ def _sliced(
     return pads.take_text(text, positions, axis)
 
 
-def _strided(text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, out: Emitter) -> str:
+def _strided(
+    text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, x: EmittedValue, out: Emitter
+) -> str:
     """Every few elements of an axis, which are proved to lie inside, forwards or backwards."""
     start, count, step = part
     before = ix.mul(ix.Const(abs(step)), ix.sub(count, ix.ONE))
@@ -375,8 +376,8 @@ def _strided(text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, out: Emit
     # Of no elements the first would be one step after where they start.
     first = start if step > 0 else ix.minimum(ix.sub(start, before), ix.add(start, ix.ONE))
     if out.pad(first) != first:
-        a, b = out.index(first), out.static(span)
-        text, first = f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})", ix.ZERO
+        text = pads.window_text(text, out.index(first), span, axis, x.padded[axis], out)
+        first = ix.ZERO
     a, b = out.static(first), out.static(ix.add(first, span))
     text = f"lax.slice_in_dim({text}, {a}, {b}, {abs(step)}, {axis})"
     return text if step > 0 else f"lax.rev({text}, ({axis},))"

@@ -18,7 +18,7 @@ PREAMBLE = (
     *("ring_age", "ring_row", "rotated", "scanned_rows", "scatter_products", "selected_if"),
     *("squeezed", "strip_mined_loop", "taken_if", "term_by_term", "threefry", "transposed_matmul"),
     *("unknown_zero", "unless_nan", "unpacked", "updated", "usually", "valid_rows_product"),
-    *("with_joined_row", "with_ring_row", "with_row", "with_zeros", "wrong_value"),
+    *("window", "with_joined_row", "with_ring_row", "with_row", "with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")

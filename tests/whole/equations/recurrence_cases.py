@@ -241,3 +241,28 @@ def what_cancels(T: int, S: int, x: Array) -> Array:
         "g": 0.0,
         "h": np.ones(T),
     }
+
+
+@case(
+    CASES,
+    """dim t < T
+input x[t]: f32
+input v: f32[T]
+y[t] = x when t < 3
+y[t] = tanh(y[t-3:t] @ v[t-2:t+1]) + y[t-2:t:2][0] when t % 2 == 0
+y[t] = sum(y[t-2:t] * y[t-3])
+near[t] = x[min(t // 2 * 2 + 1, T - 1)]
+g = grad(sum(near[0:T] ** 2), x)
+output y, g""",
+    *SIZES,
+)
+def windows_longer_than_short_runs(T: int, x: Array, v: Array) -> Array:
+    y = x.astype(np.float64)
+    for t in range(3, T):
+        even = np.tanh(y[t - 3 : t] @ v[t - 2 : t + 1]) + y[t - 2]
+        y[t] = even if t % 2 == 0 else (y[t - 2] + y[t - 1]) * y[t - 3]
+    g = np.zeros(T)
+    for t in range(T):
+        place = min(t // 2 * 2 + 1, T - 1)
+        g[place] += 2.0 * x[place]
+    return {"y": y, "g": g}
