@@ -9,19 +9,25 @@ with the condition ``j == 0``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.control import Merge
+from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.externs import ExternCall
+from tempoc.ops.definition.dtype_text import Scalar
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.source import Full, Literal
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, distance_along
+from tempoc.sdg.graph.query import components, distance_along, type_of_read
+from tempoc.sdg.graph.rewrite import compose_node
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
@@ -282,3 +288,70 @@ def _shift(
             raise StaysNested(f"`{edge.source}` is read at a distance that varies")
         shift[dim] = far.value
     return shift[dims[0]], shift[dims[1]]
+
+
+# ---------------------------------------------------------------- reads of other tensors
+
+
+def axes_of_slices(node: Node, edge: Edge) -> dict[str, int]:
+    """The axis that a read has along each dimension of which it takes a slice."""
+    pairs = zip(node.domain.dims, edge.entries, strict=True)
+    return {d: k for k, d in enumerate(d for d, e in pairs if isinstance(e, ix.Slice))}
+
+
+def map_entry(entry: ix.Entry, change: Callable[[ix.Expr], ix.Expr]) -> ix.Entry:
+    """An entry with its point changed; a slice as it is."""
+    return entry if isinstance(entry, ix.Slice) else change(entry)
+
+
+def is_recomputable(node: Node) -> bool:
+    """Whether it is little work to compute a node at each place of each row."""
+    op = node.op
+    if not is_computed(node) or not op.pure or op.checks or op.contraction or not is_small(node):
+        return False
+    plain = op.elementwise or op.moves or op.cheap or op.monoid is not None
+    return plain or isinstance(op, SpatialIndex | Copy)
+
+
+def takes_of_larger(graph: Graph, edge: Edge, dims: Collection[str]) -> bool:
+    """Whether what is read would be computed, at each place, of a larger part of a table.
+
+    As an element of a softmax is: laid out beforehand is then the element, not the row that it is
+    taken of. A table varies with both dimensions.
+    """
+    largest = _extent_of_tables(graph, edge, dims)
+    return largest > elements_of(graph.nodes[edge.source], edge)
+
+
+def _extent_of_tables(graph: Graph, edge: Edge, dims: Collection[str]) -> int:
+    """The elements of the largest part of a table that is read at a place of a row."""
+    source = graph.nodes[edge.source]
+    if not {*dims} <= {s for e in edge.entries for s in symbols(e)}:
+        return 0
+    composed = compose_node(source, edge, graph.universe) if is_recomputable(source) else None
+    if composed is None:
+        return elements_of(source, edge)
+    return max((_extent_of_tables(graph, read, dims) for read in composed[1]), default=0)
+
+
+def elements_of(source: Node, edge: Edge) -> int:
+    """How many elements a read has; 0 where that depends on bounds."""
+    count = ix.product(type_of_read(source, edge).shape)
+    return count.value if isinstance(count, ix.Const) else 0
+
+
+def has_points(domain: Domain, space: Space) -> ix.Expr:
+    """A condition on bounds under which a domain that is a box has points."""
+    dims = map(ix.Sym, domain.dims)
+    ends = ((space.lower_bound(d, domain), space.upper_bound(d, domain)) for d in dims)
+    point = Domain(())
+    conditions = (ix.compare("<=", low, high) for low, high in ends)
+    return ix.conjunction(*(c for c in conditions if not space.implies(point, c)))
+
+
+def filled(type_: TensorType, number: Scalar) -> Op:
+    """A number everywhere in a tensor."""
+    value = bool(number) if type_.dtype is DType.BOOL else number
+    if type_.shape:
+        return Full(value=value, dtype=type_.dtype, shape=type_.shape)
+    return Literal(value=value, dtype=type_.dtype)

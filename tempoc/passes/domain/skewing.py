@@ -15,13 +15,21 @@ from typing import TypeVar, cast
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.definition.dtype_text import Scalar
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.reduction import Reduction
-from tempoc.ops.tensor.source import Full, IndexValue, Literal
-from tempoc.passes.analysis.lattice import Lattice, Shift, StaysNested, is_small
+from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.passes.analysis.lattice import (
+    Lattice,
+    Shift,
+    StaysNested,
+    axes_of_slices,
+    filled,
+    has_points,
+    is_recomputable,
+    map_entry,
+    takes_of_larger,
+)
 from tempoc.passes.context import PassContext
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
@@ -277,10 +285,7 @@ class Skewing:
         table in the step that writes it, XLA would copy the table.
         """
         (type_,) = node.types
-        value = bool(rim_value) if type_.dtype is DType.BOOL else rim_value
-        op: Op = Literal(value=value, dtype=type_.dtype)
-        if type_.shape:
-            op = Full(value=value, dtype=type_.dtype, shape=type_.shape)
+        op = filled(type_, rim_value)
         along, box = self.diagonals, Domain(node.domain.dims)
         row = Domain(tuple(d for d in box.dims if d != along.dim))
         own = replace(node, vector=(), inputs=())
@@ -334,7 +339,7 @@ class Skewing:
         plain = [isinstance(e, ix.Slice) and e.step == 1 and not dims & {*symbols(e)} for e in both]
         apart = not any(d in symbols(e) for e in at.values() for d in self.lattice.dims)
         gone = axes_of(node.op.axes, slice_count(edge.entries))
-        axes = _axes_of_slices(source, edge)
+        axes = axes_of_slices(source, edge)
         alike = all(plain) and {axes[d] for d in self.lattice.dims} <= {*gone}
         return alike and apart and monoid.exact and not node.op.keepdims
 
@@ -380,7 +385,7 @@ class Skewing:
 
         at = dict(zip(source.domain.dims, edge.entries, strict=True))
         at[own.row] = ix.Slice(ix.ZERO, ix.Sym(self.graph.universe.dim(own.row).bound))
-        axes = _axes_of_slices(source, edge)
+        axes = axes_of_slices(source, edge)
         gone = axes_of(node.op.axes, len(axes))
         axes_left = tuple(k - (k > axes[own.other]) for k in gone if k != axes[own.other])
         edge = replace(edge, source=whole.name, entries=tuple(at[d] for d in rest.dims))
@@ -403,12 +408,14 @@ class Skewing:
         """A read of another tensor by rows; ``None`` if it would leave the tensor."""
         key = replace(edge, guard=ix.TRUE, span=None)
         if key not in self.laid_out:
-            orders = [self._of_earlier, self._recomputed, self._staged]
             source = self.graph.nodes[edge.source]
+            orders = [self._of_earlier, self._recomputed, self._staged, self._staged_or_zero]
             pairs = zip(source.domain.dims, edge.entries, strict=True)
             own = [e for d, e in pairs if e != ix.Sym(d) or d in self.lattice.dims]
-            if len(own) < 2 and not source.op.cheap:
-                orders = [self._of_earlier, self._staged, self._recomputed]
+            if takes_of_larger(self.graph, key, self.lattice.dims):
+                orders = [self._of_earlier, self._staged, self._staged_or_zero, self._recomputed]
+            elif len(own) < 2 and not source.op.cheap:
+                orders = [self._of_earlier, self._staged, self._recomputed, self._staged_or_zero]
             if source.domain == Domain(()):
                 orders = [lambda edge: edge]
             reads = (read_by(key) for read_by in orders)
@@ -446,7 +453,7 @@ class Skewing:
         """A read of a node that computes at each place what a cell reads, if that is little."""
         source = self.graph.nodes[edge.source]
         points = [e for e in edge.entries if isinstance(e, ix.Expr)]
-        if not _is_recomputable(source) or source.name in self.branches:
+        if not is_recomputable(source) or source.name in self.branches:
             return None
         composed = compose_node(source, edge, self.graph.universe)
         if len(points) < len(edge.entries) or composed is None:
@@ -456,18 +463,21 @@ class Skewing:
         if len(inputs) < len(reads) or any(e.guard != ix.TRUE for e in source.inputs):
             return None
         domain = self._domain(s for e in points for s in symbols(e))
-        name = self._fresh(f"{source.name}.skewed")
-        op = self._at(composed[0])
+        name, op = self._fresh(f"{source.name}.skewed"), self._at(composed[0])
         node = replace(source, name=name, op=op, domain=domain, inputs=inputs, vector=())
         return read_of(self._put(node), edge.out) if self._stays_within(node) else None
 
-    def _staged(self, edge: Edge) -> Edge | None:
-        """A read of a copy that has been laid out as rows take it."""
+    def _staged_or_zero(self, edge: Edge) -> Edge | None:
+        """As `_staged`, of a node that has no points for some bounds: zeros for these."""
+        return self._staged(edge, has_points(self.graph.nodes[edge.source].domain, self.space))
+
+    def _staged(self, edge: Edge, some: ix.Expr = ix.TRUE) -> Edge | None:
+        """A read of a copy that has been laid out as rows take it; of zeros unless ``some``."""
         own, source = self.diagonals, self.graph.nodes[edge.source]
         names = [s for e in edge.entries for s in symbols(e)]
         slices = [e for e in edge.entries if isinstance(e, ix.Slice)]
-        extents = type_of_read(source, edge).shape
-        if any(d in symbols(e) for e in (*slices, *extents) for d in self.lattice.dims):
+        types = (type_of_read(source, edge),)
+        if any(d in symbols(e) for e in (*slices, *types[0].shape) for d in self.lattice.dims):
             return None
         domain, place = self._domain(names), "places"
         at: Callable[[ix.Expr], ix.Expr] = self._at
@@ -478,21 +488,35 @@ class Skewing:
         elif own.other in names:
             place = "rows"
         entries = self._clamped(source, tuple(map_entry(e, at) for e in edge.entries), domain)
-        if self.space.outside(domain, entries, source.domain) is not None:
+        points = Domain(domain.dims, ix.conjunction(domain.where, some))
+        zeros = some == ix.TRUE or types[0].dtype is not DType.KEY
+        if not zeros or self.space.outside(points, entries, source.domain) is not None:
             return None
-        if own.other not in names and entries == edge.entries and self._is_own(source, entries):
+        same = entries == edge.entries and some == ix.TRUE
+        if own.other not in names and same and self._is_own(source, entries):
             return edge
         read = replace(edge, entries=entries)
         name = self._fresh(f"{source.name}.{place}")
-        types = (type_of_read(source, read),)
         copy = replace(
-            source, name=name, op=Copy(), domain=domain, inputs=(read,), types=types, vector=()
+            source, name=name, op=Copy(), domain=points, inputs=(read,), types=types, vector=()
         )
+        if some != ix.TRUE:
+            copy = self._or_zero(copy, some, domain)
         last = ix.sub(own.size, ix.ONE)
         along = ix.add(ix.sub(ix.Sym(own.row), ix.Sym(own.dim)), last)
-        return Edge(
-            source=self._put(copy).name, entries=entries_at(domain.dims, {self.line.name: along})
-        )
+        places = entries_at(domain.dims, {self.line.name: along})
+        return Edge(source=self._put(copy).name, entries=places)
+
+    def _or_zero(self, node: Node, some: ix.Expr, domain: Domain) -> Node:
+        """A node, where bounds are such that it has points, and zero everywhere if they are not."""
+        none = ix.negation(some)
+        part = self._put(replace(node, name=self._fresh(f"{node.name}.some")))
+        zero = replace(node, name=self._fresh(f"{node.name}.none"), inputs=())
+        at = Domain(domain.dims, ix.conjunction(domain.where, none))
+        zero = self._put(replace(zero, op=filled(node.types[0], 0), domain=at))
+        same = tuple(map(ix.Sym, domain.dims))
+        inputs = (replace(read_of(part), guard=some), replace(read_of(zero), guard=none))
+        return replace(node, op=Merge(targets=(same, same)), domain=domain, inputs=inputs)
 
     def _is_own(self, source: Node, entries: tuple[ix.Entry, ...]) -> bool:
         """Whether a read takes the place of its own, or nothing that varies with it."""
@@ -526,26 +550,6 @@ class Skewing:
         """The first and the last point of a domain along a dimension."""
         at = ix.Sym(dim)
         return self.space.lower_bound(at, domain), self.space.upper_bound(at, domain)
-
-
-def _axes_of_slices(node: Node, edge: Edge) -> dict[str, int]:
-    """The axis that a read has along each dimension of which it takes a slice."""
-    pairs = zip(node.domain.dims, edge.entries, strict=True)
-    return {d: k for k, d in enumerate(d for d, e in pairs if isinstance(e, ix.Slice))}
-
-
-def map_entry(entry: ix.Entry, change: Callable[[ix.Expr], ix.Expr]) -> ix.Entry:
-    """An entry with its point changed; a slice as it is."""
-    return entry if isinstance(entry, ix.Slice) else change(entry)
-
-
-def _is_recomputable(node: Node) -> bool:
-    """Whether it is little work to compute a node at each place of each row."""
-    op = node.op
-    if not is_computed(node) or not op.pure or op.checks or op.contraction or not is_small(node):
-        return False
-    plain = op.elementwise or op.moves or op.cheap or op.monoid is not None
-    return plain or isinstance(op, SpatialIndex | Copy)
 
 
 def declared(
