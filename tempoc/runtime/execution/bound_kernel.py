@@ -24,6 +24,7 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     with_shapes,
 )
 from tempoc.runtime.rewriting.lengths.sizes import UnlikeError
+from tempoc.symbolic.walk import evaluate
 
 
 class KernelAt(NamedTuple):
@@ -55,12 +56,7 @@ class BoundKernel:
 
         Raises ``UnlikeError`` for bounds that the program does not take.
         """
-        try:
-            values = bound_values(self.program, bounds)
-            results = [layout(store, values, self.growing) for store in self.results]
-            given = [layout(store, values, self.growing) for store in self.operands]
-        except RunError as error:
-            raise UnlikeError from error
+        values, results, given = self._layouts(bounds)
         checked = fitting(self.function, results, self.more)
         static = {variable(name): values[name] for name in self.kernel.bounds}
         exact = functools.update_wrapper(partial(checked, **static), checked)
@@ -68,6 +64,26 @@ class BoundKernel:
         shapes = [None, *(partial(_shape, store) for store in given)]
         function = backend.precise(exact, self.precision)
         return KernelAt(function, with_shapes(arguments, shapes))
+
+    def sizes(self, bounds: Mapping[str, int]) -> tuple[object, ...]:
+        """All that the kernel has from bounds, but for growing stores.
+
+        Raises ``UnlikeError`` for bounds that the program does not take.
+        """
+        values, results, given = self._layouts(bounds)
+        shapes = [None if store.group >= 0 else store.shape for store in (*results, *given)]
+        return tuple([evaluate(e, values) for e in self.kernel.static]), tuple(shapes)
+
+    def _layouts(
+        self, bounds: Mapping[str, int]
+    ) -> tuple[dict[str, int], list[Layout], list[Layout]]:
+        try:
+            values = bound_values(self.program, bounds)
+            results = [layout(store, values, self.growing) for store in self.results]
+            given = [layout(store, values, self.growing) for store in self.operands]
+        except RunError as error:
+            raise UnlikeError from error
+        return values, results, given
 
 
 def _shape(store: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:

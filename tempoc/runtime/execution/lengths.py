@@ -11,7 +11,7 @@ Rows for more are taken where what they cost is little: as for growing stores (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +21,7 @@ from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.device.alignment import empty
 from tempoc.runtime.device.capacity import rounded_to
 from tempoc.runtime.execution.bound_kernel import BoundKernel, KernelAt
+from tempoc.runtime.execution.bound_moves import BoundGroup, BoundMoves, Bounds, of_equal
 from tempoc.runtime.rewriting.lengths.form import Form
 from tempoc.runtime.rewriting.lengths.kernels import (
     CompiledFunction,
@@ -39,29 +40,30 @@ from tempoc.runtime.rewriting.lengths.kernels import (
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
 from tempoc.runtime.rewriting.lengths.work import work
 
-Bounds = Mapping[str, int]
-
 
 class LikeLengths(NamedTuple):
     """A kernel that is one form for these bounds, in arrays for so many rows.
 
-    ``fixed`` are its other bounds.
+    ``names`` are the bounds of each length, ``fixed`` all others on which the kernel depends.
     """
 
-    names: tuple[str, ...]
+    names: tuple[BoundGroup, ...]
     fixed: Bounds
     form: Form
     structures: tuple[Any, Any]
     most: Lengths
     kernel: CompiledFunction
 
-    def lengths(self, bounds: Bounds) -> Lengths:
-        """The lengths for bounds."""
-        return tuple(bounds[name] for name in self.names)
+    def lengths(self, bounds: Bounds) -> Lengths | None:
+        """The lengths for bounds; ``None`` if those of a length are not equal, or others differ."""
+        values = [{bounds[name] for name in group} for group in self.names]
+        if any(len(v) > 1 for v in values) or any(bounds[n] != v for n, v in self.fixed.items()):
+            return None
+        return tuple(v.pop() for v in values)
 
-    def at(self, bounds: Bounds) -> CompiledFunction:
-        """The kernel for these bounds."""
-        return for_length(self.kernel, self.form, self.lengths(bounds), self.most, empty)
+    def at(self, lengths: Lengths) -> CompiledFunction:
+        """The kernel for these lengths."""
+        return for_length(self.kernel, self.form, lengths, self.most, empty)
 
 
 @dataclass(slots=True)
@@ -69,7 +71,8 @@ class KernelOfLengths:
     """One kernel for all bounds: what was compiled for many.
 
     ``bounds`` are the names of those that are given at run time. ``compiled`` compiles a function,
-    of which a text says all that is not in the text of kernels. ``last`` are the bounds before.
+    of which a text says all that is not in the text of kernels. ``last`` are the bounds before,
+    ``varied`` those that have changed since the first call.
     """
 
     bounds: Collection[str]
@@ -78,6 +81,7 @@ class KernelOfLengths:
     tuning: RunTuning
     last: Bounds = field(default_factory=dict)
     varied: frozenset[str] = frozenset()
+    equal: tuple[BoundGroup, ...] = ()
     several: list[LikeLengths] = field(default_factory=list)
     unlike: int = 0
 
@@ -89,6 +93,7 @@ class KernelOfLengths:
         """The kernel for padded arrays; ``None`` if it is compiled exactly."""
         changed = frozenset(name for name in self.last if self.last[name] != bounds[name])
         self.last, self.varied = bounds, self.varied | changed
+        self.equal = of_equal(self.equal or (tuple(self.bounds),), bounds)
         if not changed or self.unlike >= self.tuning.compared_lengths:
             return None
         now = self.source.at(bounds, arguments)
@@ -97,66 +102,50 @@ class KernelOfLengths:
         trace = now.trace()
         one = common_form([trace], Probes((), ()))
         for like in self.several:
-            if self._is_like(like, bounds, trace, one):
+            lengths = like.lengths(bounds)
+            if lengths is not None and self._is_like(like, lengths, trace, one):
                 self.unlike = 0
-                return like.at(bounds)
+                return like.at(lengths)
         self.unlike += 1
         for names in dict.fromkeys((self.varied, changed)):
-            ordered = tuple(name for name in self.bounds if name in names)
             for step in (self.tuning.far_step, self.tuning.near_step):
                 with suppress(UnlikeError):
-                    self.several.append(self._compiled(now, trace, ordered, bounds, step))
-                    return self.several[-1].at(bounds)
+                    moves = BoundMoves.of(self.source, self.equal, names, bounds, step)
+                    self.several.append(self._compiled(now, trace, moves))
+                    return self.several[-1].at(moves.probes.first)
         return None
 
-    def _is_like(self, like: LikeLengths, bounds: Bounds, trace: TracedKernel, one: Form) -> bool:
-        lengths = like.lengths(bounds)
+    def _is_like(self, like: LikeLengths, lengths: Lengths, trace: TracedKernel, one: Form) -> bool:
         return (
-            all(bounds[name] == value for name, value in like.fixed.items())
-            and all(n <= most for n, most in zip(lengths, like.most, strict=True))
+            all(n <= most for n, most in zip(lengths, like.most, strict=True))
             and self._is_cheap(like.form, like.most, lengths, len(lengths))
             and like.structures == trace[1:]
             and is_at(like.form, lengths, one)
         )
 
-    def _compiled(
-        self,
-        now: KernelAt,
-        trace: TracedKernel,
-        names: tuple[str, ...],
-        bounds: Bounds,
-        step: int,
-    ) -> LikeLengths:
-        """The kernel for all lengths of bounds with these names. Raises ``UnlikeError``.
-
-        It is traced for lengths that are a step larger, too.
-        """
-        if len(names) > self.tuning.probed_bounds:
+    def _compiled(self, now: KernelAt, trace: TracedKernel, moves: BoundMoves) -> LikeLengths:
+        """The kernel for all lengths to which bounds may be moved. Raises ``UnlikeError``."""
+        if not 0 < len(moves.names) <= self.tuning.probed_bounds:
             raise UnlikeError
-        lengths = tuple(bounds[name] for name in names)
-        probes = Probes(lengths, tuple(n + step for n in lengths))
-        corners = [dict(zip(names, n, strict=True)) for n in probes.lengths]
-        far = self._traced({**bounds, **corners[-1]}, now)
-        common_form([trace, far], Probes((0,), (step,)))  # before all are traced
-        between = [self._traced({**bounds, **c}, now) for c in corners[1:-1]]
-        traces = [trace, *between, far]
-        form = common_form(traces, probes)
-        most = self._most(form, lengths)
-        shared = [k for k in range(len(names)) if self._is_shared(form, most, lengths, k)]
+        corners, first = moves.corners(), moves.probes.first
+        far = self._traced(corners[-1], now)
+        if min(moves.by) > 0:
+            common_form([trace, far], Probes((0,), moves.by[:1]))  # before all are traced
+        traces = [trace, *(self._traced(corner, now) for corner in corners[1:-1]), far]
+        form = common_form(traces, moves.probes)
+        most = self._most(form, first)
+        shared = [k for k in range(len(most)) if self._is_shared(form, most, first, k)]
         if not shared:
             raise UnlikeError
-        if len(shared) < len(names):
-            several = tuple(names[k] for k in shared)
-            same = {name: bounds[name] for name in names if name not in several}
-            traces = [t for t, c in zip(traces, corners, strict=True) if same.items() <= c.items()]
-            names, lengths = several, tuple(bounds[name] for name in several)
-            form = common_form(traces, Probes(lengths, tuple(n + step for n in lengths)))
-            most = self._most(form, lengths)
+        if len(shared) < len(most):
+            moves = moves.only(shared)
+            selected = [corners.index(corner) for corner in moves.corners()]
+            form = common_form([traces[k] for k in selected], moves.probes)
+            most = self._most(form, moves.probes.first)
         function = with_rows(form, trace.results, most, now.function)
         require_padded(form, function, trace.arguments, most)
-        fixed = {name: n for name, n in bounds.items() if name not in names}
-        kernel = self.compiled(function, repr((names, most, form, trace[1:])))
-        return LikeLengths(names, fixed, form, trace[1:], most, kernel)
+        kernel = self.compiled(function, repr((moves.names, most, form, trace[1:])))
+        return LikeLengths(moves.names, moves.fixed, form, trace[1:], most, kernel)
 
     def _traced(self, bounds: Bounds, now: KernelAt) -> TracedKernel:
         """The kernel for larger bounds: a run does not fail because it does for these."""

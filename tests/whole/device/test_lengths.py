@@ -278,6 +278,63 @@ def test_two_bounds_change_at_once(compilations: list[str]) -> None:
     assert compilations == ["jit(block)"] * 2
 
 
+ANSWERED = """
+import nn
+dim p < P
+dim s < S
+dim t < T
+assume S <= P
+input prompt[p]: i32
+param embed: f32[9, 4]
+param W: f32[4, 4]
+tok[t] = prompt[t] when t < S
+tok[t] = best[t-1]
+x = embed[tok]
+k = tanh(W @ x)
+y = x + nn.softmax(k[0:t+1] @ x) @ k[0:t+1]
+best = argmax(embed @ y)
+seen = mean(embed[prompt[0:S]])
+output tok, seen
+"""
+
+
+def answered(place: int, step: int, room: int) -> tuple[Given, dict[str, int]]:
+    """A prompt of so many words, of which some count, in a text of some length; and the bounds."""
+    random = np.random.default_rng([place, step, room])
+    weights = {
+        "embed": random.standard_normal((9, 4), np.float32),
+        "W": random.standard_normal((4, 4), np.float32),
+    }
+    prompt = as_sources({"prompt": random.integers(0, 9, place, np.int32)})
+    bounds = {"P": place, "S": step, "T": room}
+    given = Given(bounds={"S": step, "T": room}, inputs=prompt, params=as_sources(weights))
+    return given, bounds
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+@pytest.mark.usefixtures("each_its_own")
+def test_bounds_that_have_been_equal_count_as_one_length(compilations: list[str]) -> None:
+    """One more kernel is compiled when they differ, and each run gives what a program alone does.
+
+    The prompt has as many words as count, at first: then one of them alone cannot be larger.
+    """
+    graph, loaded = compile_text(ANSWERED, 2)
+    new = []
+    lengths = [(n, n, t) for n, t in ((29, 60), (26, 60), (32, 51), (40, 60))]
+    for bounds in (*lengths, (32, 27, 60), (50, 45, 53)):
+        compilations.clear()
+        given, known = answered(*bounds)
+        found = run_given(loaded, given, Settings()).outputs
+        new += [len(compilations)]
+        inputs, params = (
+            {name: source.read() for name, source in sources.items()}
+            for sources in (given.inputs, given.params)
+        )
+        for name, wanted in evaluate_graph(graph, known, inputs, params).items():
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-4, err_msg=f"{name} {bounds}")
+    assert new == [1, 1, 0, 0, 1, 0]
+
+
 SUMMED = """
 dim t < T
 dim s < S

@@ -42,10 +42,12 @@ def _slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
 
 def _dynamic_slice(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     array, shape, sizes = given[0], op.given[0], op.how["slice_sizes"]
-    starts = _clamped(op.padding, given[1:], shape, sizes)
-    for whole, part in zip(shape, sizes, strict=True):
-        require(grows(part) and grows(minus(whole, part)))
-    return op.bound([array, *starts], slice_sizes=op.padding.shape(sizes))
+    starts, most = _clamped(op.padding, given[1:], shape, sizes), op.padding.shape(sizes)
+    for whole, part, start, there, padded in zip(
+        shape, sizes, given[1:], array.shape, most, strict=True
+    ):
+        require(grows(part) and (grows(minus(whole, part)) or _fits(start, padded, there)))
+    return op.bound([array, *starts], slice_sizes=most)
 
 
 def _clamped(
@@ -67,12 +69,18 @@ def _dynamic_update(op: PaddedOperation, given: Sequence[Any]) -> Sequence[Any]:
     whole, part = op.given[:2]
     starts = _clamped(op.padding, given[2:], whole, part)
     for axis, (a, b) in enumerate(zip(whole, part, strict=True)):
-        require(grows(b) and grows(minus(a, b)))
+        fits = _fits(given[2 + axis], update.shape[axis], array.shape[axis])
+        require(grows(b) and (grows(minus(a, b)) or fits))
         if isinstance(b, VaryingSize) and a != b and not _ends_together(op, given, axis):
             before = lax.dynamic_slice(array, starts, update.shape, allow_negative_indices=False)
             places = lax.broadcasted_iota(jnp.int32, update.shape, axis)
             update = lax.select(op.padding.counts(b, places), update, before)
     return op.bound([array, update, *starts])
+
+
+def _fits(start: Any, padded: int, there: int) -> bool:
+    """Whether a part with its padding ends within an array, wherever the part itself ends."""
+    return isinstance(start, np.ndarray) and 0 <= int(start) <= there - padded
 
 
 def _ends_together(op: PaddedOperation, given: Sequence[Any], axis: int) -> bool:
