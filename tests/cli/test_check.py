@@ -16,6 +16,7 @@ REFUSED = {
     "the whole": "a[0] = x[0]\na[t] = a[t-1] - mean(b[0:T])\nb[t] = a[t]\noutput a",
     "two cycles": "a[t] = b[t] + x\nb[t] = a[t]\nc[t] = d[t] + x\nd[t] = c[t]\noutput a, c",
     "through a slice": "a[t] = x + sum(b[0:t+1])\nb[t] = tanh(a[t])\noutput b",
+    "copies": "a[t] = x when t % 2 == 0\na[t] = b\nb[t] = c\nc[t] = a\noutput a",
     "calls": HOST + "v = step(y + s)\ns[i, 0] = 0.\ns[i, t] = v[I-1, t-1]\noutput v",
     "a call too early": HOST + "v[0] = 0.\nv[t+1] = step(v)\nall = step(v[T-1])\noutput all",
 }

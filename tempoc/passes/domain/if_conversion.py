@@ -160,6 +160,7 @@ class _Conversion:
     dim: str
     nodes: dict[str, Node] = field(default_factory=dict)
     selected: list[Node] = field(default_factory=list)
+    covered: set[str] = field(default_factory=set)
     result: Node | None = None
 
     def replacements(self) -> dict[str, list[Node]]:
@@ -268,8 +269,9 @@ class _Conversion:
         node = self._source(name)
         if self.space.implies(domain, node.domain.where):
             return True
-        if not self._is_fillable(node):
-            return False
+        if name in self.covered or not self._is_fillable(node):
+            return False  # a node that needs itself at the same point is left to the schedule
+        self.covered.add(name)
         edges = tuple(self._read(domain, edge) for edge in node.inputs)
         return self._extend(node, domain, edges) and self.space.contains(domain, node.domain)
 

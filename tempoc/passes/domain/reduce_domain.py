@@ -33,6 +33,7 @@ from tempoc.passes.domain.loop_invariant import invariant_but_conditional, reduc
 from tempoc.passes.domain.trim import trim_domains
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.shifted_copies import forward_shifted_copies
+from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.checked_points import with_checked_points
@@ -53,11 +54,11 @@ class ReduceDomain(GraphPass):
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         before = graph
         graph, last = compute_last_points(with_checked_points(graph, space))
-        graph = _without_equal_values(merge_contained_work(graph, space), context)
+        graph = _without_equal_values(merge_contained_work(graph, space), space, context)
         graph, lost_dims = reduce_invariant(graph, space)
-        graph = _without_equal_values(graph, context)
+        graph = _without_equal_values(graph, space, context)
         graph, shortened = trim_domains(drop_dead(forward_shifted_copies(graph, space)), space)
-        graph = _without_equal_values(graph, context)
+        graph = _without_equal_values(graph, space, context)
         invariant = {
             n: f"the same for all {' and '.join(dims)}, computed once"
             for n, dims in lost_dims.items()
@@ -90,9 +91,9 @@ class ReduceDomain(GraphPass):
             context.remarks.add(self.name, f"{shown}{more}: {message}", span)
 
 
-def _without_equal_values(graph: Graph, context: PassContext) -> Graph:
+def _without_equal_values(graph: Graph, space: Space, context: PassContext) -> Graph:
     """The graph after forwarding of equal branches and copies, without dead nodes."""
-    forwarded = forward_equal_branches(graph)
+    forwarded = forward_equal_branches(graph, space)
     for name, node in forwarded.nodes.items():
         if node is not graph.nodes[name]:
             message = (

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, note, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tests.support.agreement import agree
+from tests.support.generators.settings import generated
 from tests.support.session.long import in_turns
 
 CYCLES = {
@@ -89,3 +94,49 @@ def test_a_cycle_through_a_gradient_has_a_step_for_each_equation(
         "new[0, 0], which needs grad(loss, net)[0, 0]"
     )
     assert "stop_gradient" in (found.help or "")
+
+
+IDENTITIES = (
+    "{}", "{}", "f32({})", "1. * {}", "-(-{})", "reshape({}, [])", "stop_gradient({})",
+    "where(u > 0., {0}, {0})", "cond(u > 0., {0}, {0})", "({0} if t % 2 == 0 else {0})",
+)  # fmt: skip
+GUARDS = ("t == 5", "t < 7", "t >= T - 7", "t % 2 == 0")
+
+
+@st.composite
+def cycles_of_copies(draw: st.DrawFn) -> str:
+    """Tensors that copy each other in a circle at most points, by shifts that cancel."""
+    names = draw(st.sampled_from(("a", "ab", "abc")))
+    shifts = [draw(st.integers(-2, 2)) for _ in names[1:]]
+    parity = draw(st.integers(0, len(names) - 1))
+    lines = ["dim t < T", "input x[t]: f32", "input u: f32"]
+    for k, (name, by) in enumerate(zip(names, [*shifts, -sum(shifts)], strict=True)):
+        guard = draw(st.sampled_from(("", *GUARDS[: 4 if k == parity else 3])))
+        lines += [f"{name}[t] = x when t < {-by}"] if by < 0 else []
+        lines += [f"{name}[t] = x when t + {by} >= T"] if by > 0 else []
+        lines += [f"{name}[t] = x when {guard}"] if guard else []
+        read = f"{names[(k + 1) % len(names)]}[t + {by}]"
+        lines += [f"{name}[t]: f32 = {draw(st.sampled_from(IDENTITIES)).format(read)}"]
+    return "\n".join((*lines, f"output {draw(st.sampled_from(names))}")) + "\n"
+
+
+@generated(12, long=200)
+@given(cycles_of_copies(), st.sampled_from((0, 2, 2, 2)))
+def test_a_cycle_of_copies_has_no_value(text: str, level: int) -> None:
+    note(text)
+    with pytest.raises(DiagnosticError) as caught:
+        _ = Compilation(load_source(Source("m.rt", text)), Options(level=level)).ordered
+    assert {one.code for one in caught.value.diagnostics} <= {"RT400", "RT401"}
+
+
+def test_copies_that_come_to_an_end_have_the_value_there() -> None:
+    text = """dim i < I
+dim t < T
+input x: f32
+a[i, t] = x when i == 0 and t == T-1
+a[i, t] = b[i-1, 0] when t == T-1
+a[i, t] = b[i, t+1]
+b[i, t] = a
+output a, b
+"""
+    agree(text, {"I": 1, "T": 1}, {"I": 3, "T": 4}, levels=(0, 2))
