@@ -20,6 +20,7 @@ EXPRESSIONS = (
     "max({a}[t:T]) + prod({b}[t:min(t+3, T)])",
     "{a}[t // 2] * {b}[T-1-t]",
     "{a}[min(2*t, T-1)] + {b}[t - t % 3] * {a}",
+    "{a}[min(t // 2 * 2 + 1, T-1)] - {b}",
     "sum({a}[t//2:T:2] ** 2)",
     "cumsum({a}[0:T])[t] * {b}",
     "cumprod(tanh({a}[0:t+1]))[t] - {b}",
@@ -37,6 +38,8 @@ EQUATIONS = (
     "{y}[T-1] = {a}[T-1]\n{y}[t] = {y}[t+1] * 0.5 + sin({b}) * {a}",
     "{y}[t] = {a} * {b} when t % 2 == 0\n{y}[t] = {y}[t-1] * {a} + w",
     "{y}[t] = {a} when t < 2\n{y}[t] = tanh({y}[t-1] * {y}[t//2]) + {b}",
+    "{y}[t] = {a} when t < 2\n{y}[t] = tanh(sum({y}[t-2:t]) * w) + {b}",
+    "{y}[t] = {b} when t < 3 or t % 2 == 1\n{y}[t] = tanh({y}[t-3:t] @ {a}[t-2:t+1]) - {b}",
     "{y}[0] = {b}[0]\n{y}[t] = cond({a} > 0.0, {y}[t-1] * w, tanh({b} + {y}[t-1])) when t >= 1",
 )
 
