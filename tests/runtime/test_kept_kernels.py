@@ -18,11 +18,13 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.emission.prelude import HELPERS
 from tempoc.runtime.device import backend
 from tempoc.runtime.execution import kept_kernels
 from tempoc.runtime.execution.kept_kernels import with_executables
 from tempoc.runtime.load.load import load
 from tempoc.runtime.ready import ready
+from tempoc.runtime.rewriting.usual_branches import compiled_as_usual
 
 AT = np.array((3,), np.int32)
 MISS = "/jax/compilation_cache/cache_misses"
@@ -100,6 +102,29 @@ def test_small_kernels_and_what_is_traced_are_left_to_jax(
     monkeypatch.setattr(kept_kernels, "_WORTH", 60)
     assert np.asarray(with_executables(kernel([]), folder, "")(AT, np.ones(2))[0]).sum() == 6
     assert not folder.exists()
+
+
+BRANCHES = """
+def kernel(at, x):
+    usual = lambda: traced.append("usual") or x * 2
+    return (usually(x[0] < 3, usual, lambda: traced.append("rare") or -x),)
+"""
+
+
+def test_usual_and_rare_branches_are_kept_apart(folder: Path) -> None:
+    traced: list[str] = []
+    scope: dict[str, Any] = {"jax": jax, "lax": jax.lax, "traced": traced}
+    exec(HELPERS["usually"] + BRANCHES, scope)
+
+    def make(function: Callable[..., Any], which: str) -> Callable[..., Any]:
+        return with_executables(jax.jit(function), folder, which)
+
+    for _ in range(2):
+        call = compiled_as_usual(make, scope["kernel"], ())
+        for first in (0.0, 5.0, 0.0, 5.0, 5.0, 0.0):
+            (result,) = call(AT, np.array((first, 1), np.float32))
+            assert np.asarray(result).tolist() == ([0, 2] if first == 0 else [-5, -1])
+        assert traced == ["usual", "usual", "rare"]
 
 
 CALLS = """

@@ -17,10 +17,9 @@ def all_finite(x):
 def usually(right, usual, rare):
     """usual() if that is right, else rare().
 
-    tempoc's runner looks for this scope: on CPUs rare branches are compiled when data need them.
+    tempoc's runner has another one of this name for CPUs: rare() is traced when data need it.
     """
-    with jax.named_scope("usual_branch_first"):
-        return lax.cond(right, usual, rare)
+    return lax.cond(right, usual, rare)
 
 
 def term_by_term(product, axes, *arrays):

@@ -55,13 +55,13 @@ def compiled_kernels(
         if key not in known:
             compiled = backend.compile_region if kernel.name in counted else backend.compile_kernel
             static = {variable(b): bounds[b] for b in kernel.bounds}
-            checked = fitting(function, stores, more + bool(kernel.checks))
+            fitted = partial(fitting, stores=stores, more=more + bool(kernel.checks))
             commands = modes.get(kernel.name, COMMON)
             how = backend.JitOptions(static, kernel.donated, precision, commands)
             about = f"{(key, stores, more, kernel.donated, len(kernel.checks))}"
             place = (None, "") if calls else disk
             make = partial(compiled_kept, place, compiled, how, program.tuning, about)
-            made = compiled_as_usual(make, checked, kernel.donated)
+            made = compiled_as_usual(make, function, kernel.donated, fitted)
             known[key] = many.kernel(made, bounds) if many else made
         kernels.append(known[key])  # type: ignore[arg-type]
     return kernels

@@ -4,25 +4,32 @@ A kernel may have two ways to compute something: one for data that are finite, o
 would compile both, and fuses nothing into a branch. Here it compiles the usual branches in place,
 also in loops, and the kernel tells whether they were right. If not, nothing of its results is kept,
 and the kernel is called as it is. So the data alone decide which of both gives the results. Usually
-no check fails either: which of many does first is looked for when one did.
+no check fails either: which of many does first is looked for when one did. Rare branches are not
+even traced before: in a copy of the kernels' functions the helper that has both computes the usual
+one and marks it. A mark cannot be compiled, so none is taken for a result that is right.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, jaxpr_as_fun
+from jax.interpreters import batching
 
-from tempoc.runtime.rewriting.rewriter import CALLS, LOOPS, JaxprRewriter, functions
+from tempoc.runtime.rewriting.rewriter import CALLS, JaxprRewriter, functions
 
-_HELPER, _SCOPE = "usually", "usual_branch_first"
-"""The function of kernels that has these branches; the scope of JAX in which it does."""
+_HELPER = "usually"
+"""The function of kernels that has these branches."""
+_MARK = Primitive("usual_branch")
+"""Its operands but the first, if that holds. It has no meaning for JAX but under ``jax.vmap``."""
+_MARK.multiple_results = True
+_MARK.def_abstract_eval(lambda right, *results: results)
 _CHECK, _FIRST = "first_lane", "first_code"
 """The function that looks for the first code that is not 0, and its scope."""
 _CODES, _CODES_OF_STEPS = 32768, 256
@@ -38,17 +45,20 @@ def compiled_as_usual(
     compile_kernel: Callable[[Callable[..., Any], str], Callable[..., Any]],
     function: Callable[..., Any],
     donated: Sequence[int],
+    fitted: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
 ) -> Callable[..., Any]:
     """A kernel that is compiled with its usual branches first, if it has some and is on a CPU.
 
-    ``compile_kernel`` also takes a text that tells both functions apart. A kernel that overwrites
-    arguments, which are ``donated``, could not be called again. Data that are not usual in two
-    calls, one after the other, are taken to stay so.
+    ``compile_kernel`` also takes a text that tells both functions apart; each is ``fitted`` before.
+    A kernel that overwrites arguments, which are ``donated``, could not be called again. Data that
+    are not usual in two calls, one after the other, are taken to stay so.
     """
-    known = getattr(inspect.unwrap(function), "__globals__", {})
+    known = getattr(function, "__globals__", {})
+    whole = fitted(function)
     if donated or not known.keys() & {_HELPER, _CHECK} or jax.default_backend() != "cpu":
-        return compile_kernel(function, "")
-    usual = compile_kernel(_with_usual_branches(function), _HELPER)
+        return compile_kernel(whole, "")
+    marked = fitted(_marked(function)) if _HELPER in known else whole
+    usual = compile_kernel(_with_usual_branches(whole, marked), _HELPER)
     plain: Callable[..., Any] | None = None
     wrong = 0
 
@@ -62,28 +72,70 @@ def compiled_as_usual(
                 return results
             wrong += 1
             del results  # no room is taken twice
-        plain = plain or compile_kernel(function, "")
+        plain = plain or compile_kernel(whole, "")
         return plain(*arrays)
 
     return call
 
 
-def _with_usual_branches(function: Callable[..., Any]) -> Callable[..., Any]:
+def _marked(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel with marks instead of branches, in a copy of all functions beside it.
+
+    JAX keeps what it traces by the function: what has marks is traced of others than what has none.
+    """
+    known: dict[str, Any] = getattr(kernel, "__globals__", {})
+    scope = dict(known)
+
+    def copied(function: Any) -> Any:
+        if not isinstance(function, FunctionType) or function.__globals__ is not known:
+            return function
+        copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        return functools.update_wrapper(copy, function)
+
+    scope |= {name: copied(value) for name, value in known.items()}
+    scope[_HELPER] = _usual_alone
+    return copied(kernel)  # type: ignore[no-any-return]
+
+
+def _usual_alone(right: Any, usual: Callable[[], Any], rare: Callable[[], Any]) -> Any:
+    """The usual branch, marked with the condition under which it is right."""
+    results, structure = jax.tree.flatten(usual())
+    marked = _MARK.bind(jnp.asarray(right), *map(jnp.asarray, results))
+    return jax.tree.unflatten(structure, marked)
+
+
+def _mark_of_points(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """The mark under ``jax.vmap``: it is right if it is for all points."""
+    right, *results = operands
+    right = right if axes[0] is None else jnp.all(right, axes[0])
+    return _MARK.bind(right, *results), axes[1:]
+
+
+batching.primitive_batchers[_MARK] = _mark_of_points
+
+
+def _with_usual_branches(
+    whole: Callable[..., Any], marked: Callable[..., Any]
+) -> Callable[..., Any]:
     """The function with its usual branches, which also tells whether they are right.
 
-    That is one boolean, or none if it has no such branches.
+    That is one boolean, or none if it has no such branches. ``marked`` is the function with marks.
     """
 
-    @functools.wraps(function)
+    @functools.wraps(marked)
     def usual(*arrays: Any, **named: Any) -> Any:
-        bound = functools.partial(function, **named)
+        bound = functools.partial(marked, **named)
         closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
         given = jax.tree.leaves(arrays)
         # What has effects may not be done again; what waits for a number may do so forever.
-        if closed.effects or not _has_usual(closed, _CODES) or _waits(closed):
-            return jax.tree.unflatten(jax.tree.structure(results), jaxpr_as_fun(closed)(*given)), ()
-        right, *values = _step(closed, jnp.bool_(True), given, _CODES)
-        return jax.tree.unflatten(jax.tree.structure(results), values), (right,)
+        refused = closed.effects or _waits(closed) or _hides(closed)
+        taken = not refused and _has_usual(closed, _CODES)
+        if not taken and _has_marks(closed.jaxpr):
+            return whole(*arrays, **named), ()
+        right = jnp.bool_(True)
+        made = _step(closed, right, given, _CODES) if taken else jaxpr_as_fun(closed)(*given)
+        return jax.tree.unflatten(jax.tree.structure(results), made[taken:]), (*made[:taken],)
 
     return usual
 
@@ -104,47 +156,83 @@ class _UsualBranches(JaxprRewriter):
         self.codes = codes
 
     def takes(self, eqn: JaxprEqn) -> bool:
-        """Whether an operator has such branches, or is a loop with some."""
-        return _is_usual(eqn, self.codes) or _is_usual_loop(eqn)
+        """Whether an operator has such branches, or is a loop or a branch with some."""
+        return _is_usual(eqn, self.codes) or _is_around_usual(eqn)
 
     def computed(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
-        """The results of the usual branch, the last one; of the loop with these."""
-        if eqn.primitive.name == "cond":
-            self.right.append(given[0] != 0)
-            return self.results([*functions(eqn)][-1], given[1:])
+        """The results of the usual branch; of the loop, or the branch, with these."""
+        if eqn.primitive is _MARK:
+            self.right.append(given[0])
+            return given[1:]
         if eqn.primitive.name == "reduce":
             wrong, places = given[0] != 0, given[0].shape
             self.wrong[places] = self.wrong.get(places, False) | wrong
             shape = jnp.max(given[0], eqn.params["dimensions"]).shape
             return [jnp.broadcast_to(none, shape) for none in given[2:]]
-        right, *results = (_scanned if eqn.primitive.name == "scan" else _repeated)(eqn, given)
+        right, *results = _AROUND[eqn.primitive.name](eqn, given)
         self.right.append(right)
         return results
 
 
 def _is_usual(eqn: JaxprEqn, codes: int = 0) -> bool:
-    """Whether an operator has such branches, or looks for the first of so many codes.
+    """Whether an operator is a usual branch, or looks for the first of so many codes."""
+    if eqn.primitive.name == "reduce":
+        scope = str(eqn.source_info.name_stack).rpartition("/")[2]
+        return _FIRST in scope and bool(eqn.invars[0].aval.size >= codes)
+    return eqn.primitive is _MARK
 
-    What is within a branch has scopes of its own.
+
+def _is_around_usual(eqn: JaxprEqn) -> bool:
+    """Whether an operator is a loop or a branch of somebody else with usual branches.
+
+    Branches are computed with theirs for the sake of marks alone: a few codes are no reason.
     """
-    scope = str(eqn.source_info.name_stack).rpartition("/")[2]
-    if eqn.primitive.name == "reduce" and _FIRST in scope:
-        return bool(eqn.invars[0].aval.size >= codes)
-    return eqn.primitive.name == "cond" and _SCOPE in scope
-
-
-def _is_usual_loop(eqn: JaxprEqn) -> bool:
-    body = [*functions(eqn)][-1:] if eqn.primitive.name in LOOPS and not eqn.effects else ()
-    return any(_has_usual(step, _CODES_OF_STEPS) for step in body)
+    if eqn.effects or eqn.primitive.name not in _AROUND:
+        return False
+    if eqn.primitive.name == "cond":
+        return _has_marks(eqn)
+    return any(_has_usual(f, _CODES_OF_STEPS) for f in _entered(eqn))
 
 
 def _has_usual(closed: ClosedJaxpr, codes: int) -> bool:
     def has(eqn: JaxprEqn) -> bool:
         called = functions(eqn) if eqn.primitive.name in CALLS else ()
         inside = any(_has_usual(f, codes) for f in called)
-        return inside or _is_usual(eqn, codes) or _is_usual_loop(eqn)
+        return inside or _is_usual(eqn, codes) or _is_around_usual(eqn)
 
     return any(map(has, closed.jaxpr.eqns))
+
+
+def _has_marks(part: Any) -> bool:
+    """Whether there is a mark in a function or an operator, in whatever is within these, too."""
+    eqns = part.eqns if isinstance(part, Jaxpr) else (part,)
+    return any(e.primitive is _MARK or any(map(_has_marks, _inner(e))) for e in eqns)
+
+
+def _inner(eqn: JaxprEqn) -> list[Jaxpr]:
+    """All functions that are parts of an operator."""
+    parts = jax.tree.leaves([*eqn.params.values()])
+    return [getattr(p, "jaxpr", p) for p in parts if isinstance(p, ClosedJaxpr | Jaxpr)]
+
+
+def _hides(closed: ClosedJaxpr) -> bool:
+    """Whether there is a mark where it stays: in the test of a loop, or a function's derivative."""
+    for eqn in closed.jaxpr.eqns:
+        entered = _entered(eqn)
+        others = [f for f in _inner(eqn) if not any(f is e.jaxpr for e in entered)]
+        if any(map(_has_marks, others)) or any(map(_hides, entered)):
+            return True
+    return False
+
+
+def _entered(eqn: JaxprEqn) -> Sequence[ClosedJaxpr]:
+    """The functions of an operator in which usual branches are taken."""
+    name, parts = eqn.primitive.name, [*functions(eqn)]
+    if name in CALLS:
+        return parts[:1]
+    if name == "while":
+        return [eqn.params["body_jaxpr"]]
+    return parts if name in _AROUND else []
 
 
 def _waits(closed: ClosedJaxpr) -> bool:
@@ -153,9 +241,9 @@ def _waits(closed: ClosedJaxpr) -> bool:
     A function of the user may have one, which values that are not finite keep from its end.
     """
     for eqn in closed.jaxpr.eqns:
-        if eqn.primitive.name == "while" and not (_is_usual_loop(eqn) or _counts(eqn)):
+        if eqn.primitive.name == "while" and not (_is_around_usual(eqn) or _counts(eqn)):
             return True
-        if any(map(_waits, [*functions(eqn)][-1:] if _is_usual(eqn) else functions(eqn))):
+        if any(map(_waits, functions(eqn))):
             return True
     return False
 
@@ -211,3 +299,17 @@ def _repeated(eqn: JaxprEqn, given: Sequence[Any]) -> list[Any]:
         return _step(how["body_jaxpr"], carry[0], [*given[tested:first], *carry[1:]])
 
     return list(lax.while_loop(goes_on, step, [jnp.bool_(True), *given[first:]]))
+
+
+def _branched(eqn: JaxprEqn, given: Sequence[Any]) -> list[Any]:
+    """Whether the branch that is taken was right, and its results."""
+
+    def branch(body: ClosedJaxpr) -> Callable[..., list[Any]]:
+        return lambda *operands: _step(body, jnp.bool_(True), operands)
+
+    number, *operands = given
+    return list(lax.switch(number, [*map(branch, functions(eqn))], *operands))
+
+
+_AROUND = {"scan": _scanned, "while": _repeated, "cond": _branched}
+"""How operators are computed that have functions with usual branches."""

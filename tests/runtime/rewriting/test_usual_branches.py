@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from jax import lax
 
 from tempoc.ops.emission.prelude import HELPERS
-from tempoc.runtime.rewriting.usual_branches import compiled_as_usual
+from tempoc.runtime.rewriting.usual_branches import _usual_alone, compiled_as_usual
 
 KERNELS = '''
 def ahead(x, y):
@@ -39,17 +41,50 @@ def otherwise(x, y):
     return (usually(x[0] < 3, other, lambda: x * 0),)
 
 
+def turned(x):
+    return usually(x[0] < 3, lambda: x * 2, lambda: -x)
+
+
 def within_others(x, y):
-    """Usual branches in those of somebody else, in the test of a loop, and beside them."""
+    """Usual branches in those of somebody else, in a loop there, and beside them."""
     x = usually(x[0] < 99, lambda: x + y, lambda: -x)
-    turned = lambda x: usually(x[0] < 3, lambda: x * 2, lambda: -x)
     branch = lax.cond(y[0] > 0, lambda: turned(x), lambda: x)
-    steps = lax.cond(y[0] > 0, lambda: lax.fori_loop(0, 1, lambda _, x: turned(x), x), lambda: x)
+    looped = lambda: lax.fori_loop(0, 1, lambda _, x: turned(x), x)
+    many = lax.switch(jnp.int32(y[1] + 1), [lambda: turned(x), lambda: x + 9, looped])
+    return branch, many, jax.jit(turned)(x - 9)
+
+
+def in_a_test(x, y):
+    """In the test of a loop, where its condition would be lost."""
+    x = usually(x[0] < 99, lambda: x + y, lambda: -x)
     few = lambda x: usually(x[0] < 3, lambda: x[0] < 2, lambda: x[0] < 9)
-    looped = lax.while_loop(few, lambda x: usually(x[1] < 99, lambda: x + 1, lambda: x), x)
+    return (lax.while_loop(few, lambda x: usually(x[1] < 99, lambda: x + 1, lambda: x), x),)
+
+
+def with_a_derivative(x, y):
+    """In a function with a derivative of its own, and in one that is computed again."""
     other = jax.custom_vjp(turned)
     other.defvjp(lambda x: (turned(x), None), lambda _, y: (y,))
-    return branch, steps, looped, other(x)
+    return other(x), jax.checkpoint(turned)(x)
+
+
+def of_points(x, y):
+    """Conditions that each point has, in a loop over rows, too, and one for all of them."""
+    rows = jax.vmap(turned)(jnp.stack([x, x + 1, y]))
+    scanned = jax.vmap(lambda x: lax.scan(lambda c, y: (turned(c + y), c), x, x)[0])(rows - 9)
+    return rows, scanned, usually(y[0] < 9, lambda: {"of": y}, lambda: {"of": -y})["of"]
+
+
+def both_wrong(x, y):
+    """Two conditions, and an integer and a boolean among results."""
+    flag, count = usually(x[0] < 3, lambda: (x < 1, 1), lambda: (x > 1, 2))
+    return (flag, count + usually(y[0] < 3, lambda: jnp.int32(10), lambda: jnp.int32(20)))
+
+
+def noting(x, y):
+    """What is traced."""
+    usual = lambda: traced.append("usual") or x + 1
+    return (usually(x[0] < 3, usual, lambda: traced.append("rare") or -x),)
 
 
 def waiting(x, y):
@@ -94,17 +129,86 @@ X, Y = jnp.arange(3, dtype=jnp.float32), jnp.ones(3, jnp.float32)
         ("otherwise", X + 1, Y, True),
         ("otherwise", X + 3, Y, False),
         ("within_others", X, Y, True),
-        ("within_others", X + 3, Y, True),
+        ("within_others", X, Y * 0, True),
+        ("within_others", X + 3, Y, False),
         ("within_others", X + 3, -Y, True),
+        ("within_others", X + 4, -Y, False),
+        ("within_others", X + 3, Y * 0, True),
         ("within_others", X + 99, Y, False),
+        ("of_points", X, Y, True),
+        ("of_points", X + 2, Y, False),
+        ("of_points", X, Y * 9, False),
+        ("both_wrong", X, Y, True),
+        ("both_wrong", X + 3, Y, False),
+        ("both_wrong", X, Y * 3, False),
+        ("both_wrong", X + 3, Y * 3, False),
     ],
 )
 def test_rare_branches_are_compiled_when_data_take_them(name, x, y, right):
     kernel, made = compiled(name)
-    for _ in range(2):
-        for result, wanted in zip(kernel(x, y), TEXT[name](x, y), strict=True):
-            np.testing.assert_allclose(result, wanted, rtol=1e-6)
+    assert_same(kernel, name, x, y, x, y)
     assert [*made] == ["usually"] + [""] * (not right)
+
+
+def assert_same(kernel, name, *arrays):
+    """A kernel gives what its function does, for two arrays after the other."""
+    for x, y in zip(arrays[::2], arrays[1::2], strict=True):
+        for result, wanted in zip(kernel(x, y), TEXT[name](x, y), strict=True):
+            wanted = jnp.asarray(wanted)
+            assert result.aval == wanted.aval
+            np.testing.assert_allclose(result, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "y"),
+    [
+        ("ahead", X * jnp.nan, Y),
+        ("in_loops", X, 4 - 5 * X),
+        ("within_others", X + 3, Y),
+        ("of_points", X + 2, Y),
+        ("both_wrong", X + 3, Y * 3),
+    ],
+)
+def test_rare_branches_are_computed_whenever_data_take_them(name, x, y):
+    usual = (X, Y * X * 2) if name == "in_loops" else (X, Y)
+    for calls in ((x, y, *usual, x, y, x, y, x, y, *usual), (*usual, *usual, x, y, *usual, x, y)):
+        kernel, made = compiled(name)
+        assert_same(kernel, name, *calls)
+        assert [*made] == ["usually", ""]
+
+
+@pytest.mark.parametrize("name", ["in_a_test", "with_a_derivative"])
+def test_branches_of_which_nothing_would_be_told_are_all_compiled(name):
+    for x in (X, X + 1, X + 2, X + 3, X + 99):
+        kernel, made = compiled(name)
+        assert_same(kernel, name, x, Y, x + 1, Y)
+        assert [*made] == ["usually"]
+        assert "cond[" in str(jax.make_jaxpr(made["usually"])(X, Y))
+
+
+def test_rare_branches_are_traced_when_data_take_them():
+    traced = TEXT["traced"] = []
+    kernel, _ = compiled("noting")
+    np.testing.assert_array_equal(kernel(X, Y)[0], X + 1)
+    np.testing.assert_array_equal(kernel(X + 1, Y)[0], X + 2)
+    assert traced == ["usual"]
+    np.testing.assert_array_equal(kernel(X + 3, Y)[0], -X - 3)
+    assert traced == ["usual", "usual", "rare"]
+
+
+def test_kernels_in_several_threads_take_the_branches_of_their_own_data():
+    kernels = [(name, compiled(name)[0]) for name in ("ahead", "of_points", "both_wrong")]
+    data = [(X, Y), (X * jnp.nan, Y), (X + 3, Y * 9)]
+    tasks = [(kernel, name, *arrays) for name, kernel in kernels for arrays in data * 3]
+    with ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(assert_same, *task) for task in tasks]:
+            done.result()
+
+
+def test_a_mark_that_stays_is_an_error():
+    mark = jax.jit(lambda x: _usual_alone(x[0] < 3, lambda: x, lambda: -x))
+    with pytest.raises(NotImplementedError):
+        mark(X)
 
 
 def test_rare_branches_are_left_out():
