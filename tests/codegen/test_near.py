@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
+from jax import lax
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.kernels import shared_windows as windows
+from tempoc.codegen.kernels.vmap_batches import in_batches
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.regions.prelude import UPDATED
 from tempoc.diagnostics.source import Source
@@ -138,3 +142,28 @@ def source(name: str) -> str:
 def kernels(text: str) -> str:
     options = Options(level=2, verify_each=True)
     return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
+
+
+def test_parts_and_batches_are_traced_once() -> None:
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    exec(windows.in_windows(2**20) + in_batches(100), scope)
+    traced: list[tuple[int, ...]] = []
+
+    def point(y: Any, x: Any, start: Any) -> Any:
+        traced.append(x.shape)
+        return jnp.sum(x) * y, start
+
+    x = jnp.arange(300, dtype=jnp.float32)
+    near = scope["in_windows"](point, lambda n: n - 5, 8, 0, axes=(None, 0), in_axes=(0, None))
+    sums, starts = jax.jit(near)(x, x)
+    ((rows,),) = traced
+    for k in (0, 1, 60, 150, 298, 299):
+        start = int(starts[k])
+        assert start <= max(0, k - 5) and k < start + rows <= 300
+        assert int(sums[k]) == k * int(x[start : start + rows].sum())
+    traced.clear()
+    table = jnp.arange(21, dtype=jnp.float32).reshape(3, 7)
+    batches = scope["in_batches"](lambda x: (point(x[0], x, 0)[0], x), 30, 1, (0, 1))
+    sums, same = jax.jit(batches)(table)
+    assert traced == [(3,)]
+    assert (same == table).all() and (sums == table.sum(0) * table[0]).all()

@@ -71,20 +71,21 @@ def in_batches(point, size, in_axes=0, out_axes=0):
             return every(*arrays)
         batch = -(-count // batches)
 
-        def step(k, buffers):
-            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
-            parts = [
-                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
-                for x, a in zip(arrays, axes)
-            ]
-            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
-            return jax.tree.map(put, buffers, every(*parts), places)
+        def part(first):
+            cut = lambda x, a: x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+            return every(*(cut(x, a) for x, a in zip(arrays, axes)))
 
-        shapes = jax.eval_shape(every, *arrays)
-        several = isinstance(out_axes, tuple)
-        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
-        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
-        return lax.fori_loop(0, batches, step, empty)
+        def step(k, buffers):
+            # The last batch may begin a bit earlier.
+            first = lax.min(jnp.int32(k * batch), jnp.int32(count - batch))
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, buffers, part(first), outs)
+
+        part = jax.jit(part, inline=True)  # traced once
+        shapes = jax.eval_shape(part, jnp.int32(0))
+        outs = out_axes if isinstance(out_axes, tuple) else jax.tree.map(lambda _: out_axes, shapes)
+        whole = lambda y, a: jnp.zeros((*y.shape[:a], count, *y.shape[a + 1 :]), y.dtype)
+        return lax.fori_loop(0, batches, step, jax.tree.map(whole, shapes, outs))
 
     return call
 

@@ -197,7 +197,8 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
             return part(jnp.int32(0))
 
         def step(k, buffers):
-            n = jnp.minimum(k * block, count - block)  # the last part may begin a bit earlier
+            # The last part may begin a bit earlier.
+            n = lax.min(jnp.int32(k * block), jnp.int32(count - block))
             put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
             return jax.tree.map(put, buffers, part(n), outs)
 
@@ -207,6 +208,7 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
             late = lax.slice_in_dim(rows[-1], batches * block - count, block, axis=a)
             return jnp.concatenate([early, late], a)
 
+        part = jax.jit(part, inline=True)  # traced once
         shapes = jax.eval_shape(part, jnp.int32(0))
         outs = out_axes if isinstance(out_axes, tuple) else jax.tree.map(lambda _: out_axes, shapes)
         if jax.default_backend() != "cpu":
