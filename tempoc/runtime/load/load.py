@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import CO_VARARGS
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from tempoc.diagnostics.diagnostic import RunError
@@ -22,6 +22,7 @@ from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.load.directory import KERNELS, StoredProgram, read_stored, source_folders
 from tempoc.runtime.messages import run as errors
+from tempoc.runtime.rewriting.names import code_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,17 +113,11 @@ def _shared_kernels(*content: object) -> dict[object, object]:
 
 def _calling(scope: Mapping[str, Any]) -> frozenset[str]:
     """The functions that use, themselves or by others, what is no function of this text."""
-    codes = {n: _names(f.__code__) for n, f in scope.items() if isinstance(f, FunctionType)}
+    codes = {n: code_names(f.__code__) for n, f in scope.items() if isinstance(f, FunctionType)}
     calling = frozenset(n for n, f in scope.items() if callable(f) and n not in codes)
     while more := {n for n, names in codes.items() if names & calling} - calling:
         calling |= more
     return calling
-
-
-def _names(code: CodeType) -> set[str]:
-    """The names in a function but for those of its variables, inner functions included."""
-    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
-    return {*code.co_names}.union(*inner)
 
 
 def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Loops of small steps on CPUs: which ones XLA compiles as one native function, in any process.
 
+And what else of kernels it computes in another way than it would: draws (`draws.py`), slow sums
+(`sums.py`).
+
 XLA for CPUs starts each operator in the body of a loop on its own, which takes 50 ns and more. A
 call that is marked as small it compiles as one function, where an operator takes a few nanoseconds;
 it marks itself loops of which a step touches less than 1024 bytes. Here larger ones are marked, if
@@ -13,6 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Container, Sequence
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -21,6 +25,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 from tempoc.runtime.rewriting.draws import drawn, is_draw
+from tempoc.runtime.rewriting.names import all_names
 from tempoc.runtime.rewriting.rewriter import LOOPS, NESTED, JaxprRewriter, functions, size
 from tempoc.runtime.rewriting.small_steps import (
     PRODUCT,
@@ -30,6 +35,7 @@ from tempoc.runtime.rewriting.small_steps import (
     multiplied_bytes,
     rows_beside,
 )
+from tempoc.runtime.rewriting.sums import added, slow_sums
 
 _MARKS = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _REFUSALS = "UNIMPLEMENTED", "Failed to materialize symbols"
@@ -50,6 +56,8 @@ _NAMES = """
 """
 _PLAIN = frozenset(_NAMES.split())
 """What may be in a function of XLA's that has all of a loop."""
+_SUMS = frozenset(("logsumexp", "sum"))
+"""Functions by which kernels compute sums."""
 
 
 def compiled_whole(
@@ -85,41 +93,56 @@ def compiled_whole(
 def with_whole_loops(
     function: Callable[..., Any], most: int, each: int, keys: int
 ) -> Callable[..., Any]:
-    """The function with such loops and draws; of one that names no loop nothing is known."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    names = () if code is None or most <= 1 else code.co_names
-    if not any("loop" in name or name == "scan" for name in names):
+    """The function with such loops and draws, and with slow sums added up by XLA itself.
+
+    Of one that names no loop, nor anywhere a sum, nothing is known.
+    """
+    plain = inspect.unwrap(function)
+    if not isinstance(plain, FunctionType) or most <= 1:
+        return function
+    loops = any("loop" in name or name == "scan" for name in plain.__code__.co_names)
+    if not loops and _SUMS.isdisjoint(all_names(plain)):
         return function
 
     @functools.wraps(function)
     def marked(*arrays: Any, **named: Any) -> Any:
         if jax.default_backend() != "cpu":
             return function(*arrays, **named)
-        bound = functools.partial(function, **named)
-        closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
-        values = _WholeLoops(most, each, keys).results(closed, jax.tree.leaves(arrays))
-        return jax.tree.unflatten(jax.tree.structure(results), values)
+        bound = jit(functools.partial(function, **named))
+        traced = bound.trace(*arrays)
+        sums = frozenset(slow_sums(traced.jaxpr.jaxpr))
+        if not loops and not sums:
+            return bound(*arrays)  # JAX does not trace it again
+        rewriter = _WholeLoops(most if loops else 0, each, keys, sums)
+        values = rewriter.results(traced.jaxpr, jax.tree.leaves(arrays))
+        return jax.tree.unflatten(jax.tree.structure(traced.out_info), values)
 
     return marked
 
 
 class _WholeLoops(JaxprRewriter):
-    """Marks loops, and writes out draws."""
+    """Marks loops, writes out draws, and adds up what ``sums`` are the results of."""
 
-    def __init__(self, most: int, each: int, keys: int) -> None:
+    def __init__(self, most: int, each: int, keys: int, sums: Container[Var | None]) -> None:
         self.most = most
         self.each = each
         self.keys = keys
+        self.sums = sums
 
     def takes(self, eqn: JaxprEqn) -> bool:
-        """Whether an operator is a loop that is marked, or a draw."""
-        return is_draw(eqn, self.keys) or self._is_small(eqn)
+        """Whether an operator is a loop that is marked, a draw or such a sum."""
+        return self._is_sum(eqn) or is_draw(eqn, self.keys) or self._is_small(eqn)
 
     def computed(self, eqn: JaxprEqn, given: Sequence[Any]) -> Sequence[Any]:
-        """The results of such a loop or draw."""
+        """The results of such a loop, draw or sum."""
+        if self._is_sum(eqn):
+            return (added(eqn, *given),)
         if is_draw(eqn, self.keys):
             return (drawn(eqn, *given),)
         return _marked(eqn, given, self.most)
+
+    def _is_sum(self, eqn: JaxprEqn) -> bool:
+        return eqn.primitive.name == "reduce_sum" and eqn.outvars[0] in self.sums
 
     def _is_small(self, loop: JaxprEqn) -> bool:
         """Whether an operator is a loop that may be one function, and a step touches few bytes.

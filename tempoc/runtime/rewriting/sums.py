@@ -1,0 +1,88 @@
+"""Sums that XLA for CPUs hands to a library which takes longer than its own code.
+
+Of operands of 4096 elements or more YNNPACK computes all sums, with what is fused into them (JAX
+0.10.2). It is slow at sums of few elements each, where an operand is gathered or a factor is the
+same for many sums above all, and at rows that exceed its tiles. A sum whose computation is no plain
+addition is left to XLA: so these add by differences, `a - (-b)`, which are the same numbers, one
+after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from jax import lax
+from jax.extend.core import Jaxpr, JaxprEqn, Var
+
+from tempoc.runtime.rewriting.rewriter import functions
+
+_LIBRARY = 4096
+"""From how many elements on XLA calls the library."""
+_FEW = 16
+"""Up to how many elements a sum has few. 2026-11-29, CPU us on a busy machine, least of 15, by the
+library and by differences, f32: 32 x 50 x 7 rows of 32 that are gathered, times 7 x 32 numbers,
+over the 7, 1507 and 62; 1600 x 7 x 32 elements 169 and 80, products 247 and 152; 4096 x 8 x 4 270
+and 61; along the last axis 4096 x 4 60 and 25, x 16 65 and 32, x 32 83 and 74, x 64 49 and 101."""
+_LONG = 131072
+"""From how many bytes on rows that are added are long: 8 rows of 64 KiB 39 and 26 us, of 128 KiB
+2388 and 102, 64 of 128 KiB 27,000 and 571; 32 images of 256 x 256 numbers 18,981 and 352."""
+_LIGHT_NAMES = """
+    abs add add_any and convert_element_type div eq expand_dims ge gt integer_pow le lt max min mul
+    ne neg not or reshape select_n sign sqrt square squeeze sub
+"""
+_LIGHT = frozenset(_LIGHT_NAMES.split())
+"""Elementwise operators that processors compute of whole vectors, and moves that cost nothing."""
+_HEAVY_NAMES = """
+    acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erf_inv erfc exp exp2 expm1 lgamma log
+    log1p logistic pow rsqrt sin sinh tan tanh
+"""
+_HEAVY = frozenset(_HEAVY_NAMES.split())
+"""Elementwise operators that XLA may not compute of whole vectors within a sum."""
+
+
+def slow_sums(jaxpr: Jaxpr) -> Iterator[Var]:
+    """The results of such sums in a function, and in nested ones.
+
+    What is added along other axes than the last one stays with the library if it is costly, or also
+    used by others, as in softmax: it computes such chains without storing what is between.
+    """
+    made = {v: e for e in jaxpr.eqns for v in e.outvars}
+    uses = Counter(v for e in jaxpr.eqns for v in e.invars if isinstance(v, Var))
+    uses.update(v for v in jaxpr.outvars if isinstance(v, Var))
+    for eqn in jaxpr.eqns:
+        for f in functions(eqn):
+            yield from slow_sums(f.jaxpr)
+        if eqn.primitive.name == "reduce_sum" and _is_slow(eqn, made, uses):
+            yield eqn.outvars[0]
+
+
+def added(eqn: JaxprEqn, x: Any) -> Any:
+    """What such a sum gives."""
+    zero = np.zeros((), x.dtype)
+    return lax.reduce(x, zero, lambda a, b: a - (-b), eqn.params["axes"])
+
+
+def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int]) -> bool:
+    x, axes = eqn.invars[0].aval, eqn.params["axes"]
+    if str(x.dtype) not in ("float32", "float64") or x.size < _LIBRARY or not axes:
+        return False
+    last = max(axes)
+    if math.prod(x.shape[last + 1 :]) * x.dtype.itemsize >= _LONG:
+        return True
+    if len(axes) > 1 or x.shape[last] > _FEW:
+        return False
+    vectors = last == x.ndim - 1 and str(x.dtype) == "float32"
+    return vectors or _is_light(eqn.invars[0], made, uses)
+
+
+def _is_light(v: Any, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int]) -> bool:
+    """Whether what is added is computed for the sum alone, and by light operators."""
+    eqn = made.get(v) if isinstance(v, Var) else None
+    if eqn is None or eqn.primitive.name not in _LIGHT | _HEAVY:
+        return True
+    alone = eqn.primitive.name in _LIGHT and uses[v] == 1
+    return alone and all(_is_light(u, made, uses) for u in eqn.invars)

@@ -1,0 +1,156 @@
+"""Sums for which XLA for CPUs calls a slow library are added by XLA itself, to the same numbers."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tempoc.runtime.rewriting.whole_loops import with_whole_loops
+
+RANDOM = np.random.default_rng(3)
+TABLE = RANDOM.standard_normal((50, 16)).astype(np.float32)
+PLACES = RANDOM.integers(0, 50, (40, 20, 5)).astype(np.int32)
+ROWS = RANDOM.standard_normal((40, 20, 5, 16)).astype(np.float32)
+CODE = RANDOM.standard_normal((5, 16)).astype(np.float32)
+LONG = RANDOM.standard_normal((3, 32768)).astype(np.float32)
+
+
+def gathered(table, places, code):
+    return jnp.sum(table[places] * code, axis=2)
+
+
+def helped(table, places, code):
+    """A sum in a function of the module."""
+    return gathered(table, places, code)
+
+
+def last(rows):
+    return jnp.sum(jnp.exp(rows.reshape(-1, 5)), axis=-1)
+
+
+def long_rows(rows):
+    return jnp.sum(jnp.tanh(rows), axis=0)
+
+
+def double(rows):
+    return jnp.sum(rows.astype(jnp.float64) ** 2, axis=2)
+
+
+def nested(rows):
+    """In a loop, in a branch."""
+
+    def step(k, total):
+        return lax.cond(k < 2, lambda: total + jnp.sum(rows * k, axis=2), lambda: total)
+
+    return lax.fori_loop(0, 3, step, jnp.zeros((40, 20, 16)))
+
+
+def few_elements(rows):
+    return jnp.sum(rows[:2], axis=2)
+
+
+def many(rows):
+    return jnp.sum(rows.reshape(-1, 20), axis=-1)
+
+
+def costly(rows):
+    return jnp.sum(jnp.exp(rows), axis=2)
+
+
+def shared(rows):
+    """What is added is read by others as well, as in softmax."""
+    weights = rows / 2.0 + 1.0
+    return weights / jnp.sum(weights, axis=2, keepdims=True)
+
+
+def two_axes(rows):
+    return jnp.sum(rows, axis=(1, 2))
+
+
+def whole_numbers(rows):
+    return jnp.sum(rows.astype(jnp.int32), axis=2, dtype=jnp.int32)
+
+
+def maxima(rows):
+    return jnp.max(rows, axis=2)
+
+
+def rewritten(function):
+    return with_whole_loops(function, 32768, 4096, 16)
+
+
+def sums_in(function, *given):
+    """How many sums of a function are plain ones, and how many are written by differences."""
+    text = str(jax.make_jaxpr(function)(*given))
+    return text.count("reduce_sum["), text.count("reduce[")
+
+
+SLOW = [
+    (gathered, (TABLE, PLACES, CODE)),
+    (helped, (TABLE, PLACES, CODE)),
+    (last, (ROWS,)),
+    (long_rows, (LONG,)),
+    (double, (ROWS,)),
+    (nested, (ROWS,)),
+]
+
+
+@pytest.mark.parametrize(("function", "given"), SLOW)
+def test_slow_sums_are_added_one_after_the_other(function, given):
+    with jax.enable_x64(function is double):
+        assert sums_in(function, *given) == (1, 0)
+        assert sums_in(rewritten(function), *given) == (0, 1)
+        found, wanted = jax.jit(rewritten(function))(*given), jax.jit(function)(*given)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("function", [few_elements, many, costly, shared, two_axes])
+def test_other_sums_stay(function):
+    assert sums_in(rewritten(function), ROWS) == (1, 0)
+    np.testing.assert_array_equal(jax.jit(rewritten(function))(ROWS), jax.jit(function)(ROWS))
+
+
+@pytest.mark.parametrize("function", [whole_numbers, maxima])
+def test_what_is_no_sum_of_floats_stays(function):
+    assert sums_in(rewritten(function), ROWS) == sums_in(function, ROWS)
+
+
+def test_a_library_is_called_no_more():
+    """If XLA calls none for plain sums any more, they need not be rewritten."""
+    for function, given in SLOW[:1]:
+        calls = [
+            jax.jit(f).lower(*given).compile().as_text().count("__ynn_fusion")
+            for f in (function, rewritten(function))
+        ]
+        assert calls[1] == 0
+        assert calls[0] == 1 or jax.__version__ != "0.10.2"
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_special_numbers_are_the_same(x64):
+    special = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-45])
+    rows = RANDOM.choice(special, (4096, 3))
+    rows[:50] = RANDOM.choice(special[:2], (50, 3))
+    with jax.enable_x64(x64):
+        rows = rows.astype(np.float64 if x64 else np.float32)
+
+        def total(rows):
+            return jnp.sum(rows, axis=1)
+
+        assert sums_in(rewritten(total), rows) == (0, 1)
+        found = np.asarray(jax.jit(rewritten(total))(rows))
+        wanted = np.asarray(jax.jit(total)(rows))
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found[:50]), np.signbit(wanted[:50]))
+
+
+def test_functions_that_name_no_sum_stay():
+    def plain(rows):
+        return rows * 2.0
+
+    assert rewritten(plain) is plain
+    assert with_whole_loops(gathered, 1, 1, 1) is gathered
