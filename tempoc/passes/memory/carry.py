@@ -231,12 +231,17 @@ def _makes_others(reads: _LoopReads, state: str, nearby: Sequence[OperandUse]) -
 
 
 def _made_plainly(reads: _LoopReads, nearby: Sequence[OperandUse]) -> Iterator[str]:
-    """What a step computes element by element of what these uses read."""
+    """What a step computes element by element of what these uses read, or as totals of elements.
+
+    XLA computes those that nothing else needs in the loops over elements that read them.
+    """
     graph, uses, rounds = reads.graph, reads.uses, reads.rounds
 
     def is_plain(name: str) -> bool:
         op = graph.nodes[name].op
-        return not isinstance(op, Merge) and (op.elementwise or op.moves)
+        total = op.monoid is not None and not op.contraction
+        fused = op.elementwise or op.moves or op.picks or total
+        return fused and not isinstance(op, Merge)
 
     def readers(name: str) -> list[str]:
         if not is_plain(name):

@@ -45,6 +45,21 @@ MADE = {
 MADE["another state is computed of it"] = (
     f"{STATES}output u = %u[0:T, 0:Y]\noutput v = %v[T-1, 0:Y]\n"
 )
+MADE["another state is computed of the total of some of its elements"] = """
+bound T
+dim t < T
+%a = input{dtype=f32, shape=(3,)} : [] f32[3]
+%u.0 = copy %a : [] f32[3]
+%s.0 = literal{value=0.0, dtype=f32} : [] f32
+%p = getitem{entries=((0, 2, 1),)} %u : [t | t < T-1] f32[2]
+%q = sum{axes=(0,)} %p : [t | t < T-1] f32
+%u.1 = sin %u : [t | t < T-1] f32[3]
+%s.1 = add %s, %q : [t | t < T-1] f32
+%u = merge{targets=((0,), (t+1,))} %u.0 when t == 0, %u.1[t-1] when t-1 >= 0 : [t] f32[3]
+%s = merge{targets=((0,), (t+1,))} %s.0 when t == 0, %s.1[t-1] when t-1 >= 0 : [t] f32
+output u = %u[0:T]
+output s = %s[T-1]
+"""
 MADE["more is stored of a step, of a loop that goes down"] = """
 bound T
 dim t < T
@@ -110,6 +125,19 @@ p[0] = k
 p[i+1] = p - 0.1 * grad(e, p)
 output e
 """
+JUMPS = """
+dim b < B
+dim t < T
+input u[b, t]: f32[2]
+input x0: f32[2]
+x[b, 0] = x0
+time[b, 0] = 0.0
+rate = stack([1.5 * (x)[0], 0.1 * (x)[0] * (x)[1]])
+total = sum(rate)
+x[b, t+1] = x + where(cumsum(rate) >= (u)[1] * total, 1.0, -0.5)
+time[b, t+1] = time + (u)[0] / maximum(total, 0.1)
+output x, time[0:B, T-1] as end
+"""
 ROW = """
 dim t < T
 dim s < S
@@ -156,6 +184,13 @@ def test_no_copy_of_what_is_not_stored() -> None:
     carried = CarryLast().run(before, context)
     assert "u.last" in carried.nodes
     assert "u.last" not in Fuse().run(carried, context).nodes
+
+
+def test_state_that_another_is_a_total_of() -> None:
+    """XLA computes the total once more for the other state, after it has updated this one."""
+    compilation = Compilation(load_source(Source("m.rt", JUMPS)), Options())
+    assert "x.last" in compilation.optimized.nodes
+    agree(JUMPS, {"B": 1, "T": 1}, {"B": 2, "T": 2}, {"B": 3, "T": 5})
 
 
 def test_whole_programs_agree() -> None:
