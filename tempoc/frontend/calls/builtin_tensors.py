@@ -110,8 +110,10 @@ def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val
     value = bound["xs"]
     if not isinstance(value, (val.Listing, val.Several)):
         raise Failure(type_errors.needs_list(bound.places["xs"], name, value))
-    args = tuple(apply.tensor(round, frame, v, bound.places["xs"]) for v in value.items)
-    return _emit(round, frame, bound, apply.operator(name, axis=bound.integer("axis", 0)), *args)
+    op, place = apply.operator(name, axis=bound.integer("axis", 0)), bound.places["xs"]
+    types = tuple(apply.type_of(v, place) for v in value.items)
+    args = (apply.operand(round, frame, op, v, types, place) for v in value.items)
+    return _emit(round, frame, bound, op, *args)
 
 
 def _split(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:

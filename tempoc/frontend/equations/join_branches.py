@@ -17,6 +17,7 @@ from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import FrameFacts, InferredTensor, Round
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import apply_operator as apply
+from tempoc.frontend.expressions.weak_literals import is_literal
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import Shape, broadcast, same_shape
@@ -149,7 +150,7 @@ def _part(branch: EquationBranch, value: val.Value) -> _BranchLeaf:
     type = apply.type_of(value, place.target.span)
     inverted = inverse(place)
     shape = tuple(substitute(e, inverted) for e in type.shape)
-    literal = isinstance(value, val.ConstantNumber)
+    literal = is_literal(value)
     return _BranchLeaf(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
 
 

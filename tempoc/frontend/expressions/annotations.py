@@ -12,7 +12,12 @@ from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import CastExtent, Frame, FrameFacts, Round
 from tempoc.frontend.environment.scope import CastName, PendingExtent
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
+from tempoc.frontend.expressions import (
+    apply_operator as apply,
+    index_expressions as indices,
+    weak_literals as literals,
+)
+from tempoc.frontend.expressions.conditional import converted
 from tempoc.frontend.expressions.partial_types import stand_ins
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.casts import casts, extents
@@ -20,7 +25,6 @@ from tempoc.ops.control.control import Copy, Ensure
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
 from tempoc.ops.tensor import elementwise as unary
-from tempoc.ops.tensor.source import Full, Literal
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import is_affine, symbols
@@ -160,12 +164,15 @@ def _check_leaf(
     round: Round, frame: Frame, value: val.Value, declared: TensorType, span: Span
 ) -> val.Value:
     actual = apply.type_of(value, span)
-    if isinstance(value, val.ConstantNumber):
-        return _literal(round, frame, value, actual, declared, span)
-    if actual.dtype is not declared.dtype:
-        if not (actual.weak and (declared.dtype.is_float or declared.dtype is actual.dtype)):
+    if literals.is_literal(value):
+        if not _fits(actual.dtype, declared.dtype):
             raise Failure(type_errors.annotation(span, actual, declared))
-        ref = apply.tensor(round, frame, value, span)
+        value = converted(round, frame, value, declared, span)
+        actual = value.type
+    if actual.dtype is not declared.dtype and not (actual.weak and declared.dtype.is_float):
+        raise Failure(type_errors.annotation(span, actual, declared))
+    if actual.weak:
+        ref = literals.retyped(round, apply.tensor(round, frame, value, span), declared.dtype)
         value = apply.make(round, frame, unary.Cast(dtype=declared.dtype), (ref,), span)[0]
     if actual.ndim != declared.ndim:
         raise Failure(type_errors.annotation(span, actual, declared))
@@ -189,27 +196,11 @@ def _check_leaf(
     return apply.identity(round, frame, copy.draft, span)
 
 
-def _literal(
-    round: Round,
-    frame: Frame,
-    value: val.ConstantNumber,
-    actual: TensorType,
-    declared: TensorType,
-    span: Span,
-) -> val.Value:
-    """A number fits every shape and every dtype that it can be promoted to."""
-    fits = declared.dtype.is_float or actual.dtype is declared.dtype
-    if actual.dtype is DType.I32 and declared.dtype.is_int:
-        fits = True
-    if not fits or (actual.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
-        raise Failure(type_errors.annotation(span, actual, declared))
-    apply.check_number(value.value, declared.dtype, span)
-    number = float(value.value) if declared.dtype.is_float else value.value
-    if declared.shape:
-        op = Full(shape=declared.shape, value=number, dtype=declared.dtype)
-        return apply.make(round, frame, op, (), span)[0]
-    literal = Literal(value=number, dtype=declared.dtype, weak=False)
-    return apply.make(round, frame, literal, (), span)[0]
+def _fits(number: DType, declared: DType) -> bool:
+    """Whether a number fits a dtype: one that it can be promoted to, or any integers'."""
+    if number is DType.BOOL or declared is number:
+        return declared is number
+    return declared.is_float or (number.is_int and declared.is_int)
 
 
 def _equality_condition(

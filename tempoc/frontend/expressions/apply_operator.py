@@ -13,7 +13,7 @@ from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.errors import lengths as ending_errors, types as type_errors
-from tempoc.frontend.expressions.weak_literals import common_dtype, typed_literal
+from tempoc.frontend.expressions import weak_literals as literals
 from tempoc.ops.catalog import OPS
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op, OperandError
@@ -351,21 +351,28 @@ def elementwise(
             else v
             for v, t in zip(parts, types, strict=True)
         ]
-        refs = tuple(_operand(round, frame, op, v, types, span) for v in operands)
+        refs = tuple(operand(round, frame, op, v, types, span) for v in operands)
         return make(round, frame, op, refs, span)[0]
 
     return map_together(round, leaf, values, span)
 
 
-def _operand(
+def operand(
     round: Round, frame: Frame, op: Op, value: val.Value, types: tuple[TensorType, ...], span: Span
 ) -> val.Ref:
     """A leaf as an operand; a number takes the dtype of the operation."""
+    if isinstance(value, val.Ref) and not value.type.weak:
+        return value
     if isinstance(value, val.ConstantNumber) and not isinstance(value.value, bool):
-        number = typed_literal(op, types, value.value)
-        if number is not None:
-            return make(round, frame, number, (), span)[0]
-        dtype = common_dtype(op, types)
-        if dtype and dtype.is_byte and isinstance(value.value, int) and not round.partial:
-            check_reach(value.value, dtype, span)
+        typed = literals.typed_literal(op, types, value.value)
+        if typed is not None:
+            return make(round, frame, typed, (), span)[0]
+    dtype, weak = literals.common_dtype(op, types)
+    numbers = literals.numbers_of(value)
+    fits = not weak and all(literals.holds(dtype, n) for n in numbers)
+    if fits and isinstance(value, val.Ref):
+        return literals.retyped(round, value, dtype)
+    for number in numbers if dtype.is_byte and not round.partial else ():
+        if isinstance(number, int):
+            check_reach(number, dtype, span)
     return tensor(round, frame, value, span)

@@ -20,6 +20,7 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import apply_operator as apply
+from tempoc.frontend.expressions.weak_literals import is_literal, numbers_of, retyped
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import OperandError
@@ -171,26 +172,26 @@ def _partial_type(
     known, other = sorted(parts, key=_rank)
     dims = round.universe.ordered((*dims_of(Listing(parts), round.universe), *names))
     if not isinstance(other, Unknown):
-        if doubt_of(other) < Doubt.SHAPE or isinstance(known, ConstantNumber):
+        if doubt_of(other) < Doubt.SHAPE or is_literal(known):
             return None
         types = apply.type_of(known, span), apply.type_of(other, span)
         if same_shape(types[0].shape, types[1].shape, FrameFacts(round, frame.where)):
             return None
         if doubt_of(known) is Doubt.SHAPE:
             raise deferred(round)
-    doubt = Doubt.SHAPE if isinstance(known, ConstantNumber) else Doubt.DTYPE
+    doubt = Doubt.SHAPE if is_literal(known) else Doubt.DTYPE
     least = apply.type_of(known, span)
     return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(known)))
 
 
 def _rank(value: Value) -> tuple[bool, bool, int]:
     """A sort key: better known values first."""
-    return isinstance(value, Unknown), isinstance(value, ConstantNumber), doubt_of(value)
+    return isinstance(value, Unknown), is_literal(value), doubt_of(value)
 
 
 def _doubt(parts: tuple[Value, ...]) -> Doubt:
     """The doubt of the merged type: one branch of sure shape determines the shape."""
-    shaped = [doubt_of(v) for v in parts if not isinstance(v, ConstantNumber)]
+    shaped = [doubt_of(v) for v in parts if not is_literal(v)]
     if not shaped:
         return Doubt.NONE
     return min(max(shaped), Doubt.DTYPE) if min(shaped) < Doubt.SHAPE else Doubt.SHAPE
@@ -210,9 +211,7 @@ def common_type(
     except OperandError as error:
         raise Failure(type_errors.operands(span, error.message, error.help)) from None
     triples = zip(values, types, frames, strict=True)
-    shaped = [
-        (t, FrameFacts(round, f.where)) for v, t, f in triples if not isinstance(v, ConstantNumber)
-    ]
+    shaped = [(t, FrameFacts(round, f.where)) for v, t, f in triples if not is_literal(v)]
     if not shaped:
         return TensorType(dtype, types[0].shape, weak)
     for first, _ in shaped:
@@ -262,6 +261,9 @@ def converted(round: Round, frame: Frame, value: Value, type: TensorType, span: 
         op = Literal(value=number, dtype=type.dtype, weak=type.weak)
         return apply.make(round, frame, op, (), span)[0]
     ref = apply.tensor(round, frame, value, span)
+    for number in numbers_of(ref):
+        apply.check_number(number, type.dtype, span)
+    ref = retyped(round, ref, type.dtype, type.weak)
     if ref.type.dtype is not type.dtype:
         ref = apply.make(round, frame, unary.Cast(dtype=type.dtype), (ref,), span)[0]
     if not same_shape(ref.type.shape, type.shape, FrameFacts(round, frame.where)):

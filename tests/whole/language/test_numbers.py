@@ -49,6 +49,69 @@ def test_a_number_takes_the_dtype_of_a_half(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["y"], [False, False, True])
 
 
+def test_numbers_that_conditions_choose_are_rounded_once(tmp_path: Path) -> None:
+    """To the dtype that they meet, as those that stand alone are."""
+    text = """
+dim t < T
+input x[t]: f64
+input n[t]: i64
+input c: bool
+input m: bool[2]
+a[t] = (0.1 if t == 0 else 0.3) * x
+b[t] = x * where(c, 0.1, 0.3) - where(m, 1, 0.7)
+d[t] = x - cond(c, 0.1, 0.3)
+e[t] = x ** -(0.1 if t == 0 else 1 if t == 1 else where(c, 0.7, 0.3))
+f[t] = (1 - (0.1 if t == 0 else 0.3)) * x + 0.9 ** t * x
+g[t] = n + (1 if t == 0 else 2)
+h[t]: f64 = 0.1 if t == 0 else 0.3
+i[t] = f64(0.1 if t == 0 else 0.3) + f64(0.7)
+j[t] = x - (0.1 if t == 0 else 0.3)[t = 0]
+k[t] = stack([x, 0.1 if t == 0 else 0.3, 0.7], 0)
+l[t] = x * ((3 if t == 0 else 7) // 2 * 0.1)
+output a, b, d, e, f, g, h, i, j, k, l
+"""
+    x, n = np.array([1.0, 0.3, 7.0]), np.array([2**40, -3, 5])
+    inputs = {"x": x, "n": n, "c": np.array(True), "m": np.array([True, False])}
+    found = agreed(text, tmp_path, {"T": 3}, inputs, levels=EVERY)
+    first, t = np.array([0.1, 0.3, 0.3]), np.arange(3)
+    exact = {
+        "a": first * x,
+        "b": (x * 0.1)[:, None] - np.array([1, 0.7]),
+        "d": x - 0.1,
+        "e": x ** -np.array([0.1, 1, 0.7]),
+        "f": (1 - first) * x + 0.9**t * x,
+        "g": n + np.array([1, 2, 2]),
+        "h": first,
+        "i": first + 0.7,
+        "j": x - 0.1,
+        "k": np.stack([x, first, np.full(3, 0.7)], 1),
+        "l": x * np.array([0.1, 3 * 0.1, 3 * 0.1]),
+    }
+    for name, value in exact.items():
+        assert found[name].dtype == value.dtype
+        np.testing.assert_allclose(found[name], value, rtol=1e-15, atol=1e-16, err_msg=name)
+
+
+def test_numbers_that_conditions_choose_fit_every_shape(tmp_path: Path) -> None:
+    text = """
+dim t < T
+input x[t]: bf16[2]
+input c: bool
+a[t] = x when t == 0
+a[t] = 1 if t == 1 else where(c, 0.5, 2)
+b[t] = x if t == 0 else cond(c, 3, 4)
+d[t] = cond(c, 1 if t == 0 else 2, x)
+e[t]: i8[t+1] = 1 if t == 0 else -2
+output a, b, d, e[T-1] as e
+"""
+    x = np.array([[3, 5], [6, 7], [8, 9]], ml_dtypes.bfloat16)
+    found = agreed(text, tmp_path, {"T": 3}, {"x": x, "c": np.array(True)}, levels=EVERY)
+    np.testing.assert_array_equal(found["a"], np.array([[3, 5], [1, 1], [0.5, 0.5]], x.dtype))
+    np.testing.assert_array_equal(found["b"], np.array([[3, 5], [3, 3], [3, 3]], x.dtype))
+    np.testing.assert_array_equal(found["d"], np.array([[1, 1], [2, 2], [2, 2]], x.dtype))
+    np.testing.assert_array_equal(found["e"], np.full(3, -2, np.int8))
+
+
 def test_zero_times_infinity_is_no_number(tmp_path: Path) -> None:
     """Also where the zero is a condition, which XLA would take for a choice."""
     text = """

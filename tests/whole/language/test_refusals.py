@@ -130,6 +130,11 @@ output x[0]
         "e: u8 = 256\nf = bitwise_and(d, 1.5)\n",
         ["RT084 1 i8", "RT084 2 i8", "RT084 3 u8", "RT084 5 u8", "RT060 6"],
     ),
+    "numbers that conditions choose": (
+        "dim t < T\na[t] = i8(t) + (1 if t > 0 else 200)\nb[t]: u32 = 1 if t > 0 else -1\n"
+        "c[t]: i8 = 0.5 if t > 0 else 1\nd[t]: bool = 0 if t > 0 else 1\noutput a\n",
+        ["RT084 2 i8", "RT084 3 u32", "RT079 4", "RT079 5"],
+    ),
     "annotations": (
         """dim t < T
 input x[t]: f32[2]
