@@ -16,6 +16,7 @@ import click
 
 from tempoc import __version__
 from tempoc.base.effort import EFFORT
+from tempoc.cli.kept_methods import kept_methods
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -53,7 +54,8 @@ class LazyGroup(click.Group):
         # What is imported stays until the end: collecting garbage there costs a tenth of `check`.
         gc.disable()
         try:
-            module = importlib.import_module(f"tempoc.cli.commands.{cmd_name}")
+            with kept_methods(cmd_name):
+                module = importlib.import_module(f"tempoc.cli.commands.{cmd_name}")
         finally:
             gc.freeze()
             gc.enable()

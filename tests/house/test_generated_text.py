@@ -17,11 +17,12 @@ from tests.house.source import File, files, files_of
 
 SPELLING = "tempoc/base/python_text.py"
 EXECUTING = {
+    "tempoc/cli/kept_methods.py",
     "tempoc/files/standalone.py",
     "tempoc/runtime/load/load.py",
     "tempoc/runtime/ready.py",
 }
-"""What executes text: the runner's modules, the kernels, and a function that has no names."""
+"""What executes text: methods of classes, the runner, the kernels, a function without a name."""
 PRINTING = "tempoc/cli/reports/terminal.py"
 
 
