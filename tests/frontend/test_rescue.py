@@ -28,7 +28,9 @@ CASES = {
     "one of two": (
         "dim t < T\nx[0] = 1\nx[t] = x[t-1] +\n  when t > 0\ny = x\nz = q", "RT001 4, RT020 6"
     ),
-    "a dimension": ("dim t <= T\nx[t] = q\noutput x", "RT001 1"),
+    "a dimension": (
+        "dim t <= T\nx[t] = q\ny[t] = x[t-1]\noutput y", "RT001 1, RT020 2"
+    ),
     "a function": ("def f(x) = x *\n\ny = f(1) + q\nz = r\noutput y", "RT001 1, RT020 3, RT020 4"),
     "a body": (
         "def f(x) {\n  y = x + +\n  return y\n}\nz = f(1)\nw = q\noutput z", "RT001 2, RT020 6"

@@ -63,10 +63,10 @@ def prove_accesses(
 
 def _prove_reads(round: Round, draft: Draft, errors: Collector, holes: Holes) -> None:
     """Prove the accesses of one node; reads of what is defined in parts are ``holes``."""
-    sites = call_sites(draft.origin.calls)
     for wire in draft.inputs:
         if _is_obvious(wire):
             continue
+        sites = call_sites(wire.calls or draft.origin.calls)
         if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
             continue  # it reads the loss where there is one
         sink = sink_of(round, draft, wire)

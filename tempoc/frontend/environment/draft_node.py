@@ -28,17 +28,6 @@ class Doubt(IntEnum):
     """Both dtype and shape are lower bounds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wire:
-    """An operand of a draft, which becomes an edge."""
-
-    source: Draft
-    out: int
-    entries: tuple[ix.Entry, ...]
-    span: Span
-    guard: ix.Expr = ix.TRUE
-
-
 @dataclass(frozen=True, slots=True)
 class CallSite:
     """An inlined call, for the notes of diagnostics."""
@@ -46,6 +35,18 @@ class CallSite:
     name: str
     span: Span
     definition: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wire:
+    """An operand of a draft, which becomes an edge. `calls`: those in which the read is written."""
+
+    source: Draft
+    out: int
+    entries: tuple[ix.Entry, ...]
+    span: Span
+    guard: ix.Expr = ix.TRUE
+    calls: tuple[CallSite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.environment.draft_node import Doubt, Draft
+from tempoc.frontend.environment.draft_node import CallSite, Doubt, Draft
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.syntax import ast
 from tempoc.ops.definition.types import TensorType
@@ -57,7 +57,8 @@ class Index:
 class Ref:
     """Output `out` of a node, read at `entries`; `type` is the type after the read.
 
-    `static` is the index expression or number that the tensor is known to hold.
+    `static` is the index expression or number that the tensor is known to hold; `calls` are those
+    in which the read is written.
     """
 
     draft: Draft
@@ -66,6 +67,7 @@ class Ref:
     type: TensorType
     span: Span = field(compare=False)
     static: ConstantNumber | Index | None = None
+    calls: tuple[CallSite, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

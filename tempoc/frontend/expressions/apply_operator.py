@@ -51,9 +51,8 @@ def read(
     shape = source.shape
     if points:
         shape = tuple(substitute(e, points) for e in shape)
-    return val.Ref(
-        draft, out, entries, TensorType(source.dtype, (*axes, *shape), source.weak), span
-    )
+    type = TensorType(source.dtype, (*axes, *shape), source.weak)
+    return val.Ref(draft, out, entries, type, span, calls=frame.origin.calls)
 
 
 def slice_extent(round: Round, frame: Frame, entry: ix.Slice) -> ix.Expr:
@@ -247,12 +246,10 @@ def _slice_of_steps(ref: val.Ref) -> str:
     return type_errors.temporal_slice(text, dims) if positional else ""
 
 
-def wire(ref: val.Ref, guard: ix.Expr | None = None) -> Wire:
+def wire(ref: val.Ref) -> Wire:
     """The operand of a read; counts as a use of its source."""
     ref.draft.uses += 1
-    if guard is None:
-        return Wire(ref.draft, ref.out, ref.entries, ref.span)
-    return Wire(ref.draft, ref.out, ref.entries, ref.span, guard)
+    return Wire(ref.draft, ref.out, ref.entries, ref.span, calls=ref.calls)
 
 
 def _entries(args: tuple[val.Ref, ...]) -> Iterator[ix.Entry]:

@@ -1,7 +1,8 @@
 """Error recovery: the part of a file that can be checked despite syntax errors.
 
 Faulty statements are dropped, together with the other equations of their tensors; their names are
-recorded as `lost`, so that uses of them are not reported as unknown.
+recorded as `lost`, so that uses of them are not reported as unknown. A dimension is declared
+nevertheless, with a bound that has no value.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
 
 SMALL = ("RT003", "RT005", "RT007", "RT008", "RT009", "RT010", "RT011", "RT012", "RT017")
@@ -24,6 +26,8 @@ _WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
 _DATA = re.compile(r"\s*(?:input|param|const|extern\s+(?:jax|host))\s+(\w+)|\s*def\s+(\w+)[^{]*$")
 _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_DIMENSION = re.compile(r"\s*dim\s+([A-Za-z_]\w*)(?P<bound>[^#;\n]*)")
+_MORE = re.compile(r"(?<![<>=!])=(?!=)|(?<!\w)until(?!\w)|,")
 
 
 def drop_faulty_statements(
@@ -40,12 +44,16 @@ def drop_faulty_statements(
             return None
         faulty += faults
     lost: dict[str, None] = dict.fromkeys(n for item in faulty for n in _names(item))
+    dims: list[ast.Item] = []
     for start in broken:
-        names = _lost_names(tree, start, broken)
+        dim = _dimension(tree, start)
+        dims += [dim] if dim is not None else []
+        names = _lost_names(tree, start, broken, dim)
         if names is None:
             return None
         lost |= dict.fromkeys(names)
     remaining = [item for item in tree.items if not any(item is f for f in faulty)]
+    remaining = sorted((*remaining, *dims), key=lambda item: item.span.start)
     while True:
         spoiled = [item for item in remaining if any(n in lost for n in _names(item))]
         if not spoiled:
@@ -72,8 +80,31 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
     return [] if before and max(before) > max(starts, default=-1) else None
 
 
-def _lost_names(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
-    """The names that a broken statement would define; None if they cannot be determined."""
+def _dimension(tree: ast.Module, start: int) -> ast.DimDecl | None:
+    """The dimension that a broken statement would declare.
+
+    None of one whose bound has a value or varies, on which too much may depend, nor of several.
+    """
+    source = tree.span.source
+    match = _DIMENSION.match(source.text, start)
+    if match is None or _MORE.search(match["bound"]):
+        return None
+    bounds = _NAME.findall(match["bound"])
+    name, bound = match[1], bounds[0] if bounds else match[1].upper()
+    if any(n in (name, bound) for item in tree.items for n in _names(item)):
+        return None
+    span = Span(source, match.start(1), match.end(1))
+    declared = ast.Ident(name=name, span=span), ast.Ident(name=bound, span=span)
+    return ast.DimDecl(name=declared[0], bound=declared[1], span=span)
+
+
+def _lost_names(
+    tree: ast.Module, start: int, broken: Sequence[int], dim: ast.DimDecl | None
+) -> list[str] | None:
+    """The names that a broken statement would define; None if they cannot be determined.
+
+    Of a statement that declares `dim`, nothing else is lost.
+    """
     for item in tree.items:
         if item.span.start < start < item.span.end:
             return [] if isinstance(item, ast.Def) else None
@@ -83,6 +114,8 @@ def _lost_names(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str
     names: list[str] = []
     for k, line in enumerate(text[start : min(following, default=len(text))].split("\n")):
         data = _DATA.match(line)
+        if k == 0 and dim is not None:
+            continue
         if data is not None:
             names.append(data[1] or data[2])
         elif _WORDS.match(line):
