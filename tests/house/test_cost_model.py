@@ -195,6 +195,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
     },
     "which sums XLA's library is slow at": {
         "runtime/rewriting/sums.py": {16, 4096, 131072},
+    },
     "from how many texts of methods on some are left out": {
         "cli/kept_methods.py": {4096},
     },
