@@ -9,7 +9,7 @@ with the condition ``j == 0``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
@@ -313,25 +313,33 @@ def is_recomputable(node: Node) -> bool:
     return plain or isinstance(op, SpatialIndex | Copy)
 
 
-def takes_of_larger(graph: Graph, edge: Edge, dims: Collection[str]) -> bool:
+def takes_of_larger(
+    graph: Graph, edge: Edge, dims: Collection[str], known: MutableMapping[Edge, int]
+) -> bool:
     """Whether what is read would be computed, at each place, of a larger part of a table.
 
     As an element of a softmax is: laid out beforehand is then the element, not the row that it is
-    taken of. A table varies with both dimensions.
+    taken of. A table varies with both dimensions. ``known``: what is found of other reads.
     """
-    largest = _extent_of_tables(graph, edge, dims)
+    largest = _extent_of_tables(graph, edge, dims, known)
     return largest > elements_of(graph.nodes[edge.source], edge)
 
 
-def _extent_of_tables(graph: Graph, edge: Edge, dims: Collection[str]) -> int:
+def _extent_of_tables(
+    graph: Graph, edge: Edge, dims: Collection[str], known: MutableMapping[Edge, int]
+) -> int:
     """The elements of the largest part of a table that is read at a place of a row."""
-    source = graph.nodes[edge.source]
+    source, key = graph.nodes[edge.source], replace(edge, guard=ix.TRUE, span=None)
     if not {*dims} <= {s for e in edge.entries for s in symbols(e)}:
         return 0
-    composed = compose_node(source, edge, graph.universe) if is_recomputable(source) else None
-    if composed is None:
-        return elements_of(source, edge)
-    return max((_extent_of_tables(graph, read, dims) for read in composed[1]), default=0)
+    if key not in known:
+        composed = compose_node(source, edge, graph.universe) if is_recomputable(source) else None
+        if composed is None:
+            known[key] = elements_of(source, edge)
+        else:
+            parts = (_extent_of_tables(graph, read, dims, known) for read in composed[1])
+            known[key] = max(parts, default=0)
+    return known[key]
 
 
 def elements_of(source: Node, edge: Edge) -> int:

@@ -98,6 +98,7 @@ class Skewing:
     table: list[str] = field(default_factory=list)
     nodes: dict[str, Node] = field(default_factory=dict)
     laid_out: dict[Edge, Edge | None] = field(default_factory=dict)
+    extents: dict[Edge, int] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -113,8 +114,7 @@ class Skewing:
             dim=dim.name, row=row, other=other, size=count, other_size=width,
             begin=cells.reach if cells.directions[0] == 1 else 0, step=1 if alike else -1,
         )  # fmt: skip
-        length = ix.sub(ix.add(size, count), ix.ONE)
-        universe, line = declared(graph, universe, "line", length, "")
+        universe, line = declared(graph, universe, "line", ix.sub(ix.add(size, count), ix.ONE))
         context.declare(universe)
         return Skewing(
             graph=replace(graph, universe=universe), lattice=cells, space=context.space.symbolic,
@@ -412,7 +412,7 @@ class Skewing:
             orders = [self._of_earlier, self._recomputed, self._staged, self._staged_or_zero]
             pairs = zip(source.domain.dims, edge.entries, strict=True)
             own = [e for d, e in pairs if e != ix.Sym(d) or d in self.lattice.dims]
-            if takes_of_larger(self.graph, key, self.lattice.dims):
+            if takes_of_larger(self.graph, key, self.lattice.dims, self.extents):
                 orders = [self._of_earlier, self._staged, self._staged_or_zero, self._recomputed]
             elif len(own) < 2 and not source.op.cheap:
                 orders = [self._of_earlier, self._staged, self._recomputed, self._staged_or_zero]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.passes.analysis import lattice
 from tests.support.agreement import agree
 
 TRANSDUCER = """dim t < T
@@ -54,3 +57,21 @@ def test_what_a_cell_cannot_compute_is_laid_out_though_an_equation_may_have_no_p
     compiled = compilation(PRODUCTS)
     assert any(r.step == "wavefront" and "at once" in r.message for r in compiled.remarks)
     agree(PRODUCTS, *({"I": i, "J": j} for i, j in ((1, 1), (1, 4), (5, 1), (3, 7))))
+
+
+def test_what_is_read_twice_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each tensor is read twice by the next: there are 2**14 ways from the last to the first."""
+    chain = "\n".join(f"s{k + 1} = s{k} * (s{k} + {k}.5)" for k in range(14))
+    text = PRODUCTS.replace("d[0, j]", f"s0[i, j] = x[i][0] * y[j][1]\n{chain}\nd[0, j]")
+    text = text.replace("x[i] @ y[j]", "s14[i, j]")
+    looked = []
+    compose = lattice.compose_node
+
+    def counted(*given):  # type: ignore[no-untyped-def]
+        looked.append(given[0].name)
+        return compose(*given)
+
+    monkeypatch.setattr(lattice, "compose_node", counted)
+    compiled = compilation(text)
+    assert any(r.step == "wavefront" and "at once" in r.message for r in compiled.remarks)
+    assert 14 < len(looked) < 100
