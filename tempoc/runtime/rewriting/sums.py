@@ -81,8 +81,13 @@ def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int
 
 def _is_light(v: Any, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int]) -> bool:
     """Whether what is added is computed for the sum alone, and by light operators."""
-    eqn = made.get(v) if isinstance(v, Var) else None
-    if eqn is None or eqn.primitive.name not in _LIGHT | _HEAVY:
-        return True
-    alone = eqn.primitive.name in _LIGHT and uses[v] == 1
-    return alone and all(_is_light(u, made, uses) for u in eqn.invars)
+    worklist = [v]
+    while worklist:
+        v = worklist.pop()
+        eqn = made.get(v) if isinstance(v, Var) else None
+        if eqn is None or eqn.primitive.name not in _LIGHT | _HEAVY:
+            continue
+        if eqn.primitive.name not in _LIGHT or uses[v] != 1:
+            return False
+        worklist += eqn.invars
+    return True

@@ -88,6 +88,13 @@ def sums_in(function, *given):
     return text.count("reduce_sum["), text.count("reduce[")
 
 
+def many_steps(rows):
+    """More operators, one after the other, than Python has frames."""
+    for _ in range(1000):
+        rows = abs(rows)
+    return jnp.sum(rows, axis=2)
+
+
 SLOW = [
     (gathered, (TABLE, PLACES, CODE)),
     (helped, (TABLE, PLACES, CODE)),
@@ -95,6 +102,7 @@ SLOW = [
     (long_rows, (LONG,)),
     (double, (ROWS,)),
     (nested, (ROWS,)),
+    (many_steps, (ROWS,)),
 ]
 
 
