@@ -1,17 +1,18 @@
-"""Sums that XLA for CPUs hands to a library which takes longer than its own code.
+"""Sums and extremes that XLA for CPUs hands to a library which takes longer than its own code.
 
-Of operands of 4096 elements or more YNNPACK computes all sums, with what is fused into them (JAX
+Of operands of 4096 elements or more YNNPACK computes all of them, with what is fused into them (JAX
 0.10.2). It is slow at sums of few elements each, where an operand is gathered or a factor is the
-same for many sums above all, and at rows that exceed its tiles. A sum whose computation is no plain
-addition is left to XLA: so these add by differences, `a - (-b)`, which are the same numbers, one
-after the other.
+same for many sums above all, and at rows that exceed its tiles. What is computed otherwise than by
+a plain addition is left to XLA: so these add by differences, `a - (-b)`, which are the same
+numbers, one after the other. A maximum is the negative of a minimum of negatives, with NaN if there
+is one, which the library may lose.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ _FEW = 16
 """Up to how many elements a sum has few. 2026-11-29, CPU us on a busy machine, least of 15, by the
 library and by differences, f32: 32 x 50 x 7 rows of 32 that are gathered, times 7 x 32 numbers,
 over the 7, 1507 and 62; 1600 x 7 x 32 elements 169 and 80, products 247 and 152; 4096 x 8 x 4 270
-and 61; along the last axis 4096 x 4 60 and 25, x 16 65 and 32, x 32 83 and 74, x 64 49 and 101."""
+and 61; along the last axis 4096 x 4 60 and 25, x 16 65 and 32, x 32 83 and 74, x 64 49 and 101.
+Softmax of 4096 x 8 elements 110 and 58, its gradient 205 and 71, x 14 114 and 106, 248 and 142,
+x 16, as many as its vectors have, 104 and 149, 315 and 342."""
 _LONG = 131072
 """From how many bytes on rows that are added are long: 8 rows of 64 KiB 39 and 26 us, of 128 KiB
 2388 and 102, 64 of 128 KiB 27,000 and 571; 32 images of 256 x 256 numbers 18,981 and 352."""
@@ -44,11 +47,20 @@ _HEAVY = frozenset(_HEAVY_NAMES.split())
 """Elementwise operators that XLA may not compute of whole vectors within a sum."""
 
 
-def slow_sums(jaxpr: Jaxpr) -> Iterator[Var]:
-    """The results of such sums in a function, and in nested ones.
+_NEUTRAL = {"reduce_sum": 0.0, "reduce_max": -np.inf, "reduce_min": np.inf}
+"""Such operators, and where they start."""
+_COMBINED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "reduce_sum": lambda a, b: a - (-b),
+    "reduce_max": lambda a, b: -lax.min(-a, -b),
+    "reduce_min": lambda a, b: -lax.max(-a, -b),
+}
 
-    What is added along other axes than the last one stays with the library if it is costly, or also
-    used by others, as in softmax: it computes such chains without storing what is between.
+
+def slow_sums(jaxpr: Jaxpr) -> Iterator[Var]:
+    """The results of such sums and extremes in a function, and in nested ones.
+
+    What is costly, or also used by others, as in softmax, stays with the library unless it is added
+    along the last axis: the library computes such chains without storing what is between.
     """
     made = {v: e for e in jaxpr.eqns for v in e.outvars}
     uses = Counter(v for e in jaxpr.eqns for v in e.invars if isinstance(v, Var))
@@ -56,14 +68,14 @@ def slow_sums(jaxpr: Jaxpr) -> Iterator[Var]:
     for eqn in jaxpr.eqns:
         for f in functions(eqn):
             yield from slow_sums(f.jaxpr)
-        if eqn.primitive.name == "reduce_sum" and _is_slow(eqn, made, uses):
+        if eqn.primitive.name in _NEUTRAL and _is_slow(eqn, made, uses):
             yield eqn.outvars[0]
 
 
 def added(eqn: JaxprEqn, x: Any) -> Any:
-    """What such a sum gives."""
-    zero = np.zeros((), x.dtype)
-    return lax.reduce(x, zero, lambda a, b: a - (-b), eqn.params["axes"])
+    """What such a sum or extreme gives."""
+    name = eqn.primitive.name
+    return lax.reduce(x, np.array(_NEUTRAL[name], x.dtype), _COMBINED[name], eqn.params["axes"])
 
 
 def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int]) -> bool:
@@ -75,7 +87,7 @@ def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int
         return True
     if len(axes) > 1 or x.shape[last] > _FEW:
         return False
-    vectors = last == x.ndim - 1 and str(x.dtype) == "float32"
+    vectors = last == x.ndim - 1 and str(x.dtype) == "float32" and x.shape[last] < _FEW
     return vectors or _is_light(eqn.invars[0], made, uses)
 
 

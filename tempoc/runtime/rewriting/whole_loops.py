@@ -56,8 +56,8 @@ _NAMES = """
 """
 _PLAIN = frozenset(_NAMES.split())
 """What may be in a function of XLA's that has all of a loop."""
-_SUMS = frozenset(("logsumexp", "sum"))
-"""Functions by which kernels compute sums."""
+_SUMS = frozenset(("logsumexp", "max", "min", "sum"))
+"""Functions by which kernels compute sums and extremes."""
 
 
 def compiled_whole(
@@ -142,7 +142,7 @@ class _WholeLoops(JaxprRewriter):
         return _marked(eqn, given, self.most)
 
     def _is_sum(self, eqn: JaxprEqn) -> bool:
-        return eqn.primitive.name == "reduce_sum" and eqn.outvars[0] in self.sums
+        return len(eqn.outvars) == 1 and eqn.outvars[0] in self.sums
 
     def _is_small(self, loop: JaxprEqn) -> bool:
         """Whether an operator is a loop that may be one function, and a step touches few bytes.
