@@ -80,14 +80,15 @@ def added(eqn: JaxprEqn, x: Any) -> Any:
 
 def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int]) -> bool:
     x, axes = eqn.invars[0].aval, eqn.params["axes"]
-    if str(x.dtype) not in ("float32", "float64") or x.size < _LIBRARY or not axes:
+    summed = math.prod(x.shape[k] for k in axes)
+    if str(x.dtype) not in ("float32", "float64") or x.size < _LIBRARY or summed < 2:
         return False
     last = max(axes)
     if math.prod(x.shape[last + 1 :]) * x.dtype.itemsize >= _LONG:
         return True
-    if len(axes) > 1 or x.shape[last] > _FEW:
+    if len(axes) > 1 or summed > _FEW:
         return False
-    vectors = last == x.ndim - 1 and str(x.dtype) == "float32" and x.shape[last] < _FEW
+    vectors = last == x.ndim - 1 and str(x.dtype) == "float32" and summed < _FEW
     return vectors or _is_light(eqn.invars[0], made, uses)
 
 

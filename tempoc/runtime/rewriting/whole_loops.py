@@ -113,7 +113,7 @@ def with_whole_loops(
         sums = frozenset(slow_sums(traced.jaxpr.jaxpr))
         if not loops and not sums:
             return bound(*arrays)  # JAX does not trace it again
-        rewriter = _WholeLoops(most if loops else 0, each, keys, sums)
+        rewriter = _WholeLoops(most if loops else -1, each, keys, sums)
         values = rewriter.results(traced.jaxpr, jax.tree.leaves(arrays))
         return jax.tree.unflatten(jax.tree.structure(traced.out_info), values)
 

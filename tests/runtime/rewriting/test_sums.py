@@ -70,6 +70,11 @@ def two_axes(rows):
     return jnp.sum(rows, axis=(1, 2))
 
 
+def single(rows):
+    """XLA leaves such a plain sum out."""
+    return jnp.sum(rows.reshape(-1, 1, 16), axis=1)
+
+
 def whole_numbers(rows):
     return jnp.sum(rows.astype(jnp.int32), axis=2, dtype=jnp.int32)
 
@@ -132,7 +137,7 @@ def test_slow_sums_are_added_one_after_the_other(function, given):
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("function", [few_elements, many, costly, shared, two_axes, sixteen])
+@pytest.mark.parametrize("function", [few_elements, many, costly, shared, two_axes, sixteen, single])
 def test_other_sums_stay(function):
     assert sums_in(rewritten(function), ROWS) == (1, 0)
     np.testing.assert_array_equal(jax.jit(rewritten(function))(ROWS), jax.jit(function)(ROWS))
