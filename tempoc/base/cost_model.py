@@ -389,6 +389,14 @@ class CostModel(NamedTuple):
     fused_operators: int = 4
     """So many elementwise ones count as one operator. Rows for 1024 words, not 700, take a step of
     a GRU's training 0.9 ms more (CPU time, 2026-11-28), which is 4 MB so."""
+    padded_array_bytes: int = 1 << 18
+    """What the host takes to pad an array or to cut a result, in bytes that a kernel makes: 64 us.
+    2026-11-29, CPU time of calls with some six small ones: 0.3 ms."""
+    compiled_bytes: int = 10 << 20
+    """And what XLA takes for an operator. 2026-11-29, CPU time of 20 kernels of the gallery with
+    tracing: 1.4 to 8.7 ms for each operator that JAX traces, median 2.5."""
+    compiled_part: int = 64
+    """The part of that which a call may take more: a length has its own kernel after so many."""
     compared_lengths: int = 8
     """After so many lengths in a row that were compiled, kernels are not compared any more: those
     of programs that quarter a length have four forms. A trace and its comparison take a twelfth of

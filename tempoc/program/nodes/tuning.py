@@ -24,8 +24,10 @@ class RunTuning:
     ``drawn_keys`` keys or more is computed position by position. A kernel that copies arrays of the
     host, of up to ``loaded_bytes`` each, to a CPU is compiled after ``loaded_arrays``, where each
     call counts as one more. A kernel for many lengths may make ``padded_bytes`` more than one for a
-    length, or one ``rounded_part``, where so many ``summed_products`` count as a number, so many
-    ``fused_operators`` as one. It is traced for lengths of up to ``probed_bounds`` that are
+    length, one ``rounded_part``, or a ``compiled_part`` of what it takes to compile, where so many
+    ``summed_products`` count as a number, so many ``fused_operators`` as one, and compiling an
+    operator as ``compiled_bytes``. Each array that is padded or cut counts as
+    ``padded_array_bytes``. It is traced for lengths of up to ``probed_bounds`` that are
     ``far_step`` apart, or ``near_step``, and no more after ``compared_lengths`` were compiled.
     """
 
@@ -53,6 +55,9 @@ class RunTuning:
     padded_bytes: int = 1
     summed_products: int = 1
     fused_operators: int = 1
+    padded_array_bytes: int = 1
+    compiled_bytes: int = 1
+    compiled_part: int = 1
     compared_lengths: int = 1
     far_step: int = 1
     near_step: int = 1

@@ -24,11 +24,15 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     with_shapes,
 )
 from tempoc.runtime.rewriting.lengths.sizes import UnlikeError
+from tempoc.runtime.rewriting.usual_branches import has_usual_branches, with_usual_branches
 from tempoc.symbolic.walk import evaluate
 
 
 class KernelAt(NamedTuple):
-    """A kernel for bounds, and what it is given: shapes and dtypes."""
+    """A kernel for bounds with its usual branches, and what it is given: shapes and dtypes.
+
+    It returns its results and whether they are right, a boolean or none where they always are.
+    """
 
     function: CompiledFunction
     arguments: GivenArrays
@@ -57,12 +61,19 @@ class BoundKernel:
         Raises ``UnlikeError`` for bounds that the program does not take.
         """
         values, results, given = self._layouts(bounds)
-        checked = fitting(self.function, results, self.more)
         static = {variable(name): values[name] for name in self.kernel.bounds}
-        exact = functools.update_wrapper(partial(checked, **static), checked)
+
+        def fitted(function: CompiledFunction) -> CompiledFunction:
+            checked = fitting(function, results, self.more)
+            exact = functools.update_wrapper(partial(checked, **static), checked)
+            return backend.precise(exact, self.precision)
+
         # The first argument are coordinates and numbers.
         shapes = [None, *(partial(_shape, store) for store in given)]
-        function = backend.precise(exact, self.precision)
+        if has_usual_branches(self.function, self.kernel.donated):
+            function = with_usual_branches(self.function, fitted)
+        else:
+            function = _always_right(fitted(self.function))
         return KernelAt(function, with_shapes(arguments, shapes))
 
     def sizes(self, bounds: Mapping[str, int]) -> tuple[object, ...]:
@@ -84,6 +95,14 @@ class BoundKernel:
         except RunError as error:
             raise UnlikeError from error
         return values, results, given
+
+
+def _always_right(function: CompiledFunction) -> CompiledFunction:
+    @functools.wraps(function)
+    def right(*arrays: Any) -> Any:
+        return function(*arrays), ()
+
+    return right
 
 
 def _shape(store: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -30,15 +30,30 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     TracedKernel,
     arguments_of,
     common_form,
+    copied_arrays,
     for_length,
     is_at,
+    numbers_of,
     on_device,
     require_padded,
     shapes_of,
     with_rows,
 )
+from tempoc.runtime.rewriting.lengths.numbers import KnownNumbers
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
-from tempoc.runtime.rewriting.lengths.work import work
+from tempoc.runtime.rewriting.lengths.work import operator_count, work
+
+
+class PaddedCall(NamedTuple):
+    """A kernel on padded arrays for some lengths, in bytes that are made: see ``work``.
+
+    A call makes so many ``more`` than one of a kernel for these lengths alone, which takes as long
+    to compile as it does to make ``compiled``.
+    """
+
+    call: CompiledFunction
+    more: int
+    compiled: int
 
 
 class LikeLengths(NamedTuple):
@@ -61,9 +76,12 @@ class LikeLengths(NamedTuple):
             return None
         return tuple(v.pop() for v in values)
 
-    def at(self, lengths: Lengths) -> CompiledFunction:
+    def at(self, lengths: Lengths, more: int, tuning: RunTuning) -> PaddedCall:
         """The kernel for these lengths."""
-        return for_length(self.kernel, self.form, lengths, self.most, empty)
+        compiled = operator_count(self.form) * tuning.compiled_bytes
+        copied = copied_arrays(self.form, lengths, self.most) * tuning.padded_array_bytes
+        call = for_length(self.kernel, self.form, lengths, self.most, empty)
+        return PaddedCall(call, more + copied, compiled)
 
 
 @dataclass(slots=True)
@@ -89,8 +107,13 @@ class KernelOfLengths:
         """The kernel for bounds; ``exact`` compiles the function for these alone."""
         return KernelForBounds(self, exact, {name: bounds[name] for name in self.bounds})
 
-    def chosen(self, bounds: Bounds, arguments: GivenArrays) -> CompiledFunction | None:
-        """The kernel for padded arrays; ``None`` if it is compiled exactly."""
+    def chosen(
+        self, bounds: Bounds, arguments: GivenArrays, numbers: KnownNumbers
+    ) -> PaddedCall | None:
+        """The kernel for padded arrays; ``None`` if it is compiled exactly.
+
+        Of the arguments some ``numbers`` are known.
+        """
         changed = frozenset(name for name in self.last if self.last[name] != bounds[name])
         self.last, self.varied = bounds, self.varied | changed
         self.equal = of_equal(self.equal or (tuple(self.bounds),), bounds)
@@ -101,29 +124,38 @@ class KernelOfLengths:
             raise UnlikeError
         trace = now.trace()
         one = common_form([trace], Probes((), ()))
-        for like in self.several:
-            lengths = like.lengths(bounds)
-            if lengths is not None and self._is_like(like, lengths, trace, one):
+        for more, lengths, like in self.cheap(bounds, numbers):
+            if like.structures == trace[1:] and is_at(like.form, lengths, one):
                 self.unlike = 0
-                return like.at(lengths)
+                return like.at(lengths, more, self.tuning)
         self.unlike += 1
         for names in dict.fromkeys((self.varied, changed)):
             for step in (self.tuning.far_step, self.tuning.near_step):
                 with suppress(UnlikeError):
                     moves = BoundMoves.of(self.source, self.equal, names, bounds, step)
-                    self.several.append(self._compiled(now, trace, moves))
-                    return self.several[-1].at(moves.probes.first)
+                    like, first = self._compiled(now, trace, moves, numbers), moves.probes.first
+                    self.several.append(like)
+                    more, _ = self._costs(like.form, like.most, first, numbers)
+                    return like.at(first, more, self.tuning)
         return None
 
-    def _is_like(self, like: LikeLengths, lengths: Lengths, trace: TracedKernel, one: Form) -> bool:
-        return (
-            all(n <= most for n, most in zip(lengths, like.most, strict=True))
-            and self._is_cheap(like.form, like.most, lengths, len(lengths))
-            and like.structures == trace[1:]
-            and is_at(like.form, lengths, one)
-        )
+    def cheap(
+        self, bounds: Bounds, numbers: KnownNumbers
+    ) -> list[tuple[int, Lengths, LikeLengths]]:
+        """Kernels that may serve bounds: what each makes more, the lengths; the cheapest first."""
+        cheap = []
+        for like in self.several:
+            lengths = like.lengths(bounds)
+            if lengths is None or any(n > m for n, m in zip(lengths, like.most, strict=True)):
+                continue
+            more, spare = self._costs(like.form, like.most, lengths, numbers)
+            if more <= spare * len(lengths):
+                cheap.append((more, lengths, like))
+        return sorted(cheap, key=lambda row: row[0])
 
-    def _compiled(self, now: KernelAt, trace: TracedKernel, moves: BoundMoves) -> LikeLengths:
+    def _compiled(
+        self, now: KernelAt, trace: TracedKernel, moves: BoundMoves, numbers: KnownNumbers
+    ) -> LikeLengths:
         """The kernel for all lengths to which bounds may be moved. Raises ``UnlikeError``."""
         if not 0 < len(moves.names) <= self.tuning.probed_bounds:
             raise UnlikeError
@@ -133,15 +165,15 @@ class KernelOfLengths:
             common_form([trace, far], Probes((0,), moves.by[:1]))  # before all are traced
         traces = [trace, *(self._traced(corner, now) for corner in corners[1:-1]), far]
         form = common_form(traces, moves.probes)
-        most = self._most(form, first)
-        shared = [k for k in range(len(most)) if self._is_shared(form, most, first, k)]
+        most = self._most(form, first, numbers)
+        shared = [k for k in range(len(most)) if self._is_shared(form, most, first, k, numbers)]
         if not shared:
             raise UnlikeError
         if len(shared) < len(most):
             moves = moves.only(shared)
             selected = [corners.index(corner) for corner in moves.corners()]
             form = common_form([traces[k] for k in selected], moves.probes)
-            most = self._most(form, moves.probes.first)
+            most = self._most(form, moves.probes.first, numbers)
         function = with_rows(form, trace.results, most, now.function)
         require_padded(form, function, trace.arguments, most)
         kernel = self.compiled(function, repr((moves.names, most, form, trace[1:])))
@@ -154,57 +186,81 @@ class KernelOfLengths:
         except Exception as error:
             raise UnlikeError from error
 
-    def _most(self, form: Form, lengths: Lengths) -> Lengths:
+    def _most(self, form: Form, lengths: Lengths, numbers: KnownNumbers) -> Lengths:
         """The rows to compile for, more of each length if that is little; sizes are integers."""
         most = lengths
         for k in range(len(lengths)):
             with_most = partial(_with_most, form.divisor, most, k)
 
             def is_cheap(size: int, least: Lengths = most, with_most: Any = with_most) -> bool:
-                return self._is_cheap(form, with_most(size), least, 1)
+                return self._is_cheap(form, with_most(size), least, numbers)
 
             most = with_most(rounded_to(lengths[k], is_cheap, self.tuning))
         return most
 
-    def _is_shared(self, form: Form, most: Lengths, lengths: Lengths, k: int) -> bool:
+    def _is_shared(
+        self, form: Form, most: Lengths, lengths: Lengths, k: int, numbers: KnownNumbers
+    ) -> bool:
         """Whether rows for the most serve a longer or a shorter one of a length, too."""
         shorter = (*lengths[:k], lengths[k] - form.divisor, *lengths[k + 1 :])
-        return most[k] > lengths[k] or (shorter[k] > 0 and self._is_cheap(form, most, shorter, 1))
+        return most[k] > lengths[k] or (
+            shorter[k] > 0 and self._is_cheap(form, most, shorter, numbers)
+        )
 
-    def _is_cheap(self, form: Form, most: Lengths, lengths: Lengths, times: int) -> bool:
-        least = work(form, lengths, lengths, self.tuning)
-        spare = max(least // self.tuning.rounded_part, self.tuning.padded_bytes)
-        return work(form, most, lengths, self.tuning) - least <= spare * times
+    def _is_cheap(self, form: Form, most: Lengths, lengths: Lengths, numbers: KnownNumbers) -> bool:
+        more, spare = self._costs(form, most, lengths, numbers)
+        return more <= spare
+
+    def _costs(
+        self, form: Form, most: Lengths, lengths: Lengths, numbers: KnownNumbers
+    ) -> tuple[int, int]:
+        """What rows for the most make more than those for the lengths, and how much is little."""
+        least = work(form, lengths, lengths, self.tuning, numbers, is_padded=False)
+        padded = work(form, most, lengths, self.tuning, numbers, is_padded=True)
+        spare = [
+            self.tuning.padded_bytes,
+            least // self.tuning.rounded_part,
+            operator_count(form) * self.tuning.compiled_bytes // self.tuning.compiled_part,
+        ]
+        return padded - least, max(spare)
 
 
 @dataclass(slots=True)
 class KernelForBounds:
     """A kernel for bounds, which decides at its first call how it is compiled.
 
-    Results of padded arrays are cut on the host, and go back to the device for another kernel.
+    Results of padded arrays are cut on the host, and go back to the device for another kernel. Once
+    calls have made as much ``more`` on padded arrays as compiling takes, it is compiled exactly:
+    all calls of bounds take at most twice what they had to.
     """
 
     several: KernelOfLengths
     exact: CompiledFunction
     bounds: Bounds
-    padded: CompiledFunction | None = None
+    padded: PaddedCall | None = None
     shapes: Shapes | None = None
+    more: int = 0
 
     def __call__(self, *arrays: Any) -> Any:
         """The results on the device."""
-        results = self.on_host(*arrays)
-        return results if self.padded is None else on_device(results)
+        return on_device(self.on_host(*arrays))
 
     def on_host(self, *arrays: Any) -> Any:
         """The results; some may be arrays of the host, of which outputs are taken."""
         if self.shapes is None:
             with suppress(UnlikeError):
-                self.padded = self.several.chosen(self.bounds, arguments_of(arrays))
+                arguments, numbers = arguments_of(arrays), numbers_of(arrays)
+                self.padded = self.several.chosen(self.bounds, arguments, numbers)
             self.shapes = shapes_of(arrays)
+        padded = self.padded
         # Growing stores have another size for bounds that the kernel is not told.
-        if self.padded is None or shapes_of(arrays) != self.shapes:
+        if padded is None or shapes_of(arrays) != self.shapes:
             return self.exact(*arrays)
-        return self.padded(*arrays)
+        results, right = padded.call(*arrays)
+        self.more += padded.more if all(right) else padded.compiled
+        if self.more > padded.compiled:
+            self.padded = None
+        return results if all(right) else self.exact(*arrays)
 
 
 def _with_most(divisor: int, most: Lengths, k: int, size: int) -> Lengths:

@@ -53,12 +53,10 @@ def compiled_as_usual(
     A kernel that overwrites arguments, which are ``donated``, could not be called again. Data that
     are not usual in two calls, one after the other, are taken to stay so.
     """
-    known = getattr(function, "__globals__", {})
     whole = fitted(function)
-    if donated or not known.keys() & {_HELPER, _CHECK} or jax.default_backend() != "cpu":
+    if not has_usual_branches(function, donated):
         return compile_kernel(whole, "")
-    marked = fitted(_marked(function)) if _HELPER in known else whole
-    usual = compile_kernel(_with_usual_branches(whole, marked), _HELPER)
+    usual = compile_kernel(with_usual_branches(function, fitted), _HELPER)
     plain: Callable[..., Any] | None = None
     wrong = 0
 
@@ -115,13 +113,21 @@ def _mark_of_points(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[Any, 
 batching.primitive_batchers[_MARK] = _mark_of_points
 
 
-def _with_usual_branches(
-    whole: Callable[..., Any], marked: Callable[..., Any]
-) -> Callable[..., Any]:
-    """The function with its usual branches, which also tells whether they are right.
+def has_usual_branches(function: Callable[..., Any], donated: Sequence[int]) -> bool:
+    """Whether a kernel is compiled with usual branches first, if it has some."""
+    helpers = getattr(function, "__globals__", {}).keys() & {_HELPER, _CHECK}
+    return bool(helpers) and not donated and jax.default_backend() == "cpu"
 
-    That is one boolean, or none if it has no such branches. ``marked`` is the function with marks.
+
+def with_usual_branches(
+    function: Callable[..., Any], fitted: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """The fitted function with its usual branches, which also tells whether they are right.
+
+    That is one boolean, or none if it has no such branches.
     """
+    whole = fitted(function)
+    marked = fitted(_marked(function)) if _HELPER in function.__globals__ else whole
 
     @functools.wraps(marked)
     def usual(*arrays: Any, **named: Any) -> Any:

@@ -137,7 +137,9 @@ def test_slow_sums_are_added_one_after_the_other(function, given):
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("function", [few_elements, many, costly, shared, two_axes, sixteen, single])
+@pytest.mark.parametrize(
+    "function", [few_elements, many, costly, shared, two_axes, sixteen, single]
+)
 def test_other_sums_stay(function):
     assert sums_in(rewritten(function), ROWS) == (1, 0)
     np.testing.assert_array_equal(jax.jit(rewritten(function))(ROWS), jax.jit(function)(ROWS))

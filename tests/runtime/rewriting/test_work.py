@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from tempoc.codegen.program.run_tuning import RUN_TUNING
@@ -15,7 +16,9 @@ from tempoc.runtime.rewriting.lengths.sizes import Probes
 from tempoc.runtime.rewriting.lengths.work import work
 
 
-def taken(function: Callable[[int, Any], Any], rows: int, length: int) -> int:
+def taken(
+    function: Callable[[int, Any], Any], rows: int, length: int, *, is_padded: bool = False
+) -> int:
     """The bytes for a length with so many rows; the function is given arrays of numbers."""
     probes = Probes((length,), (length + 48,))
     arrays = [jax.ShapeDtypeStruct((n, 8), jnp.float32) for (n,) in probes.lengths]
@@ -23,7 +26,9 @@ def taken(function: Callable[[int, Any], Any], rows: int, length: int) -> int:
         traced(lambda x, n=a.shape[0]: function(n, x), (a,))  # type: ignore[misc]
         for a in arrays
     ]
-    return work(common_form(kernels, probes), (rows,), (length,), RUN_TUNING)
+    return work(
+        common_form(kernels, probes), (rows,), (length,), RUN_TUNING, {}, is_padded=is_padded
+    )
 
 
 def test_rows_that_a_loop_writes_are_updated_in_place() -> None:
@@ -48,6 +53,62 @@ def test_one_branch_counts() -> None:
         return lax.cond(x[0, 0] > 0, lambda y: y, lambda y: jnp.sort(-y, 0), x)
 
     assert taken(either, 500, 500) == taken(one, 500, 500)
+
+
+def one(function: Callable[..., Any], numbers: dict[int, Any]) -> int:
+    """The bytes for two coordinates and 800 numbers, where some are known."""
+    given = jax.ShapeDtypeStruct((2,), jnp.int32), jax.ShapeDtypeStruct((100, 8), jnp.float32)
+    form = common_form([traced(function, given)], Probes((), ()))
+    return work(form, (), (), RUN_TUNING, numbers, is_padded=False)
+
+
+def test_loops_turn_as_often_as_numbers_say_that_are_known() -> None:
+    """A loop up to what another one counts has half of its turns, in the mean."""
+
+    def once(at: Any, x: Any) -> Any:
+        return jnp.sort(x, 0)
+
+    def often(at: Any, x: Any) -> Any:
+        return lax.fori_loop(at[0], jnp.minimum(at[1] + 2, 50), lambda i, y: once(at, y), x)
+
+    def triangle(at: Any, x: Any) -> Any:
+        def row(i: Any, y: Any) -> Any:
+            return lax.fori_loop(0, i, lambda j, z: once(at, z), y)
+
+        return lax.fori_loop(0, at[1], row, x)
+
+    def turns(function: Callable[..., Any], *numbers: int) -> int:
+        return round(one(function, {0: np.array(numbers)} if numbers else {}) / one(once, {}))
+
+    assert [turns(often, 3, last) for last in (5, 99, 0)] == [4, 47, 0]
+    assert turns(triangle, 0, 10) == 10 * 5
+    assert turns(often) == 1
+
+
+def test_loops_that_data_end_turn_as_often_as_they_may() -> None:
+    def ends(at: Any, x: Any) -> Any:
+        def goes_on(state: Any) -> Any:
+            return (state[0] < 20) & (state[1][0, 0] > 0)
+
+        return lax.while_loop(goes_on, lambda s: (s[0] + 1, jnp.sort(s[1], 0)), (5, x))
+
+    assert round(one(ends, {}) / one(lambda at, x: jnp.sort(x, 0), {})) == 15
+
+
+def test_what_is_summed_is_masked_before() -> None:
+    """Both operands of a product are arrays of their own, which takes the square of a length."""
+
+    def product(n: int, x: Any) -> Any:
+        return (x @ x.T) @ x
+
+    def summed(n: int, x: Any) -> Any:
+        return jnp.sum(x)
+
+    def padded(rows: int) -> int:
+        return taken(product, rows, 300, is_padded=True) - taken(product, rows, 300)
+
+    assert padded(400) == 4 * (400 * 400 + 8 * 400)
+    assert taken(summed, 300, 300, is_padded=True) == taken(summed, 300, 300) + 300 * 8 * 4 // 4
 
 
 def test_what_is_fused_takes_less() -> None:

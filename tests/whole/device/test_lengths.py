@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from tempoc.program.analysis.traversal import blocks
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.execution.lengths import KernelOfLengths
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.rewriting.lengths.work import operator_count
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.walk.blocks import single_call_blocks
 from tempoc.sdg.evaluation.interpret import evaluate as evaluate_graph
@@ -184,6 +187,51 @@ def test_programs_with_rows_of_data_are_compiled_twice(compilations: list[str]) 
             found = outputs[name]
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=name)
     assert compilations == ["jit(block)"] * 2
+
+
+def padded_kernel(loaded: LoadedProgram) -> KernelOfLengths:
+    """The block of a program that is one block, compiled for many lengths."""
+    (kernels,) = [found for key, found in loaded.compiled.items() if "lengths" in key]
+    assert isinstance(kernels, dict) and isinstance(kernels["block"], KernelOfLengths)
+    return kernels["block"]
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+@pytest.mark.usefixtures("each_its_own")
+def test_a_length_that_comes_often_has_a_kernel_of_its_own(compilations: list[str]) -> None:
+    """Once its padding has taken what compiling takes: here a third of that with each call."""
+    loaded = compile_text(ROWS, 2)[1]
+    for length in (41, 64, 33):
+        first = rows(loaded, length)
+    kernel = padded_kernel(loaded)
+    compiled = operator_count(kernel.several[0].form) * kernel.tuning.compiled_bytes
+    kernel.tuning = replace(kernel.tuning, padded_array_bytes=compiled // 9)  # x, h, back
+    assert compilations == ["jit(block)"] * 2
+    for count in (2, 2, 2, 3, 3):
+        later = rows(loaded, 35)
+        assert len(compilations) == count
+    for length, before in ((33, first), (35, later)):
+        for name, array in rows(loaded, length).items():
+            np.testing.assert_allclose(array, before[name], rtol=1e-5, atol=1e-6)
+    assert len(compilations) == 3
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+def test_the_smallest_arrays_that_are_large_enough_are_taken() -> None:
+    loaded = compile_text(ROWS, 2)[1]
+    kernel: KernelOfLengths | None = None
+    for length in (50, 20, 600, 700):
+        rows(loaded, length)
+        if kernel is None:
+            kernel = padded_kernel(loaded)
+            kernel.tuning = replace(kernel.tuning, padded_bytes=1 << 16, compiled_part=1 << 20)
+    assert kernel is not None
+    sizes = [like.most for like in kernel.several]
+    assert len(sizes) > 1 and sizes == sorted(sizes)
+    for _ in range(2):
+        (_, _, like), *_ = kernel.cheap({"T": 21}, {})
+        assert like.most == sizes[0]
+        kernel.several.reverse()
 
 
 TRAINED = """

@@ -12,6 +12,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from tempoc.runtime.rewriting.lengths.form import Form, FormConstant, form_of
+from tempoc.runtime.rewriting.lengths.numbers import KnownNumbers, is_few
 from tempoc.runtime.rewriting.lengths.padded import PaddedFunction
 from tempoc.runtime.rewriting.lengths.padding import Padding
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
@@ -40,6 +41,12 @@ def arguments_of(arrays: Sequence[Any]) -> GivenArrays:
 def shapes_of(arrays: Sequence[Any]) -> Shapes:
     """The shapes of arguments."""
     return [a.shape for a in jax.tree.leaves(arrays)]
+
+
+def numbers_of(arrays: Sequence[Any]) -> KnownNumbers:
+    """What is known of arguments: the first, which are coordinates and counts of the host."""
+    leaves = enumerate(jax.tree.leaves(arrays[:1]))
+    return {k: a for k, a in leaves if isinstance(a, np.ndarray) and is_few(a.shape, a.dtype)}
 
 
 def with_shapes(
@@ -129,6 +136,13 @@ def for_length(
         return jax.tree.unflatten(structure, cut)
 
     return call
+
+
+def copied_arrays(form: Form, lengths: Lengths, most: Lengths) -> int:
+    """How many arguments are padded and results cut in a call for lengths."""
+    variables = [*range(form.count), *form.results]
+    pairs = zip(_shapes(form, variables, lengths), _shapes(form, variables, most), strict=True)
+    return sum(shape != larger for shape, larger in pairs)
 
 
 def on_device(results: Any) -> Any:
