@@ -21,6 +21,7 @@ from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.arithmetic import Multiply
+from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
@@ -126,7 +127,7 @@ def _sum_of_products(graph: Graph, node: Node, counts: Mapping[str, int]) -> _Su
     for slot, weights in enumerate(scaled.inputs):
         read = scaled.inputs[1 - slot]
         product = graph.nodes[read.source]
-        if not product.op.contraction or len(product.inputs) != 2:
+        if not isinstance(product.op, MatMul | Einsum) or len(product.inputs) != 2:
             continue
         if not (is_identity(read, graph) and is_identity(weights, graph)):
             continue
@@ -170,7 +171,7 @@ def _existing_products(
     node = total.node
     for use in uses[total.weights.source]:
         reader = graph.nodes[use.reader]
-        if not reader.op.contraction or len(reader.inputs) != 2:
+        if not isinstance(reader.op, MatMul | Einsum) or len(reader.inputs) != 2:
             continue
         if reader.domain.dims != node.domain.dims or reader.inputs[use.slot] != total.weights:
             continue

@@ -38,6 +38,20 @@ output y, z
 """,
     "other weights": "y = w @ A\nz[t] = sum((A @ d) * w[max(t-1, 0)])\noutput y, z\n",
     "read elsewhere": "y = w @ A\nm = (A @ d) * w\nz = sum(m)\noutput y, z, m\n",
+    "a convolution": """
+input c[t]: f32[5, 2]
+input k: f32[3, 2, 2]
+y = conv(c, k)
+z = sum(y ** 2)
+output z
+""",
+    "a convolution of the weights": """
+input k: f32[1, 2, 2]
+input m: f32[2, 2]
+y = conv(A, k)
+z = sum((A @ m) * A)
+output y, z
+""",
     "other letters": "P = A @ B.T\ny = P @ A\nz = sum((A @ B.T) * P, axis = 0)\noutput y, z\n",
     "product in a branch": "y = cond(sum(d) > 0, w @ A, d)\nz = sum((A @ d) * w)\noutput y, z\n",
     "in a branch": "y = w @ A\nz = cond(sum(d) > 0, sum((A @ d) * w), 0.0)\noutput y, z\n",
