@@ -88,7 +88,8 @@ def conv(op: Conv, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
     names = iter(ascii_letters)
     batch = "".join(next(names) for _ in range(lead))
     own, kernel, windows = ("".join(next(names) for _ in range(spatial)) for _ in range(3))
-    group, channel, filters = (next(names) for _ in range(3))
+    channel, filters = (next(names) for _ in range(2))
+    group = next(names) if groups != ix.ONE else ""
     terms = [batch + own + group + channel, kernel + channel + group + filters]
     operands = [_split_last(c, v, groups) for v in (x, w)]
     for k in range(spatial):
@@ -96,16 +97,19 @@ def conv(op: Conv, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
         operands.append(_meeting(op, c, args, results[0], lead + k, k))
     result = batch + windows + group + filters
     parts = products(c, terms, result, tuple(operands), _split_last(c, cots[0], groups))[:2]
+    if not group:
+        return parts
     pairs = zip(parts, args, strict=True)
     return tuple(v and c.op(Reshape(shape=a.shape), v) for v, a in pairs)
 
 
 def _split_last(c: Calculus, x: Term, groups: ix.Const) -> Term:
-    """A tensor with its channels or filters in groups."""
+    """A tensor with its channels or filters in groups, if there are several."""
+    if groups == ix.ONE:
+        return x
     last = x.shape[-1]
-    if groups != ix.ONE:
-        assert isinstance(last, ix.Const)
-        last = ix.Const(last.value // groups.value)
+    assert isinstance(last, ix.Const)
+    last = ix.Const(last.value // groups.value)
     return c.op(Reshape(shape=(*x.shape[:-1], groups, last)), x)
 
 
