@@ -15,8 +15,9 @@ they are vectors of one length: what is computed beyond the rim of the table is 
 of the rim are selected among (as in ``if_conversion.py``), and a few rows that nothing precedes
 are zeros. What cells read of other tensors is computed with them, if that is little work; else it
 is laid out beforehand in the order in which rows take it: ``x[j-1]`` as a reversed line of which
-each row takes a part, and tables in rows. A table of which others read only the maximum, or
-another total that is never rounded, is not stored: rows take along what it is so far at each place.
+each row takes a part, and tables in rows. An element of a row of a table, as of a softmax over a
+vocabulary, is laid out without the row. A table of which others read only the maximum, or another
+total that is never rounded, is not stored: rows take along what it is so far at each place.
 
 Equations written ahead, as ``d[i+1, j+1] = ...``, are taken at the cells that they write if they
 are no lattice as they stand. The price is up to I*(I+J) cells in place of I*J, so that the places
