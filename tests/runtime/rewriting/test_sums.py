@@ -39,6 +39,10 @@ def double(rows):
     return jnp.sum(rows.astype(jnp.float64) ** 2, axis=2)
 
 
+def common_factor(rows):
+    return jnp.sum(rows * rows[:1], axis=1)
+
+
 def nested(rows):
     """In a loop, in a branch."""
 
@@ -54,6 +58,18 @@ def few_elements(rows):
 
 def many(rows):
     return jnp.sum(rows.reshape(-1, 20), axis=-1)
+
+
+def long_common_factor(rows):
+    """Added in parts, with fewer errors."""
+    return jnp.sum(
+        jnp.tile(rows[:, :1, :2, :2], (1, 5000, 1, 1)) * jnp.ones((1, 5000, 1, 1)), axis=1
+    )
+
+
+def factor_of_rows(rows):
+    """The same for all elements of a sum."""
+    return jnp.sum(rows * rows[:, :1], axis=1)
 
 
 def costly(rows):
@@ -122,6 +138,7 @@ SLOW = [
     (double, (ROWS,)),
     (nested, (ROWS,)),
     (many_steps, (ROWS,)),
+    (common_factor, (ROWS,)),
     (maxima, (ROWS,)),
     (minima, (ROWS,)),
 ]
@@ -138,7 +155,18 @@ def test_slow_sums_are_added_one_after_the_other(function, given):
 
 
 @pytest.mark.parametrize(
-    "function", [few_elements, many, costly, shared, two_axes, sixteen, single]
+    "function",
+    [
+        few_elements,
+        many,
+        costly,
+        shared,
+        factor_of_rows,
+        long_common_factor,
+        two_axes,
+        sixteen,
+        single,
+    ],
 )
 def test_other_sums_stay(function):
     assert sums_in(rewritten(function), ROWS) == (1, 0)
