@@ -43,6 +43,11 @@ def common_factor(rows):
     return jnp.sum(rows * rows[:1], axis=1)
 
 
+def common_factor_of_columns(rows):
+    """As in the gradient of a factor."""
+    return jnp.sum(rows * rows[:, :, :1], axis=1)
+
+
 def nested(rows):
     """In a loop, in a branch."""
 
@@ -70,6 +75,10 @@ def long_common_factor(rows):
 def factor_of_rows(rows):
     """The same for all elements of a sum."""
     return jnp.sum(rows * rows[:, :1], axis=1)
+
+
+def factor_within_rows(rows):
+    return jnp.sum(rows * rows[:1, :, :, :1], axis=1)
 
 
 def costly(rows):
@@ -139,6 +148,7 @@ SLOW = [
     (nested, (ROWS,)),
     (many_steps, (ROWS,)),
     (common_factor, (ROWS,)),
+    (common_factor_of_columns, (ROWS,)),
     (maxima, (ROWS,)),
     (minima, (ROWS,)),
 ]
@@ -162,6 +172,7 @@ def test_slow_sums_are_added_one_after_the_other(function, given):
         costly,
         shared,
         factor_of_rows,
+        factor_within_rows,
         long_common_factor,
         two_axes,
         sixteen,
