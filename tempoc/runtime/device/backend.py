@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import serialize_executable
-from jax.extend.core import get_opaque_trace_state
+from jax.extend import core as jax_core
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.requirements import RUNNER, unmet
@@ -47,7 +47,10 @@ DeviceError = jax.errors.JaxRuntimeError
 # What JAX raises when it cannot trace a function, such as for values of an earlier trace.
 TraceError = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 VERSION: str = jax.__version__
-_EAGER = jax.core.eval_context()(get_opaque_trace_state)()
+_TRACE_STATE = "get_opaque_trace_state"
+_trace_state = getattr(jax_core if hasattr(jax_core, _TRACE_STATE) else jax.core, _TRACE_STATE)
+"""JAX 0.8 has it elsewhere."""
+_EAGER = jax.core.eval_context()(_trace_state)()
 """The state of JAX outside of all traces, even if one is being made while this is imported."""
 
 
@@ -98,7 +101,7 @@ def _changed_settings(x64: bool) -> Iterator[None]:
 def is_traced() -> bool:
     """Whether JAX traces the function that calls, so that new arrays have no numbers."""
     # Without a trace at once: the first scalar of a process takes XLA 30 ms to compile.
-    return get_opaque_trace_state() != _EAGER and isinstance(jnp.asarray(0.0), jax.core.Tracer)
+    return bool(_trace_state() != _EAGER) and isinstance(jnp.asarray(0.0), jax.core.Tracer)
 
 
 @contextmanager
