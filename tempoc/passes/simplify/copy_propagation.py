@@ -48,9 +48,15 @@ def _takes_computed_operands(node: Node) -> bool:
 
 
 def read_original(graph: Graph, edge: Edge) -> Edge:
-    """The edge, reading through copies that do not change the type."""
+    """The edge, reading through copies that do not change the type; as it is if they are a cycle.
+
+    Around a cycle of copies at other points, entries would grow each time.
+    """
     visited: set[str] = set()
-    while edge.source not in visited and _is_pure_copy(graph, graph.nodes[edge.source]):
+    given = edge
+    while _is_pure_copy(graph, graph.nodes[edge.source]):
+        if edge.source in visited:
+            return given
         visited.add(edge.source)
         copy = graph.nodes[edge.source]
         original = copy.inputs[0]

@@ -129,6 +129,15 @@ def test_a_cycle_of_copies_has_no_value(text: str, level: int) -> None:
     assert {one.code for one in caught.value.diagnostics} <= {"RT400", "RT401"}
 
 
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("place", ["t // 2", "max(0, t - 3)", "T - 1 - t // 3"])
+def test_a_cycle_of_copies_at_other_points_has_no_value(place: str, level: int) -> None:
+    text = f"dim t < T\na[t]: f32 = b\nb[t] = c[{place}]\nc[t] = a[{place}]\noutput b\n"
+    with pytest.raises(DiagnosticError) as caught:
+        _ = Compilation(load_source(Source("m.rt", text)), Options(level=level)).ordered
+    assert [one.code for one in caught.value.diagnostics] == ["RT400"]
+
+
 def test_copies_that_come_to_an_end_have_the_value_there() -> None:
     text = """dim i < I
 dim t < T
