@@ -37,17 +37,17 @@ def statements_in(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
             assert_never(s)
 
 
-def called_once(s: prog.ProgramStatement) -> Iterator[str]:
-    """The kernels of calls and blocks that are in no loop, and of calls in these blocks."""
+def called_by_host(s: prog.ProgramStatement) -> Iterator[str]:
+    """The kernels of calls and blocks, and of calls in these, that are in no region."""
     match s:
         case prog.Sequence(items=items):
             for item in items:
-                yield from called_once(item)
-        case prog.Guard(body=body):
-            yield from called_once(body)
+                yield from called_by_host(item)
+        case prog.Guard(body=body) | prog.Loop(body=body):
+            yield from called_by_host(body)
         case prog.Block(kernel=kernel, body=body):
             yield kernel
-            yield from called_once(body)
+            yield from called_by_host(body)
         case prog.Call(kernel=kernel):
             yield kernel
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tempoc.program.analysis.traversal import called_once
+from tempoc.program.analysis.traversal import called_by_host
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import groups
@@ -16,7 +16,7 @@ from tempoc.runtime.load.load import LoadedProgram
 
 
 def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, KernelOfLengths]:
-    """The kernels that may be compiled for several lengths: those that a run calls once.
+    """The kernels that may be compiled for several lengths: those of no region.
 
     None of a program for a budget, nor such as call functions of the user, nor on a GPU, which is
     slow with loops of which it does not know how long they are.
@@ -27,13 +27,13 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
     key = "lengths", precision
     if isinstance(made := loaded.compiled.get(key), dict):
         return made
-    once = [*called_once(program.tree)]
+    names = [*called_by_host(program.tree)]
     stores = {store.name: store for store in program.stores}
-    results, operands = results_of(program), operands_of(program, once)
-    names = tuple(b.name for b in program.bounds if b.value is None)
+    results, operands = results_of(program), operands_of(program, names)
+    free = tuple(b.name for b in program.bounds if b.value is None)
     disk, kernels = kept_in(loaded), dict[str, KernelOfLengths]()
     for kernel, function in zip(program.kernels, loaded.functions, strict=True):
-        if kernel.name not in once or kernel.name in loaded.calling:
+        if kernel.name not in names or kernel.name in loaded.calling:
             continue
         made_of, more = results[kernel.name]
         source = BoundKernel(
@@ -50,6 +50,6 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
         about = f"{('padded', kernel.name, kernel.donated, precision)}"
         compile_kernel = backend.compile_kernel
         compiled = partial(compiled_kept, disk, compile_kernel, how, program.tuning, about)
-        kernels[kernel.name] = KernelOfLengths(names, source, compiled, program.tuning)
+        kernels[kernel.name] = KernelOfLengths(free, source, compiled, program.tuning)
     loaded.compiled[key] = kernels
     return kernels

@@ -383,6 +383,37 @@ def test_bounds_that_have_been_equal_count_as_one_length(compilations: list[str]
     assert new == [1, 1, 0, 0, 1, 0]
 
 
+STEPS = """
+dim t < T
+dim b < B
+input x[t, b]: f32[3]
+param W: f32[3, 3]
+h[0, b] = x[0, b]
+h[t, b] = tanh(x[t, b] + W @ h[t-1, b] + mean(h[t-1, 0:B]))
+y[t] = max(h[t, 0:B])
+output h, y
+"""
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+@pytest.mark.usefixtures("each_its_own")
+def test_kernels_in_loops_of_the_host_are_shared(compilations: list[str]) -> None:
+    """As where each step calls functions in Python, or a layer is a call."""
+    graph, loaded = compile_text(STEPS, 2, regions=False)
+    new = []
+    for steps, batch in ((6, 20), (6, 25), (6, 40), (6, 18), (30, 18)):
+        compilations.clear()
+        random = np.random.default_rng(batch)
+        x = {"x": random.standard_normal((steps, batch, 3), np.float32)}
+        w = {"W": random.standard_normal((3, 3), np.float32)}
+        given = Given(bounds={}, inputs=as_sources(x), params=as_sources(w))
+        outputs = run_given(loaded, given, Settings()).outputs
+        for name, wanted in evaluate_graph(graph, {"B": batch, "T": steps}, x, w).items():
+            np.testing.assert_allclose(outputs[name], wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+        new += [len(compilations)]
+    assert new == [4, 4, 0, 0, 4]
+
+
 SUMMED = """
 dim t < T
 dim s < S
