@@ -108,14 +108,15 @@ def with_whole_loops(
     def marked(*arrays: Any, **named: Any) -> Any:
         if jax.default_backend() != "cpu":
             return function(*arrays, **named)
-        bound = jit(functools.partial(function, **named))
-        traced = bound.trace(*arrays)
-        sums = frozenset(slow_sums(traced.jaxpr.jaxpr))
+        bound = functools.partial(function, **named)
+        bound = bound if loops else jit(bound)  # of which JAX keeps the trace
+        closed, results = jax.make_jaxpr(bound, return_shape=True)(*arrays)
+        sums = frozenset(slow_sums(closed.jaxpr))
         if not loops and not sums:
-            return bound(*arrays)  # JAX does not trace it again
+            return bound(*arrays)
         rewriter = _WholeLoops(most if loops else -1, each, keys, sums)
-        values = rewriter.results(traced.jaxpr, jax.tree.leaves(arrays))
-        return jax.tree.unflatten(jax.tree.structure(traced.out_info), values)
+        values = rewriter.results(closed, jax.tree.leaves(arrays))
+        return jax.tree.unflatten(jax.tree.structure(results), values)
 
     return marked
 
