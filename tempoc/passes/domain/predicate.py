@@ -177,8 +177,7 @@ class _Extension:
             return self.space.contains(self.boxes[node.name], box)
         if (node.name, box) in self.failed:  # else each of its consumers would try it again
             return False
-        contained = self.space.contains(box, node.domain) or isinstance(node.op, Merge)
-        extended = contained and self._allowed(node, box)
+        extended = self.space.contains(box, node.domain) and self._allowed(node, box)
         if extended:
             self.boxes[node.name] = box
             parts = self._parts(node, box)

@@ -17,6 +17,7 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import verify
+from tests.support.agreement import agree
 from tests.support.elaborated import graph_of
 from tests.support.generators.graphs import Story, data, graph
 from tests.support.golden import Golden
@@ -272,3 +273,22 @@ def test_points_of_a_step_of_an_outer_recurrence_are_computed_at_once(name: str)
         for d in {*n.domain.dims} - {*n.vector}
     }
     assert loops == {"i"}
+
+
+def test_a_merge_keeps_the_points_that_others_read() -> None:
+    """A consumer from t = 1 on asks for a box that lacks the first point of a merge."""
+    text = """dim t < T
+input x[t]: f32
+input w: f32
+assume T >= 3
+a[t] = x * w when t == 0
+a[t] = 2.0 when t == 1
+a[t] = x * w + x
+b[t] = a[t] when t == 0
+b[t] = a[max(t-1, 0)] * 0.5
+loss = b[T-1] + b[0] * b[1]
+h = grad(loss, w)
+g = grad(h * h, w)
+output g
+"""
+    agree(text, {"T": 3}, {"T": 4}, {"T": 7})
