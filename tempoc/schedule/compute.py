@@ -11,6 +11,7 @@ from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_nest import build
+from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import TooSlow
 from tempoc.poly.scheduling.timeline import Timeline, completed_timeline, timeline
@@ -85,14 +86,19 @@ def _explained(
 def _other_cycles(
     space: Space, problem: SchedulingProblem, stuck: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
-    """Further unschedulable sets of tasks, without those found before."""
+    """Further unschedulable sets of tasks, without those found before.
+
+    Whether the rest has an order is asked, not for its loops, which might not be expressible.
+    """
     for _ in range(EFFORT.reported_cycles):
         remaining = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
+        if not remaining:
+            return
         internal_flows = [
             f for f in problem.flows if f.reader in remaining and f.writer in remaining
         ]
         try:
-            build(SchedulingProblem(space, remaining, internal_flows, stuck=problem.stuck))
+            arrange(SchedulingProblem(space, remaining, internal_flows, stuck=problem.stuck))
         except Unschedulable as error:
             stuck = (*stuck, *error.tasks)
             yield error.tasks

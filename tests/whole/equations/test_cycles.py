@@ -138,6 +138,21 @@ def test_a_cycle_of_copies_at_other_points_has_no_value(place: str, level: int) 
     assert [one.code for one in caught.value.diagnostics] == ["RT400"]
 
 
+def test_the_rest_beside_a_cycle_need_not_have_loops_that_can_be_written() -> None:
+    text = """dim i < I
+dim t < T
+input x[i, t]: f32
+a[i, t] = a[i, t+2] when t < T-2
+a[i, t] = a[I-1-i, t] when t % 2 == 0
+a[i, t] = a[i-1, t+1] when i >= 1 and t < T-1 and i % 2 == 0
+a[i, t] = x
+output a
+"""
+    with pytest.raises(DiagnosticError) as caught:
+        _ = Compilation(load_source(Source("m.rt", text)), Options()).ordered
+    assert [one.code for one in caught.value.diagnostics] == ["RT400"]
+
+
 def test_copies_that_come_to_an_end_have_the_value_there() -> None:
     text = """dim i < I
 dim t < T
