@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 
 from tempoc.codegen.program.run_tuning import RUN_TUNING
@@ -83,6 +84,21 @@ def test_loops_turn_as_often_as_numbers_say_that_are_known() -> None:
     assert [turns(often, 3, last) for last in (5, 99, 0)] == [4, 47, 0]
     assert turns(triangle, 0, 10) == 10 * 5
     assert turns(often) == 1
+
+
+def test_numbers_that_overflow_are_told_without_a_warning(recwarn: Any) -> None:
+    """A loop carries one that its start gives, as those of a random generator are."""
+
+    def often(at: Any, x: Any) -> Any:
+        def step(k: Any, state: Any) -> Any:
+            return state[0] + -1013904223, lax.fori_loop(0, state[0], lambda j, y: y * 2, state[1])
+
+        return lax.fori_loop(0, at[1], step, (at[0] - 2_000_000_000, x))
+
+    middle = 2**32 - 2_000_000_000 - 1013904223
+    loop = one(lambda at, x: lax.fori_loop(0, middle, lambda j, y: y * 2, x), {})
+    assert one(often, {0: np.array([0, 2], np.int32)}) / (2 * loop) == pytest.approx(1, rel=0.01)
+    assert not recwarn.list
 
 
 def test_loops_that_data_end_turn_as_often_as_they_may() -> None:

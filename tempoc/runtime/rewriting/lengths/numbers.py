@@ -136,7 +136,8 @@ def of_body(
             middle[k] = number
         elif add and add.given[0] == k:
             by = _number(add.given[1], {}, ())
-            middle |= {} if by is None else {k: number + by * (count // 2)}
+            # A sum of two numbers of NumPy warns where it overflows, as the kernel's may.
+            middle |= {} if by is None else {k: np.add(number, by * (count // 2))}
     return middle
 
 
