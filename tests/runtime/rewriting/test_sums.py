@@ -35,6 +35,10 @@ def long_rows(rows):
     return jnp.sum(jnp.tanh(rows), axis=0)
 
 
+def long_rows_of_two_axes(rows):
+    return jnp.sum(jnp.tanh(rows[None]), axis=(0, 1))
+
+
 def double(rows):
     return jnp.sum(rows.astype(jnp.float64) ** 2, axis=2)
 
@@ -144,6 +148,7 @@ SLOW = [
     (helped, (TABLE, PLACES, CODE)),
     (last, (ROWS,)),
     (long_rows, (LONG,)),
+    (long_rows_of_two_axes, (LONG,)),
     (double, (ROWS,)),
     (nested, (ROWS,)),
     (many_steps, (ROWS,)),
@@ -233,6 +238,13 @@ def test_extremes_are_those_of_numpy(extreme, of_numpy):
     rows = RANDOM.choice(special, (4096, 3))
     assert sums_in(rewritten(extreme), rows) == (0, 1)
     np.testing.assert_array_equal(jax.jit(rewritten(extreme))(rows), of_numpy(rows))
+
+
+def test_long_rows_that_are_given_stay_if_they_are_added_along_several_axes():
+    def total(rows):
+        return jnp.sum(rows, axis=(0, 1))
+
+    assert sums_in(rewritten(total), LONG.reshape(1, 3, -1)) == (1, 0)
 
 
 def test_functions_that_name_no_sum_stay():
