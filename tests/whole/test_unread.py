@@ -54,6 +54,30 @@ def test_positions_of_points_that_are_read_are_checked(point: int, tmp_path: Pat
         run(compiled(TEXT, tmp_path), {"T": 6}, given(6, [point]))
 
 
+ROWS = """
+dim t < T
+input x[t]: f32[3]
+input j[t]: i32
+input n: i32
+z = (x)[j] + f32(n)
+s[0] = z[0]
+s[t+1] = s * 0.5 + z
+back[T-1] = z[T-1]
+back[t] = back[t+1] * 0.5 + z[t+1]
+output FOR
+"""
+
+
+@pytest.mark.parametrize(("name", "unread"), [("s", 3), ("back", 0)])
+def test_rows_that_no_step_of_a_recurrence_takes_are_not_checked(
+    name: str, unread: int, tmp_path: Path
+) -> None:
+    text = ROWS.replace("FOR", name)
+    agreed(text, tmp_path, {"T": 4}, given(4, [unread]), levels=(1, 2))
+    with pytest.raises(RunError, match="t = 1"):
+        run(compiled(text, tmp_path), {"T": 4}, given(4, [unread, 1]))
+
+
 SWEEPS = """
 dim b < B
 dim t < T

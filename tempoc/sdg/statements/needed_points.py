@@ -8,8 +8,10 @@ be checked there.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tempoc.base.graphs import reachable
+from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.poly.relations.space import Space
@@ -54,7 +56,7 @@ def _read_where(
     for use in uses:
         reader = graph.nodes[use.reader]
         where = ix.conjunction(reader.domain.where, known.get(reader.name, ix.TRUE))
-        reads.append((Domain(reader.domain.dims, where), reader.inputs[use.slot]))
+        reads.append((Domain(reader.domain.dims, where), _used_part(reader, use.slot)))
     conditions = []
     for sink, edge in reads:
         where = _points_read(sink, edge, node.domain, space)
@@ -66,6 +68,21 @@ def _read_where(
     if unknown or not is_affine(where) or space.implies(node.domain, where):
         return ix.TRUE
     return space.simplify(where, node.domain)
+
+
+def _used_part(reader: Node, slot: int) -> Edge:
+    """A read without the rows that a recurrence has but no step takes: arrays are not cut."""
+    edge, op = reader.inputs[slot], reader.op
+    if not isinstance(op, Recurrence) or not 0 <= (k := slot - len(op.carried)) < len(op.starts):
+        return edge
+
+    def taken(entry: ix.Entry) -> ix.Entry:
+        if not isinstance(entry, ix.Slice):
+            return entry
+        first = ix.add(entry.lo, ix.Const(op.starts[k]))
+        return ix.Slice(first, ix.add(first, op.count))
+
+    return replace(edge, entries=tuple(map(taken, edge.entries)))
 
 
 def _points_read(sink: Domain, edge: Edge, source: Domain, space: Space) -> ix.Expr:
