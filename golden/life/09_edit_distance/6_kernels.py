@@ -119,7 +119,7 @@ def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
         return (d_skewed, d_skewed)
     d_skewed_rows, d_skewed_rows2 = jax.vmap(point)(
         jnp.arange(I, dtype=jnp.int32), left_places,
-        lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I),
+        lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I, axis=0),
         clamped(ring_row(d_rows, diagonal, 2), -1, 0),
         clamped(ring_row(d_rows, diagonal, 1), -1, 0), ring_row(d_rows, diagonal, 1),
     )

@@ -435,7 +435,8 @@ def drawn_logits_x_attention_v_reshape_early(
         letter_0_rows, x_getitem_rows, rope_cos_rows, rope_sin_rows, q_rope_concat_rows,
         k_rope_concat_rows, v_reshape_rows, fault,
     ) = jax.vmap(point)(
-        jnp.arange(min(P, T), dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T)),
+        jnp.arange(min(P, T), dtype=jnp.int32),
+        lax.dynamic_slice_in_dim(prompt, 0, min(P, T), axis=0),
     )
     letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
     return (

@@ -185,7 +185,7 @@ def letter_0(at, prompt, letter, *, B, T, P):
         return prompt_t_p
     point = jax.vmap(point, in_axes=(None, 0))
     prompt_t_p_rows = jax.vmap(point, in_axes=(0, None))(
-        jnp.arange(B, dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T)),
+        jnp.arange(B, dtype=jnp.int32), lax.dynamic_slice_in_dim(prompt, 0, min(P, T), axis=0),
     )
     letter2 = updated(letter, jnp.moveaxis(prompt_t_p_rows, 0, 1), (0, 0))
     return (letter2,)
