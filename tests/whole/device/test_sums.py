@@ -53,7 +53,7 @@ output total, greatest
 
 
 def test_sums_of_what_is_gathered() -> None:
-    agree(MEMORY, {"B": 1, "M": 1, "K": 1}, {"B": 9, "M": 13, "K": 5}, levels=(0, 1, 2))
+    agree(MEMORY, {"B": 1, "M": 1, "K": 1}, {"B": 9, "M": 13, "K": 5})
 
 
 @pytest.mark.parametrize("special", [False, True])
