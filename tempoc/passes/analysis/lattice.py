@@ -348,15 +348,6 @@ def elements_of(source: Node, edge: Edge) -> int:
     return count.value if isinstance(count, ix.Const) else 0
 
 
-def has_points(domain: Domain, space: Space) -> ix.Expr:
-    """A condition on bounds under which a domain that is a box has points."""
-    dims = map(ix.Sym, domain.dims)
-    ends = ((space.lower_bound(d, domain), space.upper_bound(d, domain)) for d in dims)
-    point = Domain(())
-    conditions = (ix.compare("<=", low, high) for low, high in ends)
-    return ix.conjunction(*(c for c in conditions if not space.implies(point, c)))
-
-
 def filled(type_: TensorType, number: Scalar) -> Op:
     """A number everywhere in a tensor."""
     value = bool(number) if type_.dtype is DType.BOOL else number

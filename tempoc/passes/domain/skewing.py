@@ -25,7 +25,6 @@ from tempoc.passes.analysis.lattice import (
     StaysNested,
     axes_of_slices,
     filled,
-    has_points,
     is_recomputable,
     map_entry,
     takes_of_larger,
@@ -469,7 +468,8 @@ class Skewing:
 
     def _staged_or_zero(self, edge: Edge) -> Edge | None:
         """As `_staged`, of a node that has no points for some bounds: zeros for these."""
-        return self._staged(edge, has_points(self.graph.nodes[edge.source].domain, self.space))
+        some = self.space.project(self.graph.nodes[edge.source].domain, ()).where
+        return None if some == ix.TRUE else self._staged(edge, some)
 
     def _staged(self, edge: Edge, some: ix.Expr = ix.TRUE) -> Edge | None:
         """A read of a copy that has been laid out as rows take it; of zeros unless ``some``."""

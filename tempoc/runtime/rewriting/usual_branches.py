@@ -81,7 +81,7 @@ def _marked(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     JAX keeps what it traces by the function: what has marks is traced of others than what has none.
     """
-    known: dict[str, Any] = getattr(kernel, "__globals__", {})
+    known: dict[str, Any] = kernel.__globals__
     scope = dict(known)
 
     def copied(function: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tempoc.runtime.rewriting.lengths.form import CALLS, Form, FormConstant, FormStep
-from tempoc.runtime.rewriting.lengths.sizes import Lengths, PaddedSize, VaryingSize
+from tempoc.runtime.rewriting.lengths.sizes import Lengths, VaryingSize, at_lengths
 
 FewIntegers = np.ndarray[Any, Any]
 KnownNumbers = Mapping[int, FewIntegers]
@@ -68,7 +68,7 @@ def of_step(
         return dict(_known(zip(step.made, inside, strict=True)))
     if len(step.made) != 1 or any(number is None for number in given):
         return {}
-    shape = tuple(_at(n, lengths) for n in form.kinds[step.made[0]].shape)
+    shape = tuple(at_lengths(n, lengths) for n in form.kinds[step.made[0]].shape)
     if not is_few(shape, form.kinds[step.made[0]].dtype):
         return {}
     if name in _COMPUTED:
@@ -76,8 +76,8 @@ def of_step(
     if name in ("squeeze", "reshape"):
         return {step.made[0]: np.reshape(given[0], shape)}  # type: ignore[arg-type]
     if name == "slice":
-        starts = (_at(n, lengths) for n in step.how["start_indices"])
-        ends = (_at(n, lengths) for n in step.how["limit_indices"])
+        starts = (at_lengths(n, lengths) for n in step.how["start_indices"])
+        ends = (at_lengths(n, lengths) for n in step.how["limit_indices"])
         return {step.made[0]: given[0][tuple(map(slice, starts, ends))]}  # type: ignore[index]
     return {}
 
@@ -93,7 +93,7 @@ def results_of(form: Form, numbers: KnownNumbers, lengths: Lengths) -> list[FewI
 def turns(step: FormStep, given: Sequence[FewIntegers | None], lengths: Lengths) -> int:
     """How often an operator computes its function: at most, where data say when a loop ends."""
     if step.primitive.name != "while":
-        return _at(step.how.get("length", 1), lengths)
+        return at_lengths(step.how.get("length", 1), lengths)
     test, first = step.how["cond_jaxpr"], step.how["cond_nconsts"]
     carried = given[first + step.how["body_nconsts"] :]
     known = dict(_known(enumerate([*given[:first], *carried])))
@@ -145,7 +145,3 @@ def _known(
     numbers: Iterator[tuple[int, FewIntegers | None]] | Any,
 ) -> Iterator[tuple[int, FewIntegers]]:
     return ((k, number) for k, number in numbers if number is not None)
-
-
-def _at(size: PaddedSize, lengths: Lengths) -> int:
-    return int(size.at(lengths)) if isinstance(size, VaryingSize) else size

@@ -20,6 +20,7 @@ from tempoc.runtime.rewriting.lengths.sizes import (
     PaddedSize,
     UnlikeError,
     VaryingSize,
+    at_lengths,
     is_ragged,
 )
 
@@ -33,7 +34,7 @@ class Padding:
 
     def size(self, size: PaddedSize) -> int:
         """The elements that an array has for a size."""
-        return int(size.at(self.most)) if isinstance(size, VaryingSize) else size
+        return at_lengths(size, self.most)
 
     def shape(self, shape: Iterable[PaddedSize]) -> tuple[int, ...]:
         """The shape of an array."""

@@ -47,6 +47,11 @@ PaddedSize = int | VaryingSize
 PaddedShape = tuple[PaddedSize, ...]
 
 
+def at_lengths(size: PaddedSize, lengths: Lengths) -> int:
+    """The number that a size is for lengths."""
+    return int(size.at(lengths)) if isinstance(size, VaryingSize) else size
+
+
 def _product(lengths: Sequence[Any], powers: Exponents) -> Any:
     return math.prod(n for n, power in zip(lengths, powers, strict=True) for _ in range(power))
 

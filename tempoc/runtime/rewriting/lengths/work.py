@@ -23,7 +23,7 @@ from tempoc.runtime.rewriting.lengths.sizes import (
     Lengths,
     PaddedShape,
     PaddedSize,
-    VaryingSize,
+    at_lengths,
     is_ragged,
 )
 
@@ -96,7 +96,7 @@ class Workload:
         return self._count(_shape(form, v)) * int(dtype.itemsize)
 
     def _count(self, sizes: Iterable[PaddedSize]) -> int:
-        return math.prod(int(n.at(self.rows)) if isinstance(n, VaryingSize) else n for n in sizes)
+        return math.prod(at_lengths(n, self.rows) for n in sizes)
 
 
 def work(
