@@ -160,9 +160,9 @@ def main() -> None:
     texts = [as_question(text) if options.chat else text for text in options.prompts]
     prompts = [tokenizer.encode(words, text) for text in texts]
     markers = end_markers(options.home)
+    if not all(prompts) or options.tokens < 1:
+        parser.error("a text needs a prompt, and --tokens at least 1")
     if is_serving(out):
-        if not all(prompts) or options.tokens < 1:
-            parser.error("a text needs a prompt, and --tokens at least 1")
         ends = frozenset(markers)
         requests = [
             Request(prompt, options.tokens, Arrivals(), options.heat, 1.0, options.seed + k, ends)

@@ -148,6 +148,10 @@ def prompts_of(body: Mapping[str, Any], vocabulary: Vocabulary) -> list[list[int
     return prompts
 
 
+ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+"""Whose a message may be, and the name by which the model knows them."""
+
+
 def messages_of(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The messages of a chat: role and text of each."""
     given = body.get("messages")
@@ -156,8 +160,10 @@ def messages_of(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     messages = []
     for k, one in enumerate(given):
         where = f"messages[{k}]"
-        if not isinstance(one, dict) or one.get("role") not in ("system", "user", "assistant"):
-            raise Refusal(f"'{where}.role' must be system, user or assistant", where)
+        if not isinstance(one, dict) or not isinstance(role := one.get("role"), str):
+            raise Refusal(f"'{where}' must be an object with a role", where)
+        if role not in ROLES:
+            raise Refusal(f"'{where}.role' must be one of {', '.join(ROLES)}", where)
         content = one.get("content")
         if isinstance(content, list):
             parts = [p.get("text") for p in content if isinstance(p, dict)]
@@ -165,7 +171,7 @@ def messages_of(body: Mapping[str, Any]) -> list[tuple[str, str]]:
             content = "".join(texts) if len(texts) == len(content) else None
         if not isinstance(content, str):
             raise Refusal(f"'{where}.content' must be text", where)
-        messages.append((one["role"], content))
+        messages.append((ROLES[role], content))
     return messages
 
 

@@ -182,6 +182,15 @@ def test_the_chat_reads_along(home: Path, alone: dict[str, str]) -> None:
     assert done.stderr == "37 tokens are more than 32: compile with -D C=N\n"
 
 
+@pytest.mark.parametrize("given", [["--tokens", "0", "ab"], ["ab", ""]])
+def test_the_chat_refuses_what_has_no_answer(home: Path, given: list[str]) -> None:
+    """Whatever the program is: it is not asked."""
+    script = [sys.executable, str(LLAMA / "chat.py"), "--home", str(home), "--out", str(home)]
+    done = subprocess.run([*script, *given], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a text needs a prompt, and --tokens at least 1" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def alone() -> dict[str, str]:
     """What follows each prompt, by the reference evaluator of the model's program: 12 tokens."""
@@ -310,6 +319,14 @@ def test_chats(client: Client, alone: dict[str, str]) -> None:
     assert usage["usage"] == answer["usage"] and usage["choices"] == [] and done == "[DONE]"
 
 
+def test_developers_speak_as_the_system_does() -> None:
+    """Clients call by that name what the model was trained on as the system's."""
+    roles = "developer", "user", "assistant", "system"
+    body = {"messages": [{"role": role, "content": "ab"} for role in roles]}
+    known = [role for role, _ in endpoint.messages_of(body)]
+    assert known == ["system", "user", "assistant", "system"]
+
+
 @pytest.mark.parametrize("room", sampled([1, 9], "more room", of=2))
 def test_the_program_means_what_its_equations_say(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -373,6 +390,7 @@ MESSAGE = {"role": "user", "content": "ab"}
         ("completions", {"prompt": "ab", "model": "other"}, 404, "model"),
         ("chat/completions", {}, 400, "messages"),
         ("chat/completions", {"messages": [{"role": "x"}]}, 400, "messages[0]"),
+        ("chat/completions", {"messages": [{"role": ["user"]}]}, 400, "messages[0]"),
         ("chat/completions", {"messages": [MESSAGE, {"role": "user"}]}, 400, "messages[1]"),
         ("chat/completions", {"messages": [MESSAGE], "tools": [{}]}, 400, "tools"),
         ("chat/completions", {"messages": [MESSAGE | {"content": "a" * ROOM}]}, 400, "max_tokens"),
