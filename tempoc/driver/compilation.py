@@ -44,7 +44,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.load.directory import source_folders
 from tempoc.runtime.load.sources import read_sources
-from tempoc.schedule.compute import Scheduled, compute, refuse_small_cycle
+from tempoc.schedule.compute import Scheduled, compute, refuse_cycle
 from tempoc.schedule.placement.regions import place_loops
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.schedule.verify import verify_schedule
@@ -246,13 +246,15 @@ class Compilation:
         """
         graph = self.passes.graph
         graph = without_dead_nodes(graph, self.space_of(graph))
+        plain = without_dead_nodes(self.graph, self.space)
+        if graph != plain:
+            written = statements(plain, self.space)
+            limited(self.options.limits, lambda: refuse_cycle(written, self.space, plain))
         try:
             return self._order(graph)
         except DiagnosticError:
-            plain = without_dead_nodes(self.graph, self.space)
             if graph == plain:
                 raise
-            refuse_small_cycle(statements(plain, self.space), self.space, plain)
         message = "no order of execution for the fused kernels: each operator is one of its own"
         try:
             ordered = self._order(replace(graph, groups=()))

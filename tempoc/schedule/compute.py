@@ -23,6 +23,7 @@ from tempoc.schedule.lower import lower
 from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.certain_order import unproved_components
 from tempoc.sdg.statements.statements import Statements
 
 
@@ -67,11 +68,14 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     return Scheduled(tree=tree, timeline=times, lasting=lasting_times)
 
 
-def refuse_small_cycle(statements: Statements, space: Space, graph: Graph) -> None:
-    """Raise `DiagnosticError` if a large program shows a cycle at small bounds."""
-    names = [s.name for s in statements.statements]
-    if len(names) > EFFORT.scheduled_statements and small_cycle(statements, space.universe, names):
-        raise DiagnosticError(_explained(statements, names, space, graph))
+def refuse_cycle(statements: Statements, space: Space, graph: Graph) -> None:
+    """Raise `DiagnosticError` if instances of statements need each other at small bounds.
+
+    It takes microseconds where dependence distances prove that there is an order.
+    """
+    components = unproved_components(statements, space.universe)
+    if any(small_cycle(statements, space.universe, names) for names in components):
+        compute(statements, space, graph)
 
 
 def _explained(

@@ -17,6 +17,8 @@ REFUSED = {
     "two cycles": "a[t] = b[t] + x\nb[t] = a[t]\nc[t] = d[t] + x\nd[t] = c[t]\noutput a, c",
     "through a slice": "a[t] = x + sum(b[0:t+1])\nb[t] = tanh(a[t])\noutput b",
     "copies": "a[t] = x when t % 2 == 0\na[t] = b\nb[t] = c\nc[t] = a\noutput a",
+    "times nothing": "a[t] = b\nb[t] = i32(a[t]) * 0\noutput a",
+    "what is the same": "a[t] = where(b[t] > 0, c, c)\nb[t] = i32(a) * 0\nc[t] = f32(b)\noutput c",
     "calls": HOST + "v = step(y + s)\ns[i, 0] = 0.\ns[i, t] = v[I-1, t-1]\noutput v",
     "a call too early": HOST + "v[0] = 0.\nv[t+1] = step(v)\nall = step(v[T-1])\noutput all",
 }

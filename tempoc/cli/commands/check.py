@@ -79,7 +79,7 @@ def _check_order(checked: Checked) -> None:
         return
     from tempoc.driver.compilation import Compilation
 
-    # Passes may take the cycle away (what is multiplied by nothing), so they have the last word.
+    # The solver may find no order where there is one; what passes make is ordered more easily.
     compilation = Compilation(checked.loaded, checked.options)
     compilation.graph = checked.graph
     _ = compilation.ordered

@@ -45,7 +45,7 @@ CYCLES = {
 }
 
 
-@pytest.mark.parametrize(("text", "level"), in_turns(CYCLES, (2, 0), "both levels"))
+@pytest.mark.parametrize(("text", "level"), in_turns(CYCLES, (2, 0, 1), "all levels"))
 def test_the_equations_of_a_cycle_are_underlined(text: str, level: int, tmp_path: Path) -> None:
     file = tmp_path / "model.rt"
     file.write_text(f"dim t < T\n{text}\n")
@@ -57,6 +57,17 @@ def test_the_equations_of_a_cycle_are_underlined(text: str, level: int, tmp_path
     assert found.primary is not None
     assert [label.span.text for label in (found.primary, *found.secondary)] == equations
     assert found.notes[0].startswith(f"cycle: {chain}")
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("equation", ["a * 0", "minimum(a, 0) * 0", "where(a > 0, 0, 0)", "a - a"])
+def test_a_cycle_that_algebra_takes_away_is_one(equation: str, level: int) -> None:
+    text = f"dim t < T\na[t]: i32 = b[t]\nb[t] = {equation}\noutput a\n"
+    with pytest.raises(DiagnosticError) as caught:
+        _ = Compilation(load_source(Source("m.rt", text)), Options(level=level)).ordered
+    (found,) = caught.value.diagnostics
+    assert found.code == "RT400"
+    assert found.notes == ("cycle: a[0] needs b[0], which needs a[0] (when T = 1)",)
 
 
 # `before` is what the weights said that all epochs start with: its derivative needs later epochs.
