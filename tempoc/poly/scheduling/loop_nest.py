@@ -19,7 +19,7 @@ import islpy as isl
 
 from tempoc.base.effort import EFFORT
 from tempoc.poly.scheduling.loop_order import arrange
-from tempoc.poly.scheduling.problem import SchedulingProblem
+from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.symbolic import expr as ix
 
 
@@ -75,7 +75,7 @@ class Piecewise(Exception):
 
 
 def build(problem: SchedulingProblem) -> LoopNest:
-    """The loops of a schedule; `Unschedulable` if there is none.
+    """The loops of a schedule; `Unschedulable` if there is none that index expressions can state.
 
     Conditions are separated from the steady state of loops by index-set splitting (isl's
     `separate`), unless that makes the program more than twice as long (odd and even points, peeled
@@ -115,7 +115,10 @@ def build(problem: SchedulingProblem) -> LoopNest:
         return peeled
     best = nest(())
     if best is None or _size(best) > limit:
-        return plain or reader.nest(builder.node_from_schedule(schedule))
+        nests = [n for n in (plain, best, peeled) if n is not None]
+        if not nests:
+            raise Unschedulable(tuple(problem.tasks))
+        return nests[0]
     chosen: list[int] = []
     for number in every if len(every) > 1 else ():
         peeled = nest((*chosen, number))
