@@ -32,8 +32,13 @@ from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import CastName, Scope, TensorName
 from tempoc.frontend.equations import cast_names, equations
 from tempoc.frontend.equations.merge_branches import value_of
-from tempoc.frontend.errors import domains as domain_errors, names as name_errors
+from tempoc.frontend.errors import (
+    domains as domain_errors,
+    names as name_errors,
+    types as type_errors,
+)
 from tempoc.frontend.evaluate import evaluate
+from tempoc.frontend.expressions.apply_operator import check_literals
 from tempoc.frontend.fixpoint import run_rounds, top_cell
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedSources, is_standard
@@ -103,11 +108,12 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str], limits: Limit
         round.report(problem)
     if not round.errors.diagnostics:
         program.errors.extend(restarted(round, scope))
-    program.errors.extend(round.errors.diagnostics)
+    program.errors.extend(type_errors.extents_once(round.errors.ordered()))
     space = round.space
     drafts = compute_demand(round, results)
     number_effects(drafts)
     causality.prove_accesses(round, drafts, results, program.errors)
+    check_literals(drafts, program.errors)
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")
     doc = modules.main.tree.doc or ""

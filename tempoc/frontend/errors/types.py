@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
@@ -298,6 +299,19 @@ def negative_extent_at(span: Span, extent: Expr, value: int, when: str) -> Diagn
     message = f"the extent {show(extent)} is {value}{when}"
     help = "write `max(0, ...)`, restrict the equation with `when`, or `assume` more of the bounds"
     return error("RT083", message, span, help)
+
+
+def extents_once(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics, one alone for an extent that is negative wherever it stands."""
+    merged: dict[object, Diagnostic] = {}
+    for d in diagnostics:
+        cause = (d.code, d.message) if d.code == "RT083" else d
+        first = merged.get(cause)
+        if first is not None and d.primary is not None:
+            label = Label(d.primary.span, "and here")
+            d = replace(first, secondary=(*first.secondary, label))
+        merged[cause] = d
+    return list(merged.values())
 
 
 def provisional(name: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import lower_bounds, values as val
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
@@ -15,7 +16,7 @@ from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.errors import lengths as ending_errors, types as type_errors
 from tempoc.frontend.expressions import weak_literals as literals
 from tempoc.ops.catalog import OPS
-from tempoc.ops.control.control import Copy
+from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import NO_AXIS
 from tempoc.ops.definition.types import DType, TensorType
@@ -86,6 +87,16 @@ def check_number(number: int | float, dtype: DType, span: Span) -> None:
     """Raises `Failure` for an integer that is too large for a dtype of integers."""
     if dtype.is_int and isinstance(number, int) and number not in dtype.integers:
         raise Failure(type_errors.bad_literal(span, str(number), dtype.value))
+
+
+def check_literals(drafts: Iterable[Draft], errors: Collector) -> None:
+    """Report numbers that conditions choose and that met nothing of a dtype that holds them."""
+    for draft in drafts:
+        if isinstance(draft.op, Literal):
+            try:
+                check_number(draft.op.value, draft.op.dtype, draft.spans[0])
+            except Failure as failure:
+                errors.report(failure.diagnostic)
 
 
 def check_reach(number: int, dtype: DType, span: Span) -> None:
@@ -372,4 +383,7 @@ def operand(
     for number in numbers if dtype.is_byte and not round.partial else ():
         if isinstance(number, int):
             check_reach(number, dtype, span)
+    if weak and isinstance(op, Select) and isinstance(value, val.ConstantNumber):
+        check_number(value.value, DType.I64, span)
+        return make(round, frame, literal(value.value), (), span)[0]
     return tensor(round, frame, value, span)

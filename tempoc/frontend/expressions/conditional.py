@@ -249,10 +249,13 @@ def can_reuse(ref: Ref, draft: Draft) -> bool:
 
 
 def converted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
-    """A leaf converted to this dtype and shape."""
+    """A leaf converted to this dtype and shape.
+
+    Numbers of a weak type may yet meet `i64`; `check_literals` looks at what became of them.
+    """
     if isinstance(value, ConstantNumber):
         number = value.value
-        apply.check_number(number, type.dtype, span)
+        apply.check_number(number, DType.I64 if type.weak else type.dtype, span)
         if type.dtype.is_float:
             number = float(number)
         if type.shape:
@@ -262,7 +265,7 @@ def converted(round: Round, frame: Frame, value: Value, type: TensorType, span: 
         return apply.make(round, frame, op, (), span)[0]
     ref = apply.tensor(round, frame, value, span)
     for number in numbers_of(ref):
-        apply.check_number(number, type.dtype, span)
+        apply.check_number(number, DType.I64 if type.weak else type.dtype, span)
     ref = retyped(round, ref, type.dtype, type.weak)
     if ref.type.dtype is not type.dtype:
         ref = apply.make(round, frame, unary.Cast(dtype=type.dtype), (ref,), span)[0]

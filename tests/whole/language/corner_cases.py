@@ -205,6 +205,43 @@ def extremes_over_joined_axes(x: Array) -> Array:
 @case(
     CASES,
     """dim t < T
+input x[t]: i64
+input u[t]: u32
+input p[t]: bool
+a = (3000000000 if t > 0 else 2) * x
+b = where(p, 3000000000, 2) * x
+c = cond(p, 3000000000, 2) + x
+d = x - (-3000000000 if t > 1 else where(p, 5000000000, 2) if t > 0 else 7)
+e = u // (3000000000 if t > 0 else 2)
+f = i64(3000000000 if t > 0 else 2) + i64(where(p, 3000000001, 2))
+g = f64(3000000001 if t > 0 else 2)
+output a, b, c, d, e, f, g
+""",
+    {"T": 1},
+    {"T": 3},
+    {"T": 8},
+)
+def numbers_of_conditions_are_as_wide_as_what_they_meet(
+    T: int, x: Array, u: Array, p: Array
+) -> Array:
+    r = np.arange(T)
+    wide = np.where(r > 0, 3000000000, 2)
+    chosen = np.where(p, 3000000000, 2)
+    last = np.where(r > 1, -3000000000, np.where(r > 0, np.where(p, 5000000000, 2), 7))
+    return {
+        "a": wide * x,
+        "b": chosen * x,
+        "c": chosen + x,
+        "d": x - last,
+        "e": u // wide.astype("u4"),
+        "f": wide + np.where(p, 3000000001, 2),
+        "g": np.where(r > 0, 3000000001.0, 2.0),
+    }
+
+
+@case(
+    CASES,
+    """dim t < T
 input x[t]: f32[3]
 input W: f32[3, 3]
 a = x if t > 2 else 1 if t > 0 else -0.5

@@ -135,6 +135,19 @@ output x[0]
         "c[t]: i8 = 0.5 if t > 0 else 1\nd[t]: bool = 0 if t > 0 else 1\noutput a\n",
         ["RT084 2 i8", "RT084 3 u32", "RT079 4", "RT079 5"],
     ),
+    "wide numbers that conditions choose": (
+        "dim t < T\ninput x[t]: i32\ninput p[t]: bool\na[t] = 3000000000 if t > 0 else 2\n"
+        "b[t] = x * (3000000000 if t > 0 else 2)\nc[t] = abs(where(p, 3000000000, 2))\n"
+        "d[t] = x + 1 if t > 0 else cond(p, 3000000000, 2)\n"
+        "e[t] = one_hot(3000000000 if t > 0 else 2, 3)\n"
+        "f[t] = i64(p) + (2 ** 63 if t > 0 else 2)\noutput a, b, c, d, e, f\n",
+        [*(f"RT084 {line} i32" for line in range(4, 9)), "RT084 9 i64"],
+    ),
+    "an extent wherever it stands": (
+        "dim t < T\nn = T - 2\na = zeros([n]) + ones([T-2])\nb[t] = t * zeros([n])\n"
+        "c = zeros([T-3])\noutput a, b, c\n",
+        ["RT083 3 T-2", "RT083 5 T-3"],
+    ),
     "annotations": (
         """dim t < T
 input x[t]: f32[2]
