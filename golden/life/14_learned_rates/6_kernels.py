@@ -468,6 +468,7 @@ def loop_i(
     K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, net, net_1, ..."""
+    I_now = at[2]
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
@@ -644,10 +645,12 @@ def loop_i(
             )
         if I >= 2:
             (
-                rates_0, rates_0_last, rates_1, rates_1_last,
+                rates_0_new, rates_0_last, rates_1_new, rates_1_last,
             ) = rates_1_1(
                 (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
             )
+            rates_0 = jnp.where(i < I_now - 1, rates_0_new, rates_0)
+            rates_1 = jnp.where(i < I_now - 1, rates_1_new, rates_1)
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
             test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
@@ -688,6 +691,7 @@ def loop_i2(
     new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_0, train, test, ..."""
+    I_now = at[2]
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
@@ -712,10 +716,12 @@ def loop_i2(
             test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         if I >= 2:
             (
-                rates_0, rates_0_last, rates_1, rates_1_last,
+                rates_0_new, rates_0_last, rates_1_new, rates_1_last,
             ) = rates_1_1(
                 (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
             )
+            rates_0 = jnp.where(i < I_now - 1, rates_0_new, rates_0)
+            rates_1 = jnp.where(i < I_now - 1, rates_1_new, rates_1)
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
             rates_0, rates_0_last, rates_1, rates_1_last,
@@ -735,17 +741,15 @@ def loop_i2(
 
 
 def block(
-    at, train2, test2, rates_0, rates_0_last, rates_1, rates_1_last, start_0_w, start_0_b,
-    start_1_w, start_1_b, x, y, train_expand_dims, new_x, new_y, test_d_test_getitem_mul2,
-    test_expand_dims, *, I, K, N, M,
+    at, rates_0, rates_1, train2, test2, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y,
+    new_y, *, I, K, N, M,
 ):
-    """What stands between two tasks of the host: train_d_train_getitem_mul, net_0, net, ..."""
+    """What stands between two tasks of the host: test_d_test_getitem_mul, train_d_train_getitem_mul, net_0, ..."""
     i_end = at[0]
     net_0_w = jnp.zeros((K, 10, 1), jnp.float32)
     net_0_b = jnp.zeros((K, 10), jnp.float32)
     net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
     net_1_b = jnp.zeros((K, 1), jnp.float32)
-    train_d_train_getitem2 = jnp.zeros((K - 1, N), jnp.float32)
     test_d_net_descend_exp2_sum_past = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp2_sum2_past = jnp.zeros((), jnp.float32)
     test_d_net_descend_exp_sum_past = jnp.zeros((), jnp.float32)
@@ -756,150 +760,170 @@ def block(
     test_d_net_descend_exp_sum2_now = jnp.zeros((), jnp.float32)
     test_d_rates_1 = jnp.zeros((), jnp.float32)
     test_d_rates_0 = jnp.zeros((), jnp.float32)
-    (train_d_train_getitem_mul2,) = train_d_train_getitem_mul((), N=N)
-    def step_i(i, carry):
-        (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
-            test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
-            test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
-            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
-            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
-            test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
-        ) = carry
-        net_0_w, net_0_b, net_1_w, net_1_b = net_0(
-            (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
-        )
-        (
-            net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
-            net_0_w_rows_out3,
-        ) = net(
-            (i,), rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b,
-            train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
-        )
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1(
-            (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
-            net_0_b, net_1_w, net_1_b, K=K,
-        )
-        train_predict_tanh, train_mse_sub, train2 = train(
-            (i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
-        )
-        (
-            test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-        ) = test(
-            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
-            test_expand_dims, test2, K=K, M=M,
-        )
-        (train_d_train_getitem2,) = train_d_train_getitem(
-            (i,), train_d_train_getitem_mul2, train_mse_sub, K=K,
-        )
-        if I >= 2 and K >= 2:
+    (
+        train_expand_dims, test_expand_dims, rates_0, rates_0_last, rates_1, rates_1_last,
+        test_d_test_getitem_mul2,
+    ) = test_d_test_getitem_mul((), x, new_x, rates_0, rates_1, M=M)
+    if K >= 2:
+        (train_d_train_getitem_mul2,) = train_d_train_getitem_mul((), N=N)
+        def step_i(i, carry):
             (
-                test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
-                test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
-            ) = test_d_net_descend_none((i,))
-        (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
-        (
-            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum2,
-            test_d_train_predict_transpose2,
-        ) = test_d_train_predict_2(
-            (i, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
-        )
-        (
-            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose,
-        ) = test_d_train_predict(
-            (i, jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, train_expand_dims,
-        )
-        (
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = test_d_net_0(
-            (i, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-            test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
-            test_d_test_predict_add_sum, test_d_train_predict_add_sum,
-            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
-        )
-        def step_k(i2, carry):
-            (
-                test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
-                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
-                test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
-                test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
-                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+                test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0,
+                rates_0_last, rates_1, rates_1_last,
             ) = carry
-            k = (K - 2) - i2
+            net_0_w, net_0_b, net_1_w, net_1_b = net_0(
+                (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
+                net_1_b,
+            )
             (
-                train_d_net_1_b, train_d_net_1_w, train_d_net_0_b, train_d_net_0_w,
-                test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
-                test_d_net_descend_mul, test_d_train_getitem,
-                test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
-            ) = test_d_train_predict_tanh_0_add2(
-                (i, k), train_d_train_getitem2, net_1_w, train_predict_tanh, train_expand_dims,
-                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w,
-                net_descend_exp, x, train_d_train_getitem_mul2,
+                net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1,
+                net_0_w_rows_out2, net_0_w_rows_out3,
+            ) = net(
+                (i,), rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b,
+                train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
+            )
+            net_0_w, net_0_b, net_1_w, net_1_b = net_1(
+                (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+                net_0_w, net_0_b, net_1_w, net_1_b, K=K,
+            )
+            (
+                train_predict_tanh, train_mse_sub, train2,
+            ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+            (
+                test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+            ) = test(
+                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
+                test_expand_dims, test2, K=K, M=M,
+            )
+            (train_d_train_getitem2,) = train_d_train_getitem(
+                (i,), train_d_train_getitem_mul2, train_mse_sub, K=K,
             )
             if I >= 2 and K >= 2:
                 (
-                    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past_new,
-                    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past_new,
-                    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past_new,
-                    test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past_new,
-                ) = test_d_net_descend_now(
-                    (i, k), test_d_net_descend_mul4, train_d_net_1_b,
-                    test_d_net_descend_exp2_sum_past, test_d_net_descend_mul3, train_d_net_1_w,
-                    test_d_net_descend_exp2_sum2_past, test_d_net_descend_mul2, train_d_net_0_b,
-                    test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w,
-                    test_d_net_descend_exp_sum2_past,
-                )
-                test_d_net_descend_exp2_sum_past = jnp.where(
-                    k >= 1, test_d_net_descend_exp2_sum_past_new, test_d_net_descend_exp2_sum_past,
-                )
-                test_d_net_descend_exp2_sum2_past = jnp.where(
-                    k >= 1, test_d_net_descend_exp2_sum2_past_new,
-                    test_d_net_descend_exp2_sum2_past,
-                )
-                test_d_net_descend_exp_sum_past = jnp.where(
-                    k >= 1, test_d_net_descend_exp_sum_past_new, test_d_net_descend_exp_sum_past,
-                )
-                test_d_net_descend_exp_sum2_past = jnp.where(
-                    k >= 1, test_d_net_descend_exp_sum2_past_new, test_d_net_descend_exp_sum2_past,
-                )
+                    test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
+                    test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
+                ) = test_d_net_descend_none((i,))
+            (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
-                test_d_train_predict_transpose2_new,
-            ) = test_d_train_predict_2((i, k), test_d_train_getitem, net_1_w, train_predict_tanh)
-            test_d_train_predict_tanh = jnp.where(
-                k == K - 1, test_d_train_predict_tanh_new, test_d_train_predict_tanh,
-            )
-            test_d_train_predict_transpose2 = jnp.where(
-                k == K - 1, test_d_train_predict_transpose2_new, test_d_train_predict_transpose2,
-            )
-            (
-                test_d_train_predict_tanh, test_d_train_predict_transpose2,
-            ) = test_d_train_predict_0(
-                (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
-                test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_matmul2_einsum2,
+                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum2,
+                test_d_train_predict_transpose2,
+            ) = test_d_train_predict_2(
+                (i, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
             )
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose,
             ) = test_d_train_predict(
-                (i, k), train_predict_tanh, test_d_train_predict_tanh,
+                (i, jnp.int32(K - 1)), train_predict_tanh, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
                 test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-            ) = test_d_net_12(
-                (i, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
-                test_d_train_predict_transpose2_transpose, test_d_net_0_b,
-                test_d_train_predict_add_sum, test_d_net_0_w,
-                test_d_train_predict_transpose_transpose,
+            ) = test_d_net_0(
+                (i, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
             )
-            return (
+            def step_k(i2, carry):
+                (
+                    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                    test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                ) = carry
+                k = (K - 2) - i2
+                (
+                    train_d_net_1_b, train_d_net_1_w, train_d_net_0_b, train_d_net_0_w,
+                    test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
+                    test_d_net_descend_mul, test_d_train_getitem,
+                    test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
+                ) = test_d_train_predict_tanh_0_add2(
+                    (i, k), train_d_train_getitem2, net_1_w, train_predict_tanh, train_expand_dims,
+                    test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+                    test_d_net_0_w, net_descend_exp, x, train_d_train_getitem_mul2,
+                )
+                if I >= 2 and K >= 2:
+                    (
+                        test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past_new,
+                        test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past_new,
+                        test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past_new,
+                        test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past_new,
+                    ) = test_d_net_descend_now(
+                        (i, k), test_d_net_descend_mul4, train_d_net_1_b,
+                        test_d_net_descend_exp2_sum_past, test_d_net_descend_mul3, train_d_net_1_w,
+                        test_d_net_descend_exp2_sum2_past, test_d_net_descend_mul2, train_d_net_0_b,
+                        test_d_net_descend_exp_sum_past, test_d_net_descend_mul, train_d_net_0_w,
+                        test_d_net_descend_exp_sum2_past,
+                    )
+                    test_d_net_descend_exp2_sum_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp2_sum_past_new,
+                        test_d_net_descend_exp2_sum_past,
+                    )
+                    test_d_net_descend_exp2_sum2_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp2_sum2_past_new,
+                        test_d_net_descend_exp2_sum2_past,
+                    )
+                    test_d_net_descend_exp_sum_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp_sum_past_new,
+                        test_d_net_descend_exp_sum_past,
+                    )
+                    test_d_net_descend_exp_sum2_past = jnp.where(
+                        k >= 1, test_d_net_descend_exp_sum2_past_new,
+                        test_d_net_descend_exp_sum2_past,
+                    )
+                (
+                    test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
+                    test_d_train_predict_transpose2_new,
+                ) = test_d_train_predict_2(
+                    (i, k), test_d_train_getitem, net_1_w, train_predict_tanh,
+                )
+                test_d_train_predict_tanh = jnp.where(
+                    k == K - 1, test_d_train_predict_tanh_new, test_d_train_predict_tanh,
+                )
+                test_d_train_predict_transpose2 = jnp.where(
+                    k == K - 1, test_d_train_predict_transpose2_new,
+                    test_d_train_predict_transpose2,
+                )
+                (
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2,
+                ) = test_d_train_predict_0(
+                    (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
+                    test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_matmul2_einsum2,
+                )
+                (
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose,
+                ) = test_d_train_predict(
+                    (i, k), train_predict_tanh, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, train_expand_dims,
+                )
+                (
+                    test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                ) = test_d_net_12(
+                    (i, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
+                    test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                    test_d_train_predict_add_sum, test_d_net_0_w,
+                    test_d_train_predict_transpose_transpose,
+                )
+                return (
+                    test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                    test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                    test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                    test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                )
+            carry = (
                 test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
                 test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
                 test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
@@ -907,102 +931,55 @@ def block(
                 test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
                 test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
             )
+            (
+                test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
+                test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            ) = lax.fori_loop(0, K - 1, step_k, carry)
+            if I >= 2 and K >= 2:
+                test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
+                    (i,), test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
+                    net_descend_exp2, test_d_net_descend_exp_sum_now,
+                    test_d_net_descend_exp_sum2_now, net_descend_exp,
+                )
+            if I >= 2:
+                (
+                    rates_0_new, rates_0_last, rates_1_new, rates_1_last,
+                ) = rates_1_1(
+                    (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0,
+                    rates_1,
+                )
+                rates_0 = jnp.where(i < i_end - 1, rates_0_new, rates_0)
+                rates_1 = jnp.where(i < i_end - 1, rates_1_new, rates_1)
+            return (
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+                test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+                test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
+                test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+                test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0,
+                rates_0_last, rates_1, rates_1_last,
+            )
         carry = (
-            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
-            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
-            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
-            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+            rates_1, rates_1_last,
         )
         (
-            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum_past,
-            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp2_sum2_past,
-            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum_past,
-            test_d_net_descend_exp_sum2_now, test_d_net_descend_exp_sum2_past,
-            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = lax.fori_loop(0, K - 1, step_k, carry)
-        if I >= 2 and K >= 2:
-            test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
-                (i,), test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
-                net_descend_exp2, test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now,
-                net_descend_exp,
-            )
-        if I >= 2:
-            (
-                rates_0, rates_0_last, rates_1, rates_1_last,
-            ) = rates_1_1(
-                (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0, rates_1,
-            )
-        return (
-            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
-            test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
-            test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
-            test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
-            test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
-            test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
-        )
-    carry = (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
-        test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
-        test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
-        test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
-        test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
-        test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
-    )
-    (
-        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, train_d_train_getitem2,
-        test_d_net_descend_exp2_sum_past, test_d_net_descend_exp2_sum2_past,
-        test_d_net_descend_exp_sum_past, test_d_net_descend_exp_sum2_past,
-        test_d_net_descend_exp2_sum_now, test_d_net_descend_exp2_sum2_now,
-        test_d_net_descend_exp_sum_now, test_d_net_descend_exp_sum2_now, test_d_rates_1,
-        test_d_rates_0, rates_0, rates_0_last, rates_1, rates_1_last,
-    ) = lax.fori_loop(0, i_end, step_i, carry)
-    net_0_w, net_0_b, net_1_w, net_1_b = net_0(
-        (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
-    )
-    (
-        net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
-        net_0_w_rows_out3,
-    ) = net(
-        (i_end,), rates_0_last, rates_1_last, net_0_w, net_0_b, net_1_w, net_1_b,
-        train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
-    )
-    net_0_w, net_0_b, net_1_w, net_1_b = net_1(
-        (i_end,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
-        net_0_b, net_1_w, net_1_b, K=K,
-    )
-    train_predict_tanh, train_mse_sub, train2 = train(
-        (i_end,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
-    )
-    (
-        test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-        test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-    ) = test(
-        (i_end,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
-        test_expand_dims, test2, K=K, M=M,
-    )
-    return (
-        train2, test2, rates_0, rates_0_last, rates_1, rates_1_last, net_0_w, net_0_b, net_1_w,
-        net_1_b, train_predict_tanh, train_mse_sub, test_d_test_predict_add2_sum,
-        test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-        test_d_test_predict_transpose_transpose, train_d_train_getitem2, test_d_rates_1,
-        test_d_rates_0,
-    )
-
-
-def block2(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2, test2,
-    test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-    test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose, test_d_rates_0,
-    test_d_rates_1, rates_0, rates_0_last, rates_1, rates_1_last, start_0_w, start_0_b, start_1_w,
-    start_1_b, x, y, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, I, K, N, M,
-):
-    """What stands between two tasks of the host: net_0, train, test, ..."""
-    i_end = at[0]
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_net_descend_exp2_sum_past,
+            test_d_net_descend_exp2_sum2_past, test_d_net_descend_exp_sum_past,
+            test_d_net_descend_exp_sum2_past, test_d_net_descend_exp2_sum_now,
+            test_d_net_descend_exp2_sum2_now, test_d_net_descend_exp_sum_now,
+            test_d_net_descend_exp_sum2_now, test_d_rates_1, test_d_rates_0, rates_0, rates_0_last,
+            rates_1, rates_1_last,
+        ) = lax.fori_loop(0, i_end, step_i, carry)
     if K <= 1:
-        def step_i(i, carry):
+        def step_i2(i, carry):
             (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
                 rates_0, rates_0_last, rates_1, rates_1_last,
@@ -1025,11 +1002,13 @@ def block2(
                 test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             if I >= 2:
                 (
-                    rates_0, rates_0_last, rates_1, rates_1_last,
+                    rates_0_new2, rates_0_last, rates_1_new2, rates_1_last,
                 ) = rates_1_1(
                     (i,), test_d_rates_0, test_d_rates_1, rates_0_last, rates_1_last, rates_0,
                     rates_1,
                 )
+                rates_0 = jnp.where(i < i_end - 1, rates_0_new2, rates_0)
+                rates_1 = jnp.where(i < i_end - 1, rates_1_new2, rates_1)
             return (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
                 rates_0, rates_0_last, rates_1, rates_1_last,
@@ -1041,24 +1020,5 @@ def block2(
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_rates_0, test_d_rates_1,
             rates_0, rates_0_last, rates_1, rates_1_last,
-        ) = strip_mined_loop(0, i_end, step_i, carry)
-        net_0_w, net_0_b, net_1_w, net_1_b = net_0(
-            (i_end,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
-            net_1_b,
-        )
-        train_predict_tanh, train_mse_sub, train2 = train(
-            (i_end,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N,
-        )
-        (
-            test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-        ) = test(
-            (i_end,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
-            test_expand_dims, test2, K=K, M=M,
-        )
-    return (
-        net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2, test2,
-        test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-        test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose, test_d_rates_0,
-        test_d_rates_1, rates_0, rates_0_last, rates_1, rates_1_last,
-    )
+        ) = strip_mined_loop(0, i_end, step_i2, carry)
+    return (rates_0, rates_1, train2, test2)

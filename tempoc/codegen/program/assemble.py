@@ -280,9 +280,9 @@ def _steps(
         moves={f.name: passed for f in functions.values() if (passed := passed_on(f)) is not None},
     )
     outputs = {o.store for o in interface.outputs(stages)}
-    longer = last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds.light)
+    longer = last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds)
     if (shorter := without_unread(longer, context, outputs)) != longer:
-        longer = last_steps(shorter, context, outputs, kinds.light)
+        longer = last_steps(shorter, context, outputs, kinds)
     longer = rolled_steps(longer, context, kinds, "host")
     plain = plain_results(selected_results(longer, context, kinds), context, outputs)
     return fresh_results(plain, context, outputs)

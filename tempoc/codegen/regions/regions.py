@@ -178,7 +178,7 @@ def _taken(call: prog.Call, checks: bool) -> prog.ProgramStatement:
     """
     given = [c.when for c in call.results] + [call.where] * checks
     conditions = [when for when in given if when is not None]
-    if not conditions or len(conditions) < len(given) or call.endings or call.needs:
+    if not conditions or len(conditions) < len(given) or call.endings:
         return call
     if len({*conditions}) == 1:
         results = tuple(replace(c, when=None) for c in call.results)

@@ -26,10 +26,10 @@ from tempoc.codegen.steps.at_steps import (
     is_known,
     is_plain,
     items_of,
-    size,
     stays,
     step_count,
 )
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.leaves import Around, freed, leaves
 from tempoc.codegen.steps.matched_steps import matched_step, placed
 from tempoc.codegen.steps.spares import Spares
@@ -43,14 +43,13 @@ def last_steps(
     tree: prog.ProgramStatement,
     context: ProgramContext,
     outputs: Collection[str],
-    light: Collection[str] = (),
+    kinds: KernelKinds | None = None,
 ) -> prog.ProgramStatement:
-    """The tree with last steps in their loops; ``outputs`` are stores that are read after it.
-
-    ``light`` are the kernels that compute each element by itself.
-    """
+    """The tree with last steps in their loops; ``outputs`` are stores that are read after it."""
     positive = tuple(ix.compare(">=", ix.Sym(bound), ix.ONE) for bound in context.bounds)
-    ends = _EndRoller(context, Spares(context=context, outputs=outputs, light=light))
+    ends = _EndRoller(
+        context, Spares(context=context, outputs=outputs, kinds=kinds or KernelKinds())
+    )
     return ends.convert(tree, Around(known=positive))
 
 
@@ -126,16 +125,17 @@ class _EndRoller:
         at = {loop.var: loop.upper}
         body = leaves(loop.body, at, known)
         match = matched_step(body, leaves(prog.Sequence(items=tail[:plain]), {}, known), known)
-        if size([*match.matched.values()]) < MODEL.rolled_calls or not match.is_unique:
+        own = [*match.matched.values()]
+        if self.spares.kinds.size(own) < MODEL.rolled_calls or not match.is_unique:
             return None
         extra = [leaf.statement for leaf in match.extra]
         wrong = self.spares.spoiled(match)
-        if wrong is None or self.spares.counts(extra, [*match.matched.values()], gap):
+        if wrong is None or self.spares.counts(extra, own, gap):
             return None
         left = (leaf.guarded() for leaf in match.left)
         rest = (*_within(guard, (*left, *tail[plain:])), *rest)
         preserved = wrong & self.spares.needed(before, loop, rest, replace(around, known=known))
-        if preserved & freed([loop.body]) or not self.spares.may_keep(extra, preserved):
+        if preserved & freed([loop.body]) or not self.spares.may_keep(extra, own, preserved):
             return None
         upper = ix.add(loop.upper, ix.Const(loop.step))
         inside = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), loop.upper)

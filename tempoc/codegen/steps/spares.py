@@ -15,8 +15,10 @@ from tempoc.codegen.steps.at_steps import (
     is_wrong,
     may_be_empty,
 )
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.leaves import Around, freed, reads
 from tempoc.codegen.steps.matched_steps import StepMatch
+from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.live import written_stores
 from tempoc.program.analysis.traversal import calls, overwritten_stores, touched_stores
 from tempoc.program.nodes import nodes as prog
@@ -30,17 +32,38 @@ class Spares:
 
     context: ProgramContext
     outputs: Collection[str]
-    light: Collection[str]
+    kinds: KernelKinds
 
-    def may_keep(self, extra: Sequence[prog.ProgramStatement], preserved: set[str]) -> bool:
+    def may_keep(
+        self,
+        extra: Sequence[prog.ProgramStatement],
+        own: Sequence[prog.ProgramStatement],
+        preserved: set[str],
+    ) -> bool:
         """Whether a last step may keep stores that statements write which it has too much.
 
-        Those compute each element by itself, so that XLA selects them while it computes them.
+        Those compute each element by itself, so that XLA selects them while it computes them. What
+        others write is few bytes, or a part of an array, of which XLA reads that part as well: no
+        reason to count beside statements of its ``own`` that do more.
         """
-        every = (call for s in extra for call in calls(s))
-        makers = [call for call in every if preserved & {*written_stores(call)}]
-        written = {store for s in makers for store in written_stores(s)}
-        return preserved <= written and all(s.kernel in self.light for s in makers)
+        made = [(call, c) for s in extra for call in calls(s) for c in call.results]
+        written = [(call, cell) for call, cell in made if cell.store in preserved]
+        few = not self.are_light(own)
+        kept = (self.is_light(s, c) or (few and self.is_small(s, c)) for s, c in written)
+        return preserved <= {cell.store for _, cell in written} and all(kept)
+
+    def is_light(self, call: prog.Call, cell: prog.Cell) -> bool:
+        """Whether each element is computed by itself, of an array that does not grow."""
+        return call.kernel in self.kinds.light and not self.context.stores[cell.store].growing
+
+    def is_small(self, call: prog.Call, cell: prog.Cell) -> bool:
+        """Whether what a call writes of a cell is a part of it, or known to take few bytes."""
+        store = self.context.stores[cell.store]
+        if not self.context.fills(call, cell.store):
+            return True
+        fixed = {n: ix.Const(v) for n, v in self.context.fixed.items()}
+        size = substitute(cell_bytes(store), fixed)
+        return isinstance(size, ix.Const) and size.value <= MODEL.copied_bytes
 
     def several(self, steps: ix.Expr, known: Conditions) -> ix.Expr:
         """The condition that a number of steps is not 0, if bounds decide that."""
@@ -85,7 +108,7 @@ class Spares:
 
     def are_light(self, statements: Sequence[prog.ProgramStatement]) -> bool:
         """Whether all kernels in statements compute each element by itself."""
-        return all(call.kernel in self.light for s in statements for call in calls(s))
+        return all(call.kernel in self.kinds.light for s in statements for call in calls(s))
 
     def spoiled(self, step: StepMatch) -> set[str] | None:
         """What is wrong after the last step, as that does not make it; ``None`` if it does harm.
@@ -113,15 +136,12 @@ class Spares:
     def is_harmless(self, s: prog.ProgramStatement) -> bool:
         """Whether a statement may run although its results do not exist: their arrays do.
 
-        In a loop that stays on the device no key depends on its step.
+        In a loop that stays on the device no key depends on its step. An array that grows has at
+        most its final size; what is written beyond it becomes a part of its last row.
         """
-        if isinstance(s, prog.Free):
-            return True
         if isinstance(s, prog.Loop):
             return is_plain(s) and all(map(self.is_harmless, calls(s)))
-        if not isinstance(s, prog.Call) or s.endings or s.needs:
-            return False
-        return not any(self.context.stores[c.store].growing for c in (*s.args, *s.results))
+        return isinstance(s, prog.Free) or (isinstance(s, prog.Call) and not s.endings)
 
     def needed(self, before: Items, loop: prog.Loop, rest: Items, around: Around) -> set[str]:
         """The stores that may be read after a loop, or are freed in it and after it."""

@@ -55,7 +55,7 @@ def with_whole_last_step(
     made = ((s, c.store) for s in extra if isinstance(s, prog.Call) for c in s.results)
     if not all(spares.context.fills(s, store) for s, store in made if store in preserved):
         return loop  # All of the array would be selected.
-    if not spares.may_keep(extra, preserved):
+    if not spares.may_keep(extra, [*own.values()], preserved):
         return loop
     several = spares.several(step_count(loop) - 1, around.known)
     opener = _Opener(is_spare, inside, several, preserved, spares)

@@ -1,20 +1,38 @@
-"""Last steps behind loops of the device, put into these: trees by hand."""
+"""Last steps behind loops of the device, put into these: trees by hand, and a decoder."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse
+from tests.support.agreement import agree, compile_text
 
 STORES = ("w", "e", "loss")
 KERNELS = {name: prog.Kernel(name=name, dims=("i",)) for name in ("error", "mean", "update")}
+DECODED = """\
+dim b < B
+dim t < T
+input start[b]: f32[8]
+input wk: f32[8, 8]
+input wv: f32[8, 8]
+input wo: f32[8, 8]
+x[b, 0] = start
+k = wk @ x
+v = wv @ x
+s[b, t] = k[b, 0:t+1] @ x
+p = exp(s - logsumexp(s))
+x[b, t+1] = tanh(x + wo @ (p @ v[b, 0:t+1]))
+output x
+"""
 CONTEXT = ProgramContext(
-    stores={name: Buffer(name=name, dtype="f32", shape=(parse("8"),)) for name in STORES},
+    stores={name: Buffer(name=name, dtype="f32", shape=(parse("65536"),)) for name in STORES},
     kernels=KERNELS,
     bounds={"N": None, "M": 4},
     x64=False,
@@ -117,7 +135,7 @@ def test_what_is_made_too_much_is_not_read() -> None:
 def test_a_short_loop_takes_a_last_step_that_leaves_out_what_is_light() -> None:
     def is_rolled(*light: str) -> bool:
         tree = program("0", "M-1")
-        return last_steps(tree, CONTEXT, ("loss",), light) != tree
+        return last_steps(tree, CONTEXT, ("loss",), KernelKinds(light=light)) != tree
 
     assert is_rolled("update") and is_rolled("update", "mean")
     assert not is_rolled("error"), "what it leaves out is not"
@@ -140,7 +158,7 @@ def test_a_last_step_with_a_loop_and_its_last_step_is_one_of_its_loop() -> None:
     assert isinstance(plain, prog.Loop)
     loop = replace(plain, body=body)
     tree = prog.Sequence(items=(loop, *epochs("N-1", "host")))
-    new = last_steps(tree, CONTEXT, ("loss",), ("update",))
+    new = last_steps(tree, CONTEXT, ("loss",), KernelKinds(light=("update",)))
     assert isinstance(new, prog.Sequence) and len(new.items) == 1
     assert isinstance(new.items[0], prog.Loop) and new.items[0].upper == parse("N")
 
@@ -156,8 +174,43 @@ def test_what_is_checked_too_much_does_not_count() -> None:
 def test_a_last_step_keeps_what_is_read_after_it() -> None:
     tree = program("0", "N-1")
     assert last_steps(tree, CONTEXT, ("w",)) == tree, "not computed element by element"
-    found = last_steps(tree, CONTEXT, ("w",), light=("update",))
+    found = last_steps(tree, CONTEXT, ("w",), kinds=KernelKinds(light=("update",)))
     assert isinstance(found, prog.Sequence) and isinstance(found.items[0], prog.Loop)
     made = (prog.Cell(store="w", when=parse("i < N-1")),)
     update = replace(call("update", "i", ("e", "w"), "w"), results=made)
     assert found.items[0].body == prog.Sequence(items=(*step("i"), update))
+
+
+def test_a_last_step_keeps_few_bytes_or_a_part_of_an_array() -> None:
+    tree = program("0", "N-1")
+    made = (prog.Cell(store="w", when=parse("i < N-1")),)
+    update = replace(call("update", "i", ("e", "w"), "w"), results=made)
+    few = Buffer(name="w", dtype="f32", shape=(parse("8"),))
+    row = Buffer(
+        name="w", dtype="f32", shape=(parse("65536"),), axes=(BufferAxis(dim="i", size=parse("N")),)
+    )
+    for store in (few, row):
+        context = replace(CONTEXT, stores={**CONTEXT.stores, "w": store})
+        new = last_steps(tree, context, ("loss", "w"))
+        assert isinstance(new, prog.Sequence) and isinstance(new.items[0], prog.Loop)
+        assert new.items[0].body == prog.Sequence(items=(*step("i"), update))
+
+
+def test_a_single_call_is_enough_if_xla_compiles_it_for_long() -> None:
+    plain = program("0", "N-1").items[0]
+    assert isinstance(plain, prog.Loop)
+    body = prog.Sequence(items=(step("i")[0], call("update", "i", ("e", "w"), "w")))
+    loop = replace(plain, body=body)
+    tree = prog.Sequence(items=(loop, step("N-1")[0]))
+    assert last_steps(tree, CONTEXT, ("e",)) == tree
+    heavy = last_steps(tree, CONTEXT, ("e",), KernelKinds(heavy=("error",)))
+    assert heavy == prog.Sequence(items=(replace(loop, upper=parse("N")),))
+
+
+def test_rows_that_grow_are_kept_in_the_last_step() -> None:
+    """A row behind the last one is not written, however many rows there are."""
+    _, loaded = compile_text(DECODED, 2)
+    made = [c for s in statements_in(loaded.program.tree) for c in getattr(s, "results", ())]
+    assert any(store.growing for store in loaded.program.stores)
+    assert [c.store for c in made if c.when is not None] == ["x"]
+    agree(DECODED, *({"T": n, "B": 2} for n in (1, 2, 3, 16, 17)), bucket=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer, Key
@@ -12,7 +13,7 @@ from tempoc.symbolic.parse import parse
 
 STORES = ("x", "h", "g", "loss", "w")
 CONTEXT = ProgramContext(
-    stores={name: Buffer(name=name, dtype="f32", shape=(parse("8"),)) for name in STORES},
+    stores={name: Buffer(name=name, dtype="f32", shape=(parse("65536"),)) for name in STORES},
     kernels={name: prog.Kernel(name=name, dims=("i", "t")) for name in ("f", "d", "m", "u")},
     bounds={"N": None, "T": None},
     x64=False,
@@ -105,5 +106,5 @@ def test_what_is_only_done_in_other_steps_may_have_keys() -> None:
     kept = (prog.Cell(store="w", key=(parse("t"),), when=parse("i < N-1")),)
     inner = replace(loop("t", "T", replace(update, results=kept)), place="unrolled")
     body = prog.Sequence(items=(forward, mean, inner))
-    new = last_steps(tree, context, ("loss", "w"), light=("u",))
+    new = last_steps(tree, context, ("loss", "w"), KernelKinds(light=("u",)))
     assert new == prog.Sequence(items=(replace(steps, upper=parse("N"), body=body),))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
@@ -18,7 +19,7 @@ from tests.support.agreement import agree, compile_text
 STORES = ("w", "e", "loss")
 KERNELS = {name: prog.Kernel(name=name, dims=("i",)) for name in ("error", "update")}
 CONTEXT = ProgramContext(
-    stores={name: Buffer(name=name, dtype="f32", shape=(parse("8"),)) for name in STORES},
+    stores={name: Buffer(name=name, dtype="f32", shape=(parse("65536"),)) for name in STORES},
     kernels=KERNELS,
     bounds={"N": None, "M": 4},
     x64=False,
@@ -75,13 +76,13 @@ def opened(
     *outputs: str,
     light: tuple[str, ...] = (),
     checks: tuple[str, ...] = (),
-    rows: str = "8",
+    rows: str = "65536",
 ) -> prog.ProgramStatement | None:
     """What was under the condition, if it is under none now; ``w`` has so many rows."""
     kernels = {**KERNELS, "update": replace(KERNELS["update"], checks=checks)}
     stores = {**CONTEXT.stores, "w": replace(CONTEXT.stores["w"], shape=(parse(rows),))}
     context = replace(CONTEXT, kernels=kernels, stores=stores)
-    new = last_steps(tree, context, ("loss", *outputs), light)
+    new = last_steps(tree, context, ("loss", *outputs), KernelKinds(light=light))
     if new == tree:
         return None
     assert isinstance(new, prog.Sequence) and isinstance(new.items[0], prog.Loop)
