@@ -168,6 +168,7 @@ def start_cell_w_default(at, random_seed):
 
 def start_cell_u_default(at, random_seed):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
+    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     nn.rt:257: below = expand_dims(arange(n), 1) >= arange(m)
     nn.rt:258: x = where(below, random.normal([n, m]), 0.0)
     nn.rt:259: first = sum(eye(n, m) * x, axis = 0)
@@ -362,6 +363,9 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
     nn.rt:145: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
     nn.rt:146: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
     nn.rt:147: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:258: x = where(below, random.normal([n, m]), 0.0)
+    nn.rt:260: side = where(first < 0.0, -1.0, 1.0)
+    nn.rt:265: power = where(above, -dots, 0.0) / expand_dims(half, 1)
     """
     def point(t):
         at_index4 = jnp.int32(N-1)
@@ -383,10 +387,9 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
         cost_expand_dims = jnp.expand_dims(next2, 1)
         d_take_along_add = cost_expand_dims + 58
         d_take_along_where = jnp.where(cost_expand_dims < 0, d_take_along_add, cost_expand_dims)
-        d_take_along_one_hot = (
-            d_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)
-        ).astype(jnp.int32).astype(jnp.float32)
-        d_take_along_sum = jnp.squeeze(d_expand_dims_expand_dims * d_take_along_one_hot, (1,))
+        d_take_along_one_hot = (d_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32))
+        d_take_along_where2 = jnp.where(d_take_along_one_hot, d_expand_dims_expand_dims, 0.0)
+        d_take_along_sum = jnp.squeeze(d_take_along_where2, (1,))
         d_log_softmax_logsumexp = jnp.sum(d_take_along_sum, axis=1, keepdims=True)
         return (
             letter, state_getitem, r_split_0, r_split_1, r_split_2, cost_expand_dims,

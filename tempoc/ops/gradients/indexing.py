@@ -168,9 +168,9 @@ def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
         extent = c.op(unary.Cast(dtype=idx.type.dtype), c.op(IndexValue(expr=n)))
         negative = c.op(binary.Less(), idx, c.number(0, idx.type.dtype))
         idx = c.op(Select(), negative, c.op(binary.Add(), idx, extent), idx)
-    hot = c.op(OneHot(n=n, dtype=g.type.dtype), idx)
     last = g.type.ndim
-    cotangent = c.sum(c.mul(c.expand(g, [last]), hot), [axis])
+    there = c.masked(c.op(OneHot(n=n, dtype=DType.BOOL), idx), c.expand(g, [last]))
+    cotangent = c.sum(there, [axis])
     order = [*range(axis), last - 1, *range(axis, last - 1)]
     return c.op(Transpose(axes=tuple(order)), cotangent)
 

@@ -369,6 +369,14 @@ ROUNDED = {
 %a = scatter_add{axis=0, n=8} %n3[0:T], %n[0:T] : [] f32[8, 3, 2]
 %n4 = einsum{spec="i,k->ki"} %r, %n2 : [t] f32[2, 3]
 %b = scatter_add{axis=0, n=8, sure=true} %n4[t:T], %n[t:T] : [t] f32[8, 2, 3]""",
+    "a sum of what stands at positions": """%n = broadcast_to{shape=(2, 3)} %k : [t] i32[2, 3]
+%n2 = one_hot{n=4, dtype=bool} %n : [t] bool[2, 3, 4]
+%n3 = expand_dims{axis=2} %x : [t] f32[2, 3, 1]
+%n4 = where %n2, %n3, %zero : [t] f32[2, 3, 4]
+%n5 = transpose{axes=(2, 1, 0)} %n4 : [t] f32[4, 3, 2]
+%a = sum{axes=(0, 3), keepdims=true} %n5[0:T] : [] f32[1, 4, 3, 1]
+%n6 = where %n2, %n3, %zero : [t] f32[2, 3, 4]
+%b = sum{axes=(0, 1)} %n6 : [t] f32[4]""",
     "how often a number occurs": """%n = one_hot{n=T, dtype=f32} %k : [t] f32[T]
 %a = sum{axes=(0,)} %n[0:T] : [] f32[T]
 %n2 = broadcast_to{shape=(2, 3)} %k : [t] i32[2, 3]

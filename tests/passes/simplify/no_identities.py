@@ -14,6 +14,17 @@ SILENT = {
 %n2 = mod %k, %n : [t] i32
 %n3 = pick{lo=0, hi=E, sure=true} %V[0:E], %n2 : [t] f32[2, 3]
 %a = matmul %n3, %W : [t] f32[2, 4]""",
+    "elements at places in ranges that move": """%n = argsort{axis=0} %r : [t] i32[3]
+%n2 = one_hot{n=4, dtype=bool} %n : [t] bool[3, 4]
+%n3 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%n4 = where %n2, %n3, %zero : [t] f32[3, 4]
+%a = sum{axes=(0, 1)} %n4[t:T] : [t] f32[4]""",
+    "elements at places that others read": """%n = argsort{axis=0} %r : [t] i32[3]
+%n2 = one_hot{n=4, dtype=bool} %n : [t] bool[3, 4]
+%n3 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%n4 = where %n2, %n3, %zero : [t] f32[3, 4]
+%a = sum{axes=(0, 1)} %n4[0:T] : [] f32[4]
+%b = sum{axes=(0, 1)} %n4 : [t] f32""",
     "sums at many positions": """%n = mod %k, %bins : [t] i32
 %n2 = sum{axes=(1,)} %x : [t] f32[2]
 %n3 = einsum{spec="i,k->ik"} %r, %n2 : [t] f32[3, 2]

@@ -120,8 +120,32 @@ last = c[T-1, 0:B]
 output last, d, n
 """
 
+# Gradients of elements that data choose: in rows of one tensor that all points share, in rows of
+# each point, in the only row; of positions from the end; several times the same position.
+PLACED = """
+dim b < B
+dim t < T
+input x[b]: f32[3]
+input i[b, t]: i32[3]
+input w: f32[3, 5]
+input u[t]: f32[7]
+def pick(a, k) = squeeze(take_along(a, expand_dims(k, 1), 1), 1)
+low = pick(w, i % 5)
+high = pick(w, i % 5 - 5)
+columns = take_along(w, reshape(concat([i, i[b, 0][0:2]], 0) % 3, [1, 5]), 0)
+best, place = top_k(u, 3)
+cost = mean((exp(low * x) / (high * high + 1.0) + sum(columns) * low)[b = 0:B], axis = 0)
+loss[t] = sum(cost * best * take_along(u, i[0, t] % 7, 0))
+slope = grad(loss, w)
+ascent = grad(loss, u)
+v[0] = w
+v[t+1] = v - 0.1 * grad(error, v)
+error[t] = sum(pick(v[t], i[0, t] % 5) ** 2)
+output slope, ascent, v[T-1] as last
+"""
 
-@pytest.mark.parametrize("text", [ROWS, COUNTS, JOINED, TABLES, SUMS, PUT, ADDED])
+
+@pytest.mark.parametrize("text", [ROWS, COUNTS, JOINED, TABLES, SUMS, PUT, ADDED, PLACED])
 def test_they_are_what_the_evaluator_says(text: str) -> None:
     agree(text, *all_equal(text, 1, 2, 5))
 
@@ -134,6 +158,12 @@ def test_no_row_is_made_for_its_element() -> None:
 
 def test_nothing_is_compared_with_each_number_that_is_counted() -> None:
     assert "arange" not in emitted(COUNTS, None).kernels.replace("jnp.arange(T,", "")
+
+
+def test_gradients_of_picked_elements_are_added_at_their_places() -> None:
+    kernels = emitted(PLACED, None).kernels
+    assert "jnp.zeros((15,), jnp.float32).at[" in kernels
+    assert "jnp.zeros((7,), jnp.float32).at[" in kernels
 
 
 def test_a_short_window_has_as_many_rows_as_it_needs() -> None:
