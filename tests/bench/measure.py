@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 
@@ -60,7 +63,11 @@ def processor_time(action: Callable[[], object]) -> float:
 
 
 def in_turns(
-    actions: Sequence[Callable[[], object]], rounds: int, *, warm: bool = False
+    actions: Sequence[Callable[[], object]],
+    rounds: int,
+    *,
+    warm: bool = False,
+    timed: Callable[[Callable[[], object]], float] = clock,
 ) -> list[list[float]]:
     """Times of each action, `rounds` of them, in turns; after one round more unless `warm`.
 
@@ -73,7 +80,7 @@ def in_turns(
     for k in range(rounds):
         pairs = [*zip(times, actions, strict=True)]
         for taken, action in pairs if k % 2 == 0 else reversed(pairs):
-            taken.append(clock(action))
+            taken.append(timed(action))
     return times
 
 
@@ -120,3 +127,32 @@ def peak(command: Sequence[str]) -> float:
     small = [sys.executable, "-c", MEASURE, *command]
     done = subprocess.run(small, check=True, capture_output=True, text=True)
     return int(done.stdout.split()[-1]) * 1024
+
+
+TUNABLES = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=65536:glibc.malloc.trim_threshold=65536"}
+"""For a process whose memory is measured: arrays are given back when they are deleted."""
+
+
+def give_back() -> None:
+    """Give the system what compilations have left in the heap, which would be used unseen."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def growth(action: Callable[[], object]) -> int:
+    """The bytes that this process has more, at most, while an action runs than just before.
+
+    Linux forgets the most that there was so far when it is asked to.
+    """
+    give_back()
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _resident("VmRSS")
+    action()
+    return _resident("VmHWM") - before
+
+
+def _resident(name: str) -> int:
+    """A line of what Linux says about this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith(f"{name}:"))
+    return int(line.split()[1]) * 1024

@@ -31,7 +31,8 @@ FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
 LANGUAGES = {"", "sh", "console", "python", "rt"}
 OF_OTHERS = {
     "--help", "--version", "--bless", "--long", "--quick", "--full",
-    "--tokens", "--out", "--chat", "--home", "--slots", "--port", "--xla",
+    "--tokens", "--out", "--chat", "--home", "--slots", "--port", "--xla", "--list",
+    "--processor-time",
 }  # fmt: skip
 """Options of pytest, of benchmarks and of scripts in `examples/`; flags of XLA."""
 COLUMNS = 125

@@ -1,24 +1,32 @@
 """Decoding a small Llama (`decode.rt`), with all positions so far and with the last 256 of them.
 
-    python -m tests.bench.llama.decode KIND T B WINDOW
+    python -m tests.bench.llama.decode [--processor-time] [--list] [WORDS ...]
 
-decodes once, in a process of its own, so that somebody else can see how much memory that takes.
+measures the cells that have each of the words: `"T 8192" "B 1" memory`, or all.
+
+    python -m tests.bench.llama.decode --growth KIND T WINDOW
+
+decodes one text twice, and prints how much more memory than before the process has the second time.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
 
-from tests.bench.compiled import Ready, ready
+from tests.bench.compiled import ROOT, Ready, all_bits, ready
 from tests.bench.llama import decode_jax
 from tests.bench.llama.decode_jax import SIZES, Sizes
-from tests.bench.measure import Row, in_turns, peak
+from tests.bench.measure import TUNABLES, Row, clock, growth, in_turns, processor_time
+from tests.bench.training.offload import counted
 
 SOURCE = Path(__file__).with_name("decode.rt")
 WINDOW = 256
@@ -36,36 +44,69 @@ LONG = 2048
 """A sequence of more steps is decoded once; compilation, a few seconds of minutes, is timed too."""
 
 
-def decode(lengths: Sequence[int] = STEPS) -> Iterator[Row]:
-    """Seconds for a token, and what a sequence adds to a process; what takes longest comes last."""
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What is measured: a text or several, of how many tokens, and memory instead of time."""
+
+    steps: int
+    batch: int = 1
+    window: int = 0
+    is_memory: bool = False
+
+    @property
+    def name(self) -> str:
+        seen = f", window {self.window}" if self.window else ""
+        return f"B {self.batch}, T {self.steps}{seen}" + ", memory" * self.is_memory
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The programs that ours is compared with."""
+        if self.window:
+            return "padded", "ring"
+        return "padded", "bucketed", "tiled"
+
+    def rows(self, timed: Callable[[Callable[[], object]], float]) -> Iterator[Row]:
+        """Ours and each of the others."""
+        if not self.is_memory:
+            yield from compared(self, timed)
+            return
+        mine = memory("ours", self.steps, self.window)
+        for kind in self.others:
+            theirs = memory(kind, self.steps, self.window)
+            yield Row(name=f"{self.name}, to {kind}", ours=mine, theirs=theirs, unit="MB")
+        name = f"{self.name}, to what is planned"
+        yield Row(name=name, ours=mine, theirs=planned(self.steps, self.window), unit="MB")
+
+
+def cells(lengths: Sequence[int] = STEPS) -> list[Cell]:
+    """All cells, those that take longest last."""
+    found = []
     for steps in lengths:
-        for batch in BATCHES:
-            yield from compared(steps, batch, WINDOW, ("padded", "ring"))
-        for batch in BATCHES:
-            yield from compared(steps, batch, 0, ("padded", "bucketed", "tiled"))
-        for window, kinds in ((0, ("padded", "bucketed")), (WINDOW, ("padded", "ring"))):
-            mine = memory("ours", steps, window)
-            for kind in kinds:
-                name = f"{about(steps, 1, window)}, memory, to {kind}"
-                theirs = memory(kind, steps, window)
-                yield Row(name=name, ours=mine, theirs=theirs, unit="MB")
+        for window in (WINDOW, 0):
+            found += [Cell(steps=steps, batch=batch, window=window) for batch in BATCHES]
+        found += [Cell(steps=steps, window=window, is_memory=True) for window in (0, WINDOW)]
+    return found
 
 
-def compared(steps: int, batch: int, window: int, kinds: tuple[str, ...]) -> Iterator[Row]:
+def decode(lengths: Sequence[int] = STEPS) -> Iterator[Row]:
+    """Seconds for a token, and what a sequence adds to a process."""
+    for cell in cells(lengths):
+        yield from cell.rows(clock)
+
+
+def compared(cell: Cell, timed: Callable[[Callable[[], object]], float]) -> Iterator[Row]:
     """Our program and others, whole runs in turns; of a padded one the first tokens."""
-    runs = [Kept(runner(kind, steps, batch, window)) for kind in ("ours", *kinds)]
-    if steps > LONG:
-        times = in_turns(runs, 1, warm=True)
-    else:
-        times = in_turns(runs, ROUNDS)
+    kinds = "ours", *cell.others
+    runs = [Kept(runner(kind, cell.steps, cell.batch, cell.window)) for kind in kinds]
+    is_long = cell.steps > LONG
+    times = in_turns(runs, 1 if is_long else ROUNDS, warm=is_long, timed=timed)
     first, *others = (run.found for run in runs)
     for other in others:
-        agree(first, other, window)
+        agree(first, other, cell.window)
     counts = [run.found.shape[1] for run in runs]
     mine, *theirs = (min(found) / n for found, n in zip(times, counts, strict=True))
-    for kind, seconds in zip(kinds, theirs, strict=True):
-        name = f"{about(steps, batch, window)}, to {kind}"
-        yield Row(name=name, ours=mine, theirs=seconds)
+    for kind, seconds in zip(cell.others, theirs, strict=True):
+        yield Row(name=f"{cell.name}, to {kind}", ours=mine, theirs=seconds)
 
 
 def agree(found: np.ndarray, other: np.ndarray, window: int, sizes: Sizes = SIZES) -> None:
@@ -93,9 +134,22 @@ class Kept:
         self.found = self.run()
 
 
-def about(steps: int, batch: int, window: int) -> str:
-    """What is decoded."""
-    return f"B {batch}, T {steps}" + (f", window {window}" if window else "")
+def prepared(
+    steps: int,
+    batch: int,
+    window: int,
+    sizes: Sizes = SIZES,
+    options: Sequence[str] = (),
+) -> Ready:
+    """Our program, with texts that begin with words of their own."""
+    words = *defines(sizes, window), *options
+    return ready(
+        SOURCE,
+        *words,
+        bounds={"B": batch, "T": steps},
+        inputs={"first": np.arange(batch, dtype=np.int32)},
+        params=decode_jax.weights(sizes),
+    )
 
 
 def runner(
@@ -113,10 +167,7 @@ def runner(
     """
     weights, first = decode_jax.weights(sizes), np.arange(batch, dtype=np.int32)
     if kind == "ours":
-        words = *defines(sizes, window), *options
-        bounds = {"B": batch, "T": steps}
-        program = ready(SOURCE, *words, bounds=bounds, inputs={"first": first}, params=weights)
-        return partial(_ours, program)
+        return partial(_ours, prepared(steps, batch, window, sizes, options))
     device = decode_jax.on_device(weights)
     match kind:
         case "padded":
@@ -143,12 +194,53 @@ def _ours(program: Ready) -> np.ndarray:
     return program.often(program.inputs)["tok"]
 
 
-def memory(kind: str, steps: int, window: int) -> float:
-    """The bytes by which a process is larger at most when it decodes a sequence of this length."""
-    command = [sys.executable, "-m", "tests.bench.llama.decode", kind]
-    few, many = (peak([*command, str(count), "1", str(window)]) for count in (WINDOW, steps))
-    return many - few
+def memory(kind: str, steps: int, window: int) -> int:
+    """The bytes that a process of its own has more, at most, while it decodes a text.
+
+    It has decoded such a text before: what compilations take is not counted.
+    """
+    words = kind, str(steps), str(window)
+    command = [sys.executable, "-m", "tests.bench.llama.decode", "--growth", *words]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=ROOT, env=os.environ | TUNABLES
+    )
+    return int(done.stdout.split()[-1])
+
+
+def planned(steps: int, window: int) -> int:
+    """The bytes that our program has in stores at most while it decodes a text, beside weights."""
+    program = prepared(steps, 1, window)
+    return counted(program).peak_bytes - sum(array.nbytes for array in program.params.values())
+
+
+def grown(kind: str, steps: int, window: int) -> int:
+    """The same for this process."""
+    run = runner(kind, steps, 1, window)
+    run()
+    return growth(run)
+
+
+def main(words: list[str]) -> None:
+    """Print a table of some cells."""
+    if words[:1] == ["--growth"]:
+        kind, steps, window = words[1:]
+        print(grown(kind, int(steps), int(window)))
+        return
+    options = {word for word in words if word.startswith("--")}
+    wanted = [word for word in words if word not in options]
+    chosen = [cell for cell in cells() if all(word in cell.name.split(", ") for word in wanted)]
+    unknown = options - {"--processor-time", "--list"}
+    if unknown or not chosen:
+        names = "; ".join(cell.name for cell in cells())
+        raise SystemExit(f"nothing has all of {', '.join(words)}: there are {names}")
+    all_bits()
+    for cell in chosen:
+        if "--list" in options:
+            print(cell.name)
+            continue
+        for row in cell.rows(processor_time if "--processor-time" in options else clock):
+            print(row.text(), flush=True)
 
 
 if __name__ == "__main__":
-    runner(sys.argv[1], *map(int, sys.argv[2:5]))()
+    main(sys.argv[1:])

@@ -8,8 +8,6 @@ than before, every few milliseconds.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import os
 import subprocess
@@ -24,6 +22,7 @@ import jax
 from tests.bench.compiled import ROOT
 from tests.bench.llama.decode import runner
 from tests.bench.llama.decode_jax import SIZES
+from tests.bench.measure import TUNABLES, give_back
 from tests.bench.papers.figures import Experiment, Sample
 from tests.bench.papers.latency import LLAMA, TINY
 
@@ -36,8 +35,6 @@ SCALE = {
 PARTS = 20
 """The curve of a run has so many places, and its beginning."""
 PERIOD = 0.002
-BLOCKS = "glibc.malloc.mmap_threshold=65536:glibc.malloc.trim_threshold=65536"
-"""Arrays are given back to the system when they are deleted."""
 
 
 def footprint(scale: str) -> Iterator[Sample]:
@@ -72,9 +69,8 @@ def curve(scale: str, kind: str, window: int) -> list[float]:
 def apart(scale: str, kind: str, window: int) -> list[tuple[float, int]]:
     """What a process of its own says."""
     command = [sys.executable, "-m", "tests.bench.papers.footprint", scale, kind, str(window)]
-    tunables = {"GLIBC_TUNABLES": BLOCKS}
     done = subprocess.run(
-        command, check=True, capture_output=True, text=True, cwd=ROOT, env=os.environ | tunables
+        command, check=True, capture_output=True, text=True, cwd=ROOT, env=os.environ | TUNABLES
     )
     return [(at, size) for at, size in json.loads(done.stdout.splitlines()[-1])]
 
@@ -86,12 +82,6 @@ def in_use() -> int:
         return int(stats["bytes_in_use"])
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def give_back() -> None:
-    """Give the system what compilations have left in the heap, which would be used unseen."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
 
 
 def watched(action: Callable[[], object]) -> list[tuple[float, int]]:
