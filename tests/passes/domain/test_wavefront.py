@@ -127,7 +127,7 @@ def test_what_stays_as_it_is(name: str) -> None:
     assert context.space.universe == before.universe
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", sampled(range(10), "more random programs", of=2))
 def test_generated(seed: int) -> None:
     """Optimized graphs mean what the program means, at small, odd and unequal bounds."""
     text = lattice_program(seed)
@@ -339,7 +339,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(TOTALS, "more totals", of=2))
+@pytest.mark.parametrize("name", sampled(TOTALS, "more totals", of=3))
 def test_totals_of_a_table_are_kept_in_its_rows(name: str) -> None:
     """No table is stored: what its rows have so far is enough."""
     text = TOTALS[name]
@@ -353,7 +353,7 @@ def test_totals_of_a_table_are_kept_in_its_rows(name: str) -> None:
         agree(text, {"B": 3, "I": 4, "J": 3}, special=True)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", sampled(TABLES, "more tables", of=2))
 def test_tables_that_others_read_are_stored(name: str) -> None:
     text = LOCAL + TABLES[name]
     names = Compilation(load_source(Source("m.rt", text)), Options()).passes.graph.nodes
