@@ -156,6 +156,22 @@ MENDED = {
     "RT021 in capitals": ("y = Sum(A)", "did you mean `sum`?", "y = sum(A)"),
     "RT123 a string": ('w[t] = {a: A}\ny = w["a"]', "`w.a`", "w[t] = {a: A}\ny = w.a"),
     "RT090": ("y = 1. if x > 0. else 2.", "`where(c, a, b)`", "y = where(x > 0., 1., 2.)"),
+    "RT069 a place": ("y = A.at[0].add(1.)", "`put(A, j, v)`", "y = put(A, 0, (A)[0] + 1.)"),
+    "RT020 a bound": (
+        "dim e < E = 2 * N\ny[e] = 1.0 * e", "`dim n < N`",
+        "dim n < N\ndim e < E = 2 * N\ny[e] = 1.0 * e",
+    ),
+    "RT072 a mask alone": (
+        "y[t] = where((A)[0] > 0.)", "`nonzero(mask)`", "y[t] = sum(nonzero((A)[0] > 0.))"
+    ),
+    "RT073 a parameter of others": (
+        "w = ones([3, 1, D])\ny = conv(A, w, groups = D)", "`feature_group_count`",
+        "w = ones([3, 1, D])\ny = conv(A, w, feature_group_count = D)",
+    ),
+    "RT075 the number of a step": (
+        "import optim\nn = f32(t)\ny = optim.polyak(A, n, 0.1)", "the number of the step",
+        "import optim\ny = optim.polyak(A, b * T + t, 0.1)",
+    ),
 }  # fmt: skip
 
 

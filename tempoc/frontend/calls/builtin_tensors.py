@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tempoc.frontend.calls.grad import stop_gradient
 from tempoc.frontend.environment import values as val
@@ -178,11 +178,15 @@ def _segments(round: Round, frame: Frame, name: str, bound: BoundArguments) -> v
     return _emit(round, frame, bound, op, x, ids)
 
 
+def _require_choice(bound: BoundArguments, name: str, given: str, choices: Sequence[str]) -> None:
+    """`Failure` unless an argument is one of some texts."""
+    if given not in choices:
+        raise Failure(type_errors.needs_choice(bound.places[name], f"`{name}`", choices, given))
+
+
 def _searchsorted(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     side = bound.text("side", "left")
-    if side not in ("left", "right"):
-        kind = '`"left"` or `"right"`'
-        raise Failure(type_errors.needs_kind(bound.places["side"], "`side`", kind, bound["side"]))
+    _require_choice(bound, "side", side, ("left", "right"))
     args = (_operand(round, frame, bound, part) for part in ("sorted", "values"))
     return _emit(round, frame, bound, apply.operator(name, side=side), *args)
 
@@ -194,10 +198,7 @@ def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val
 
 def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     padding = bound.text("padding", "valid")
-    if padding not in ("valid", "same"):
-        kind = '`"valid"` or `"same"`'
-        place = bound.places["padding"]
-        raise Failure(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
+    _require_choice(bound, "padding", padding, ("valid", "same"))
     names = ("stride", "rhs_dilation", "feature_group_count")
     op = apply.operator(name, padding=padding, **{n: bound.integer(n, 1) for n in names})
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")

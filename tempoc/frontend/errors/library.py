@@ -128,6 +128,12 @@ _ARGUMENTS = {
     "random.normal": "scale what is drawn: `mean + deviation * random.normal([...])`",
     "random.uniform": "scale what is drawn: `low + (high - low) * random.uniform([...])`",
 }
+_MISSING = {"where": "`nonzero(mask)` gives the positions where a mask holds"}
+_PARAMETERS = {
+    "dims": "axis",
+    "groups": "feature_group_count",
+    "keepdim": "keepdims",
+}
 _JAX_NAMES = {
     "acos": "arccos",
     "asin": "arcsin",
@@ -218,6 +224,16 @@ def about_arguments(name: str) -> str | None:
     return _ARGUMENTS.get(name)
 
 
+def about_missing(name: str) -> str | None:
+    """What to write where a function gets too few arguments that elsewhere are enough."""
+    return _MISSING.get(name)
+
+
+def about_parameter(name: str) -> str | None:
+    """What a parameter of functions elsewhere is called here."""
+    return _PARAMETERS.get(name)
+
+
 def about_name(name: str) -> str | None:
     """What to write for a name that does not exist."""
     return _NAMES.get(name)
@@ -231,7 +247,8 @@ def about_method(name: str, shown: str, given: Sequence[str], signature: str) ->
     if name in ("shape", "size", "ndim"):
         return f"write `size({shown}, axis)` for the extent of one axis"
     if name in ("at", "add"):
-        return "a tensor is not changed: write an equation for each of its points"
+        put = f"`put({shown}, j, v)` is one with a value at a place"
+        return f"a tensor is not changed: {put}, `{shown} + segment_sum(v, j, n)` adds at positions"
     if signature:
         _, *parameters = signature.split()
         numbers = ", ".join(given)

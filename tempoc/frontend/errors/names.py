@@ -18,7 +18,19 @@ from tempoc.symbolic.text import show
 def unknown_name(span: Span, name: str, close: str | None) -> Diagnostic:
     """Nothing of that name exists."""
     help = about_name(name) or (f"did you mean `{close}`?" if close else None)
-    return error("RT020", f"unknown name `{name}`", span, help or _about_index(span, name))
+    help = help or _about_bound(span, name) or _about_index(span, name)
+    return error("RT020", f"unknown name `{name}`", span, help)
+
+
+def _about_bound(span: Span, name: str) -> str | None:
+    """Help for what the value of a bound is made of, as in `dim i < I = E * K`."""
+    before = span.source.text[: span.start]
+    if not re.search(r"(^|[\n;])\s*dim\s+\w+\s*<\s*\w+\s*=[^\n;#]*$", before):
+        return None
+    short = name.lower() if name != name.lower() else f"{name[0]}_"
+    text = span.source.text
+    free = short if not re.search(rf"\b{short}\b", text) else free_name(short, text)
+    return f"a bound is that of a dimension, as in `dim {free} < {name}`, or a `const`"
 
 
 def _about_index(span: Span, name: str) -> str | None:

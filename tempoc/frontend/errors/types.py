@@ -10,7 +10,7 @@ from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
-from tempoc.frontend.errors.library import about_arguments
+from tempoc.frontend.errors.library import about_arguments, about_missing, about_parameter
 from tempoc.ops.definition.shapes import shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
@@ -111,6 +111,12 @@ def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic
     return error("RT067", f"{what} must be {kind}, not {val.describe(value)}", span)
 
 
+def needs_choice(span: Span, what: str, choices: Sequence[str], given: str) -> Diagnostic:
+    """An argument is one of some texts."""
+    listed = " or ".join(f'`"{c}"`' for c in choices)
+    return error("RT067", f'{what} must be {listed}, not "{given}"', span)
+
+
 def needs_dtype(span: Span, name: str, value: val.Value) -> Diagnostic:
     """The argument `dtype` of a function is none; numbers there are often a second extent."""
     help = None
@@ -162,15 +168,19 @@ def wrong_count(span: Span, name: str, expected: str, given: int) -> Diagnostic:
     return error("RT071", message, span, about_arguments(name))
 
 
-missing_argument = ErrorRow(
-    "RT072", "`{name}` needs an argument for `{parameter}`", "it is `{signature}`"
-)
+def missing_argument(span: Span, name: str, parameter: str, signature: str) -> Diagnostic:
+    """A parameter without a default got nothing."""
+    message = f"`{name}` needs an argument for `{parameter}`"
+    return error("RT072", message, span, about_missing(name) or f"it is `{signature}`")
 
 
 def unknown_argument(
     span: Span, name: str, argument: str, close: str | None, signature: str
 ) -> Diagnostic:
     """A keyword that a function does not have."""
+    other = about_parameter(argument)
+    if other and re.search(rf"\b{other}\b", signature):
+        close = other
     help = f"did you mean `{close}`?" if close else f"it is `{signature}`"
     return error("RT073", f"`{name}` has no parameter `{argument}`", span, help)
 
@@ -186,7 +196,7 @@ def needs_dimension(span: Span, name: str, parameter: str, value: val.Value) -> 
         f"`{name}` needs a dimension for `{parameter}`, not {val.describe(value)}",
         span,
         f"of nested dimensions give the number of the step: {number}"
-        if isinstance(value, val.Index)
+        if isinstance(value, val.Index | val.Ref)
         else None,
     )
 

@@ -39,7 +39,8 @@ class Scatter(Op):
     The axes of ``idx`` are axes ``axis``, ``axis + 1``, ... of ``x``; one axis of extent ``n``
     takes their place. Where nothing is sent stands the identity of the monoid. Positions that are
     ``sure`` are known to be there; of others, negative ones count from the end, and one that is
-    outside stops the run. ``jax`` names the method that combines.
+    outside stops the run. ``jax`` names the method that combines, ``called`` the function of the
+    language.
     """
 
     axis: int
@@ -48,6 +49,7 @@ class Scatter(Op):
 
     heavy = True
     jax: ClassVar[str]
+    called: ClassVar[str]
     refused: ClassVar[tuple[DType, ...]] = (DType.KEY,)
 
     @property
@@ -64,14 +66,14 @@ class Scatter(Op):
         """One axis in the place of those of the positions."""
         require(args, 2, self.name)
         x, idx = args
-        require_integers(idx, self.name)
+        require_integers(idx, self.called)
         if x.dtype in self.refused:
-            raise OperandError(f"{self.name} takes numbers, not {x.dtype.value}")
+            raise OperandError(f"{self.called} takes numbers, not {x.dtype.value}")
         axis = axis_of(self.axis, x.ndim + 1)
         if not same_shape(x.shape[axis : axis + idx.ndim], idx.shape, facts):
             raise OperandError(
-                f"axes {axis} to {axis + idx.ndim - 1} of shape {shape_text(x.shape)} "
-                f"are not those of the positions {shape_text(idx.shape)}"
+                f"{self.called} takes a position for each row of {shape_text(x.shape)}, "
+                f"not {shape_text(idx.shape)}"
             )
         shape = (*x.shape[:axis], self.n, *x.shape[axis + idx.ndim :])
         return (TensorType(x.dtype, shape, x.weak),)
@@ -124,7 +126,7 @@ class ScatterAdd(Scatter):
     """``scatter_add(x, idx)``: sums, 0 of nothing; the opposite of ``take(y, idx, axis)``."""
 
     __slots__ = ()
-    name, jax = "scatter_add", "add"
+    name, jax, called = "scatter_add", "add", "segment_sum"
     monoid = SUM
     overflows = True
     refused = (DType.BOOL, DType.KEY)
@@ -138,7 +140,7 @@ class ScatterMax(Scatter):
     """``scatter_max(x, idx)``: the greatest, the least number of the dtype of nothing."""
 
     __slots__ = ()
-    name, jax = "scatter_max", "max"
+    name, jax, called = "scatter_max", "max", "segment_max"
     monoid = MAX
 
 
@@ -146,7 +148,7 @@ class ScatterMin(Scatter):
     """``scatter_min(x, idx)``: the least, the greatest number of the dtype of nothing."""
 
     __slots__ = ()
-    name, jax = "scatter_min", "min"
+    name, jax, called = "scatter_min", "min", "segment_min"
     monoid = MIN
 
 
