@@ -90,7 +90,7 @@ REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
     (SearchSorted(side="up"), (f(2), f()),  # type: ignore[arg-type]
      'searchsorted takes side "left" or "right", not "up"'),
     (ScatterMax(axis=0, n=parse("3")), (f(2, 3), TensorType(Z, shape(3))),
-     "segment_sum takes a position for each row of [2, 3], not [3]"),
+     "segment_max takes a position for each row of [2, 3], not [3]"),
     (Put(), (f(2, 3), TensorType(Z, shape(2)), f(3)), "put takes one position, not [2]"),
     (Put(axis=1), (f(2, 3), TensorType(Z), f(3)),
      "put takes [2] for axis 1 of shape [2, 3], not [3]"),
