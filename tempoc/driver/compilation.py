@@ -177,6 +177,8 @@ class Compilation:
             steps = pipelines.with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
             steps = pipelines.without_scans(steps)
+        if self.options.running:
+            steps = pipelines.with_running_sums(steps)
         if self.options.walk:
             steps = pipelines.with_serialize(steps)
         if self.options.limit is not None:

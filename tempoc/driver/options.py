@@ -34,6 +34,7 @@ class Options:
     uses at which they are loaded (`offload/rewrite.py`); `ahead`: those prefetched a step early.
     `apart`: inputs and outputs are one array per point, and no recurrence becomes a scan in a
     kernel. `walk`: large points are computed one after the other where a loop runs anyway.
+    `running`: large sums are accumulated in loops, too, so that their summands are not stored.
     `hosted`: tensors over whose points loops run on the host, which moves them one by one.
     `chunks`: inputs that are with the host, of which so many rows at a time are on the device.
     `commands`: command buffers of a GPU by kernel (`program/nodes/gpu_commands.py`), `""` for all.
@@ -62,6 +63,7 @@ class Options:
     apart: bool = False
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
+    running: bool = False
     hosted: tuple[str, ...] = ()
     chunks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     kernels: tuple[str, str, str] | None = None
@@ -94,6 +96,7 @@ class Options:
         entries |= {"apart": "yes"} if self.apart else {}
         entries |= {f"{COMMANDS}.{k}".rstrip("."): mode for k, mode in self.commands.items()}
         entries |= {"walk": "yes"} if self.walk else {}
+        entries |= {"running": "yes"} if self.running else {}
         entries |= {} if self.library else {"library": "no"}
         entries |= {} if self.device == CPU else {"device": self.device}
         entries |= dict(zip(_KERNELS, self.kernels or (), strict=False))
@@ -131,6 +134,7 @@ class Options:
                 if key.partition(".")[0] == COMMANDS
             },
             walk=provenance.get("walk") == "yes",
+            running=provenance.get("running") == "yes",
             library=provenance.get("library") != "no",
             device=provenance.get("device", CPU),
             kernels=_kernels(provenance),

@@ -1,6 +1,7 @@
 """The pass pipelines of the optimization levels, as tuples, what runs before differentiation, and
 the registry of passes."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -180,6 +181,21 @@ def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
         pipeline.append(
             replace(step, piece=MODEL.point_bytes) if isinstance(step, Accumulate) else step
         )
+    return tuple(pipeline)
+
+
+def with_running_sums(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """The pipeline with sums accumulated in the loops that compute their summands, however large
+    the sums are: nothing has to be vectorized, and stored for all steps, for their sake."""
+    pipeline: list[Pass] = []
+    for step in steps:
+        match step:
+            case Vectorize():
+                pipeline.append(replace(step, carried=sys.maxsize))
+            case Accumulate():
+                pipeline.append(replace(step, limit=sys.maxsize))
+            case _:
+                pipeline.append(step)
     return tuple(pipeline)
 
 

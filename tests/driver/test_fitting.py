@@ -57,6 +57,17 @@ h[c, e] = tanh(x[c][e] + h[c, e-1]) when e >= 1
 h[c, 0] = tanh(x[c][0] + h[c-1, E-1]) when c >= 1
 output h[C-1, E-1] as last
 """
+BEHIND = """
+dim t < T
+input w: f32[2, 20000]
+s[0] = ones([20000]) * 0.01
+s[t+1] = 0.9 * s + 0.1 * sum(r)
+r = tanh(w @ stop_gradient(s))
+g[t] = mean(r[t:min(t+3, T)])
+d = grad(sum(r) * stop_gradient(g), w)
+output d
+"""
+"""Learns three steps behind, by a sum with more elements than a loop usually carries."""
 SIGNAL = """
 dim t < T
 input x[t]: f32
@@ -93,14 +104,16 @@ def asked(compilation: Compilation, name: str, budget: int) -> BudgetFit | int:
 
 def ran(found: BudgetFit, name: str) -> RunResult:
     compilation = found.chosen.compilation
+    inputs = data(compilation.graph, {name: SIZE}, special=False)
+    given = Given(bounds={name: SIZE}, inputs=as_sources(inputs), params={})
+    return run_given(_loaded(compilation), given, Settings(account=True))
+
+
+def _loaded(compilation: Compilation) -> LoadedProgram:
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")
     functions = tuple(scope[k.name] for k in emitted.program.kernels)
-    inputs = data(compilation.graph, {name: SIZE}, special=False)
-    given = Given(bounds={name: SIZE}, inputs=as_sources(inputs), params={})
-    return run_given(
-        LoadedProgram(program=emitted.program, functions=functions), given, Settings(account=True)
-    )
+    return LoadedProgram(program=emitted.program, functions=functions)
 
 
 @pytest.mark.parametrize(("text", "name"), TEXTS.values(), ids=[*TEXTS])
@@ -137,6 +150,22 @@ def test_chunks_of_an_input_move_and_the_loop_over_one_is_on_the_device() -> Non
     assert (result.peak_bytes, result.loaded) == (found.chosen.peak, SIZE * 8 * 64 * 4)
     wanted = evaluate(compilation.graph, {"C": SIZE}, inputs, {})
     np.testing.assert_allclose(result.outputs["last"], wanted["last"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 3, SIZE])
+def test_large_sums_are_added_up_where_nothing_else_needs_all_summands(steps: int) -> None:
+    bounds = {"T": steps}
+    compilation = Compilation(load_source(Source("m.rt", BEHIND)), Options())
+    found = fit_budget(compilation, {"T": SIZE}, default_filled_stores, 2_000_000)
+    variant, cells = found.chosen.compilation, 4 * 20_000
+    assert found.chosen.about() == "large sums added up step by step"
+    assert Options.from_provenance(variant.options.to_provenance()) == variant.options
+    assert found.chosen.peak < 11 * cells < SIZE * cells < found.variants[0].peak
+    inputs = data(compilation.graph, bounds, special=False)
+    given = Given(bounds=bounds, inputs=as_sources(inputs), params={})
+    result = run_given(_loaded(variant), given, Settings())
+    wanted = evaluate(compilation.graph, bounds, inputs, {})
+    np.testing.assert_allclose(result.outputs["d"], wanted["d"], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("regions", "calls"), [(None, 4), (False, 2 * SIZE + 1)])

@@ -180,12 +180,14 @@ class _BudgetSearch:
         limits = _limits(compilation, original.peak)
         # Tiles, also of values that are rematerialized: one for each limit, and one to confirm.
         most = len(limits) + 1
-        others = most + EFFORT.chunked + EFFORT.loops_by_host
+        others = 1 + most + EFFORT.chunked + EFFORT.loops_by_host
         self.expect(compilation, len(RECOMPUTE) + most + 1, others)
         recomputed = self.recomputing(compilation)
         self.expect(compilation, most + 1, others)
         tiles = [compilation, *self.tiled(compilation, limits)]
         fitting = [v for v in self.measured if v.peak <= self.budget]
+        if not fitting and (variant := candidates.running(compilation, self.bounds)) is not None:
+            fitting += self.unchanged(variant)
         if not fitting:
             self.expect(compilation, EFFORT.chunked + 1, most + EFFORT.loops_by_host)
             fitting += self.chunked(compilation)

@@ -57,6 +57,7 @@ BY_HOST = Difference("loops-by-host", "loops run by the host")
 OUTER_BY_HOST = Difference("outer-loops-by-host", "loops that move it run by the host")
 APART = Difference("points-apart", "one array per point of inputs and outputs, room for no more")
 IN_TURN = Difference("large-points-in-turn", "large points one after the other")
+RUNNING = Difference("running-sums", "large sums added up step by step")
 POINTS = Difference("points", "point by point, in loops on the device")
 RECOMPUTED = {
     "cheap": Difference("recompute-cheap", "cheap values rematerialized"),
@@ -78,6 +79,8 @@ def differences(options: Options) -> Iterator[Difference]:
         yield Difference("chunks", f"{_listed([*options.chunks])} in chunks")
     if options.recompute is not None:
         yield RECOMPUTED[options.recompute]
+    if options.running:
+        yield RUNNING
     if options.limit is not None:
         yield tiles_above(options.limit)
     if options.away:
@@ -192,6 +195,15 @@ def rematerialized(
     options = replace(compilation.options, recompute=work, sizes=dict(sizes))
     variant = compilation.variant(options)
     return variant if is_rematerialized(variant.passes.graph) else None
+
+
+def running(compilation: Compilation, sizes: Mapping[str, int]) -> Compilation | None:
+    """The compilation with large sums accumulated where summands are computed; ``None`` if none."""
+    options = compilation.options
+    if options.passes is not None or options.level < 2 or options.running:
+        return None
+    variant = compilation.variant(replace(options, running=True, sizes=dict(sizes)))
+    return None if is_alike(variant, compilation) else variant
 
 
 def is_alike(a: Compilation, b: Compilation) -> bool:

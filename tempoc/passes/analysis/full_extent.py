@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
@@ -33,22 +34,28 @@ from tempoc.symbolic.walk import extent, substitute, symbols
 
 
 def full_extent_nodes(
-    graph: Graph, dim: str, *, ranges: bool = True, late: Collection[str] = ()
+    graph: Graph,
+    dim: str,
+    *,
+    ranges: bool = True,
+    late: Collection[str] = (),
+    carried: int = MODEL.carried_elements,
 ) -> set[str]:
     """The nodes, merges included, whose values are stored at all points of a dimension.
 
     These are inputs and params, tensors with a consumer in a later round, and tensors read by
     slices of unlimited length. One point that all points of a consumer read does not count, nor
     does a slice that is only summed, since a loop can accumulate the sum; with ``ranges=False`` no
-    slice counts. Nodes in ``late`` wait for the round of their first consumer where all their
-    operands are stored anyway; nodes that make large tensors of small ones always do.
+    slice counts. A sum to at most ``carried`` elements is accumulated. Nodes in ``late`` wait for
+    the round of their first consumer where all their operands are stored anyway; nodes that make
+    large tensors of small ones always do.
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
     paths, reads, rounds = _rounds_of(graph, dim)
-    first = full.union(_read_in_full(graph, dim, paths, rounds, ranges))
+    first = full.union(_read_in_full(graph, dim, paths, rounds, ranges, carried))
     expanding = expanding_nodes(graph, dim)
     if not late and not expanding:
         return first
@@ -57,7 +64,7 @@ def full_extent_nodes(
         n.name for n in nodes if dim not in n.domain.dims or picks_row(graph, n, dim)
     )
     waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, stored, expanding)
-    return full.union(_read_in_full(graph, dim, paths, waiting, ranges))
+    return full.union(_read_in_full(graph, dim, paths, waiting, ranges, carried))
 
 
 def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
@@ -92,11 +99,12 @@ def _read_in_full(
     paths: Mapping[str, Sequence[Sequence[_ReadPath]]],
     rounds: Mapping[str, _LoopRound],
     ranges: bool,
+    carried: int,
 ) -> Iterator[str]:
     """What is read in later rounds, or by slices of unlimited length."""
     for name, reads in paths.items():
         node, number = graph.nodes[name], rounds[name].number
-        adds = dim not in node.domain.dims and is_small_sum(graph, node)
+        adds = dim not in node.domain.dims and is_small_sum(graph, node, carried)
         if adds:  # accumulated in the loop that computes the last summand
             number = max((rounds[w.writer].number for each in reads for w in each), default=0)
         for edge, writers in zip(node.inputs, reads, strict=True):

@@ -96,7 +96,7 @@ class Accumulate(GraphPass):
     ) -> tuple[list[Node], dict[str, list[Summand]]]:
         """The sums that become running sums, and the summands of those that could."""
         lazy = enclosing_conds(graph)
-        full_extent = functools.cache(lambda dim: full_extent_nodes(graph, dim))
+        full_extent = functools.cache(lambda dim: full_extent_nodes(graph, dim, carried=self.limit))
         stored = {n for n, e in of_elements.items() if e.source in full_extent(e.dim)}
         steps = {
             n.name: summands

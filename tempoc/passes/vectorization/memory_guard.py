@@ -39,8 +39,16 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 
-def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
+def affordable_nodes(
+    graph: Graph,
+    dim: str,
+    candidates: Sequence[str],
+    space: Space,
+    carried: int = MODEL.carried_elements,
+) -> list[str]:
     """Those of the candidates that may be vectorized along a dimension.
+
+    A sum to at most ``carried`` elements is accumulated in a loop that computes its summands.
 
     Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
     So are copies with which the windows of a loop begin: one by one they fit into its ring.
@@ -48,7 +56,8 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
     large = (n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes)
     late = _waiting(graph, dim, large)
-    full_extent = full_extent_nodes(graph, dim, late=late) | repeatedly_read(graph, dim, space)
+    full_extent = full_extent_nodes(graph, dim, late=late, carried=carried)
+    full_extent |= repeatedly_read(graph, dim, space)
     limit = _size(graph, dim, full_extent, space)
     points = constant_elements((graph.universe.settled(ix.Sym(graph.universe.dim(dim).bound)),))
     few_points = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}

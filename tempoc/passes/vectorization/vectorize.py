@@ -45,6 +45,10 @@ class Vectorize(GraphPass):
         default=MODEL.array_bytes >> 20,
         metadata={"help": "MiB of an array that points make at once"},
     )
+    carried: int = field(
+        default=MODEL.carried_elements,
+        metadata={"help": "most elements of a sum that a loop accumulates"},
+    )
 
     name: ClassVar[str] = "vectorize"
 
@@ -80,12 +84,16 @@ class Vectorize(GraphPass):
                 loop = LoopRemark(reason="length", dim=dim.name)
                 context.remarks.add("vectorize", message, loop=loop)
             else:
-                graph = _vectorize_along(graph, dim.name, cycles, context)
+                graph = _vectorize_along(graph, dim.name, cycles, context, self.carried)
         return drop_redundant_copies(graph, parts)
 
 
 def _vectorize_along(
-    graph: Graph, dim: str, cycles: Sequence[dependence.DependenceCandidates], context: PassContext
+    graph: Graph,
+    dim: str,
+    cycles: Sequence[dependence.DependenceCandidates],
+    context: PassContext,
+    carried: int,
 ) -> Graph:
     """The graph with one more dimension vectorized."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
@@ -107,7 +115,7 @@ def _vectorize_along(
         stars = [s for s in stars if s not in observed]
         stars = _schedulable(graph, dim, stars, cycles, context)
     if len(stars) < len(with_dim):
-        affordable = affordable_nodes(graph, dim, stars, context.space)
+        affordable = affordable_nodes(graph, dim, stars, context.space, carried)
         too_large = [s for s in stars if s not in affordable]
         _remark_missed(graph, dim, too_large, "kept", context)
         stars = affordable
