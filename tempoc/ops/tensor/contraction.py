@@ -269,7 +269,7 @@ class MatMul(Op):
 
         if a.finite is True and b.finite is True:
             return (times(a.text, b.text),)
-        if a.finite and not b.finite:
+        if _unmasked(a) > _unmasked(b):
             y = clean(b, inner_axes[1], None, dtype, out).text
             others = {inner_axes[0][0]: [(y, inner_axes[1][0])]}
             return (
@@ -278,6 +278,11 @@ class MatMul(Op):
         x = clean(a, inner_axes[0], None, dtype, out).text
         others = {inner_axes[1][0]: [(x, inner_axes[0][0])]}
         return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), others, rank),)
+
+
+def _unmasked(v: EmittedValue) -> int:
+    """A sort key: operands that bring the zeros for padding that may be finite come before it."""
+    return 2 if isinstance(v.finite, str) else int(v.finite)
 
 
 def _common_padding(sizes: Sequence[ix.Expr]) -> ix.Expr | None:
@@ -440,8 +445,7 @@ class Einsum(Op):
         precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
         masked: set[str] = set()
         texts = [""] * len(args)
-        # Those that bring the zeros for padding that may be finite come before it.
-        order = sorted(range(len(args)), key=lambda k: bool(args[k].finite))
+        order = sorted(range(len(args)), key=lambda k: _unmasked(args[k]))
         columns = _columns(terms, result, args) if dtype.is_float else ()
 
         def fitted(k: int) -> EmittedValue:
