@@ -48,9 +48,9 @@ class Spares:
         """
         made = [(call, c) for s in extra for call in calls(s) for c in call.results]
         written = [(call, cell) for call, cell in made if cell.store in preserved]
-        few = not self.are_light(own)
-        kept = (self.is_light(s, c) or (few and self.is_small(s, c)) for s, c in written)
-        return preserved <= {cell.store for _, cell in written} and all(kept)
+        some = not self.are_light(own)
+        selects = [self.is_light(s, c) or (some and self.is_small(s, c)) for s, c in written]
+        return preserved <= {cell.store for _, cell in written} and all(selects)
 
     def is_light(self, call: prog.Call, cell: prog.Cell) -> bool:
         """Whether each element is computed by itself, of an array that does not grow."""
