@@ -116,6 +116,37 @@ y[t] = y[t-1] + sum(x[t][places]) when t >= 1
 output y
 """
 
+EDGES = """
+dim k < K until settled
+dim e < E
+dim n < N
+input tail[e]: i32
+input head[e]: i32
+way[0, n] = where(n == 0, 0.0, 9.0)
+near[k] = minimum(way[k, 0:N], segment_min((way[k, 0:N][tail] + 1.0)[e = 0:E], head[0:E], N))
+way[k+1, n] = near[k][n]
+settled = not any(near < way[k, 0:N])
+output near[K-1] as near
+"""
+LATER = EDGES.replace(
+    "any(near < way[k, 0:N])", "any((near < way[k, 0:N])[0:2]) or k >= 3"
+).replace("near[k] =", "near[k] = ones([N]) when k < 2\nnear[k] =")
+
+
+def _checking(text: str) -> list[tuple[str, ...]]:
+    """The dimensions of what checks positions, before domains are reduced."""
+    options = Options(passes="canonicalize,algebra,canonicalize")
+    graph = Compilation(load_source(Source("m.rt", text)), options).optimized
+    return sorted(n.domain.dims for n in graph.nodes.values() if n.op.checks)
+
+
+def test_positions_are_checked_once_where_the_end_of_a_loop_needs_them() -> None:
+    assert _checking(EDGES) == [(), ("e",)]
+
+
+def test_positions_that_not_each_loop_needs_are_checked_in_it() -> None:
+    assert _checking(LATER) == [("k",), ("k", "e")]
+
 
 def test_positions_are_checked_once_if_any_point_uses_them() -> None:
     options = Options(passes="canonicalize,algebra,canonicalize")

@@ -131,3 +131,45 @@ def test_nothing_is_checked_before_the_length_is_judged(tmp_path: Path) -> None:
     ):
         with pytest.raises(RunError, match=message):
             run(program.folders[2], {"T": 4}, {"n": np.array(n, np.int32), "x": x})
+
+
+EDGES = """
+dim k < K until settled
+dim e < E
+dim n < N
+input tail[e]: i32
+input head[e]: i32
+input steps: i32
+all_[k] = way[k, 0:N]
+way[0, n] = where(n == 0, 0.0, 9.0)
+near[k] = minimum(all_, segment_min((all_[k][tail] + 1.0)[e = 0:E], head[0:E], N))
+way[k+1, n] = near[k][n]
+settled = not any(near < all_) or k >= steps
+output near[K-1] as near
+"""
+LATER = EDGES.replace("near[k] =", "near[k] = all_ - 1.0 when k < 2\nnear[k] =")
+
+
+def test_positions_that_a_loop_needs_to_end_are_checked(tmp_path: Path) -> None:
+    program = Agreeing(EDGES, tmp_path, (0, 1, 2))
+    tail, head = np.array([0, 1, -2, 3], np.int32), np.array([1, 2, 3, -1], np.int32)
+    given = {"tail": tail, "head": head, "steps": np.int32(9)}
+    for bounds in ({"K": 9, "E": 4, "N": 4}, {"K": 2, "E": 4, "N": 5}):
+        program(bounds, given)
+    for place in ("tail", "head"):
+        for out in program.folders.values():
+            with pytest.raises(RunError, match="index 4 is out of range"):
+                wrong = given | {place: np.array([0, 1, 4, 2], np.int32)}
+                run(out, {"K": 9, "E": 4, "N": 4}, wrong)
+
+
+def test_positions_that_it_may_end_before_are_not(tmp_path: Path) -> None:
+    program = Agreeing(LATER, tmp_path, (0, 1, 2))
+    wrong = np.array([0, 4, 1, 2], np.int32)
+    given = {"tail": wrong, "head": wrong}
+    bounds = {"K": 9, "E": 4, "N": 4}
+    for steps in (0, 1):
+        program(bounds, given | {"steps": np.int32(steps)})
+    for out in program.folders.values():
+        with pytest.raises(RunError, match="index 4 is out of range"):
+            run(out, bounds, given | {"steps": np.int32(2)})

@@ -5,12 +5,15 @@ roll = take(x, (arange(n) + 1) % n, 0)  ->  concat([x[1:n], x[0:1]], 0)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.control import Select
+from tempoc.ops.control.control import Merge, Select
+from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType
@@ -34,6 +37,7 @@ from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
 from tempoc.sdg.graph.graph import Edge
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 PositionRun = tuple[int, int, int]
@@ -185,18 +189,21 @@ def _searched(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> 
 def _checked_once(v: Match, op: Take | SpatialIndex | TakeAlong | Scatter) -> Rewrite | None:
     """They are checked where they vary, at the points for which there are others that use them.
 
-    Not where a branch or the end of a loop decides that in the run.
+    Not where a branch decides that in the run, or the end of a loop, unless it needs them itself.
     """
     if not op.checks:
         return None
     edge = v.node.inputs[1]
-    source, own = v.nodes[edge.source], v.node.domain.dims
-    fewer = [d for d in own if d not in source.domain.dims]
-    if not fewer or edge.entries != identity(source.domain):
+    universe, domain = v.graph.universe, v.node.domain
+    varies = {n for e in edge.entries for n in symbols(e)}
+    fewer = [d for d in domain.dims if d not in varies]
+    many = v.type_of(edge).shape or varies.intersection(domain.dims)
+    if not fewer or not many or not _is_read_whole(v, edge):
         return None
-    universe = v.graph.universe
     ended = {b.name for b in universe.bounds if b.until}
-    if not v.type_of(edge).shape or any(universe.dim(d).bound in ended for d in fewer):
+    loops = [d for d in domain.dims if universe.dim(d).bound in ended]
+    alone = len(loops) == 1
+    if any(d in fewer and not (alone and _ends_itself(v, d)) for d in loops):
         return None
     if any(isinstance(n.op, Cond) for n in v.nodes.values()):
         return None
@@ -205,6 +212,36 @@ def _checked_once(v: Match, op: Take | SpatialIndex | TakeAlong | Scatter) -> Re
         return None
     inside = v.make(InRange(n=n, axis=axis), edge)
     return Rewrite((v.node.inputs[0], inside, *v.node.inputs[2:]), replace(op, sure=True))
+
+
+def _is_read_whole(v: Match, edge: Edge) -> bool:
+    """Whether a read is of one point, the reader's, or of all along some dimensions."""
+    source = v.nodes[edge.source].domain
+    pairs = zip(source.dims, edge.entries, strict=True)
+    bounds = {d: ix.Sym(v.graph.universe.dim(d).bound) for d in source.dims}
+    return all(e in (ix.Sym(d), ix.Slice(ix.ZERO, bounds[d])) for d, e in pairs)
+
+
+def _ends_itself(v: Match, dim: str) -> bool:
+    """Whether the end of a loop is decided, in its first step, with the node at all its points.
+
+    If not, the loop may end before something needs the node, and no position is wrong then.
+    """
+    (bound,) = (b for b in v.graph.universe.bounds if b.name == v.graph.universe.dim(dim).bound)
+    if bound.outer or bound.common:
+        return False
+    nodes = v.nodes.values()
+    ends = [n.name for n in nodes if isinstance(n.op, Until) and n.op.bound == bound.name]
+
+    def needed(name: str) -> Iterable[str]:
+        node = v.nodes[name]
+        steps = Domain(node.domain.dims, ix.compare("==", ix.Sym(dim), ix.ZERO))
+        whole = dim in node.domain.dims and v.space.implies(steps, node.domain.where)
+        if not whole or isinstance(node.op, Merge):
+            return ()
+        return [e.source for e in node.inputs if ix.Sym(dim) in e.entries and _is_read_whole(v, e)]
+
+    return v.node.name in reachable(ends, needed)
 
 
 @rule("checked positions that are inside", InRange)
