@@ -12,6 +12,7 @@ from tempoc.sdg.statements.checked_points import with_checked_points
 from tempoc.sdg.statements.needed_points import needed_points
 from tempoc.sdg.text.text import show_domain
 from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
 from tests.support.generators.graphs import graph
 
 P = ParamSpec("P")
@@ -57,6 +58,39 @@ def test_points_that_are_read(case: str) -> None:
     found = graph(TEXT.format(nodes=nodes.strip(), slices=slices).replace("[]\n", "\n"))
     needed = needed_points(found, Space(found.universe))
     assert {name: show(where) for name, where in needed.items()} == expected
+
+
+TILES = """
+bound T
+bound K
+bound tiles = (T+15)//16
+bound rows = 16
+dim t < T
+dim k < K
+dim tile < tiles
+dim row < rows
+
+%x = input{dtype=f32, shape=(3,)} : [t] f32[3]
+%j = input{dtype=i32} : [t, k] i32
+%p = getitem{entries=("tensor",)} %x[t], %j : [t, k] f32
+%z = exp %p[min(T-1, row+16*tile), k] : [k, tile, row | k < K-1 and row < T] f32
+output z = %z[0:K-1, 0:tiles, 0:min(rows, T)]
+"""
+
+
+def test_tiles_read_all_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they read takes isl long to describe, of several dimensions seconds."""
+    found, asked = graph(TILES), []
+    monkeypatch.setattr(Space, "domain", counted(Space.domain, asked))
+    needed = needed_points(found, Space(found.universe))
+    assert {name: show(where) for name, where in needed.items()} == {"p": "k < K-1"}
+    assert not asked
+
+
+def test_tiles_of_other_sizes_leave_points_out() -> None:
+    found = graph(TILES.replace("rows = 16", "rows = 15"))
+    needed = needed_points(found, Space(found.universe))
+    assert "t" in symbols(needed["p"])
 
 
 def test_equal_reads_are_described_once(monkeypatch: pytest.MonkeyPatch) -> None:

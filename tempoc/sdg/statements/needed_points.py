@@ -19,8 +19,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, components, topological, users
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import is_affine, symbols
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
 def needed_points(graph: Graph, space: Space) -> dict[str, ix.Expr]:
@@ -38,7 +38,7 @@ def needed_points(graph: Graph, space: Space) -> dict[str, ix.Expr]:
     parts = (sorted(p, key=places.__getitem__, reverse=True) for p in reversed(components(graph)))
     known: dict[str, ix.Expr] = {}
     for name in (n for part in parts for n in part if n in relevant):
-        known[name] = _read_where(graph, graph.nodes[name], uses[name], known, space.symbolic)
+        known[name] = _read_where(graph, graph.nodes[name], uses[name], known, space)
     return {name: known[name] for name in checked if known[name] != ix.TRUE}
 
 
@@ -65,9 +65,9 @@ def _read_where(
         conditions.append(where)
     where = ix.disjunction(*conditions)
     unknown = any(n in graph.universe.lengths for n in symbols(where))
-    if unknown or not is_affine(where) or space.implies(node.domain, where):
+    if unknown or not is_affine(where) or space.symbolic.implies(node.domain, where):
         return ix.TRUE
-    return space.simplify(where, node.domain)
+    return space.symbolic.simplify(where, node.domain)
 
 
 def _used_part(reader: Node, slot: int) -> Edge:
@@ -96,7 +96,27 @@ def _points_read(sink: Domain, edge: Edge, source: Domain, space: Space) -> ix.E
     # is computed in the same tiles is read alike.
     return space.known.once(
         ("points read", inside, edge.entries, source),
-        lambda: (
-            space.domain(space.access_map(inside, edge.entries, source).range(), source.dims).where
-        ),
+        lambda: _described(inside, edge.entries, source, space),
     )
+
+
+def _described(
+    sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, space: Space
+) -> ix.Expr:
+    """The condition that some point of ``sink`` reads a point of the source.
+
+    Mostly it is what ``sink`` demands of dimensions that are read at their own points, and all of
+    the others is read: by tiles, of which only the space with the values of bounds knows how many
+    rows they have. It takes long to describe what they cover without that.
+    """
+    points = zip(source.dims, entries, strict=True)
+    own = {e.name: ix.Sym(d) for d, e in points if isinstance(e, ix.Sym) and e.name in sink.dims}
+    others = {d for d in sink.dims if d not in own}
+    demanded = (c for c in conjuncts(sink.where) if others.isdisjoint(symbols(c)))
+    where = ix.conjunction(source.where, substitute(ix.conjunction(*demanded), own))
+    read = space.access_map(sink, entries, source).range()
+    # Whatever is read meets the condition.
+    if space.set(Domain(source.dims, where)).is_subset(read):
+        return source.where if space.implies(source, where) else where
+    symbolic = space.symbolic
+    return symbolic.domain(symbolic.access_map(sink, entries, source).range(), source.dims).where
