@@ -89,6 +89,14 @@ def scans(n: int) -> str:
     return f"{HEAD}y0[t] = x[t]\n{''.join(rows)}output y{n}\n"
 
 
+def conds(n: int) -> str:
+    """Branches within branches."""
+    value = "x[t]"
+    for k in range(n):
+        value = f"cond(x[t] > {k}.5, {k}.25 * {value}, x[t] + {k}.0)"
+    return f"{HEAD}y[t] = {value}\noutput y\n"
+
+
 def reads(n: int) -> str:
     """Reads of one tensor at different points."""
     terms = " + ".join(f"x[max(t-{k}, 0)]" for k in range(n + 1))
@@ -180,6 +188,6 @@ FAMILIES: dict[str, Callable[[int], str]] = {
     for f in (
         *(moduli, moduli_without_end, points, branches, doubling, shared, calls, unrolled),
         *(stacked, chain, scans, reads, sums, minima, quotients, constants, records, shapes),
-        *(dims, brackets, closing, stray_lines, mistakes, outside),
+        *(conds, dims, brackets, closing, stray_lines, mistakes, outside),
     )
 }

@@ -26,11 +26,11 @@ SQUARED = 5.0
 """The same where each of `n` entries is about `n` dimensions."""
 LINEAR = {
     "points": 40, "branches": 40, "shared": 16, "calls": 60, "unrolled": 60, "stacked": 60,
-    "chain": 60, "scans": 40, "reads": 40, "sums": 60, "brackets": 100, "closing": 100,
+    "chain": 60, "scans": 40, "conds": 20, "reads": 40, "sums": 60, "brackets": 100, "closing": 100,
     "stray_lines": 100, "outside": 40,
 }  # fmt: skip
 """Families whose work is in proportion to `n`, and the `n` at which that is measured."""
-COMPILED = ("branches", "reads", "scans")
+COMPILED = ("branches", "conds", "reads", "scans")
 """Families of which compiling takes work in proportion to `n` as well."""
 QUADRATIC = {"dims": 12}
 """Families whose work grows with the square."""

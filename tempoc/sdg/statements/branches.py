@@ -8,12 +8,22 @@ is not taken it has no value, and no use.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from tempoc.ops.control.cond import Cond
-from tempoc.sdg.graph.graph import Edge, Graph, Group
-from tempoc.sdg.graph.query import OperandUse, ancestors, components, topological, users
+from tempoc.sdg.graph.graph import Edge, Graph, Group, Output
+from tempoc.sdg.graph.query import (
+    OperandUse,
+    ancestors,
+    components,
+    of_last_nodes,
+    topological,
+    users,
+)
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic.domain import Domain
 
@@ -29,31 +39,53 @@ class BranchCondition:
     holds: bool
 
 
+class _NumberedConditions(NamedTuple):
+    """All conditions of branches, and by number those of each branch and of each node."""
+
+    conditions: Sequence[BranchCondition]
+    of_side: Mapping[BranchSide, int]
+    needed: Mapping[str, tuple[int, ...]]
+
+
 def branch_conditions(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
     """For each node the conditions under which it is needed, from the outermost branch inwards.
 
     Empty if it is always needed. A condition is defined at all points of the node.
     """
-    if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
-        return dict.fromkeys(graph.nodes, ())
-    outputs = {o.source for o in graph.outputs}
+    numbered = _numbered_conditions(graph, graph.outputs)
+    at = numbered.conditions.__getitem__
+    return {name: tuple(map(at, numbered.needed.get(name, ()))) for name in graph.nodes}
+
+
+@of_last_nodes
+def _numbered_conditions(graph: Graph, of_outputs: tuple[Output, ...]) -> _NumberedConditions:
+    """The conditions under which nodes are needed for some outputs."""
+    numbers: dict[BranchCondition, int] = {}
+    where: list[set[Domain]] = []
+    of_side: dict[BranchSide, int] = {}
+    for node in graph.nodes.values():
+        for slot in (1, 2) if isinstance(node.op, Cond) else ():
+            condition = branch_condition(graph, node.name, slot)
+            number = of_side[node.name, slot] = numbers.setdefault(condition, len(numbers))
+            if number == len(where):
+                where.append(set())
+            where[number].add(node.domain)
+    needed: dict[str, tuple[int, ...]] = {}
+    if not numbers:
+        return _NumberedConditions((), of_side, needed)
+    outputs = {o.source for o in of_outputs}
     effects = [n.name for n in graph.nodes.values() if not n.op.pure]
     live = ancestors(graph, [*outputs, *effects])
     uses = users(graph)
-    where: dict[BranchCondition, list[Domain]] = {}
-    for node in graph.nodes.values():
-        for slot in (1, 2) if isinstance(node.op, Cond) else ():
-            where.setdefault(branch_condition(graph, node.name, slot), []).append(node.domain)
-    conditions: dict[str, tuple[BranchCondition, ...]] = {}
     for name in reversed(topological(graph)):
         node = graph.nodes[name]
         if name in outputs or not is_computed(node):
             continue
         common = _common_conditions(
-            _use_conditions(graph, name, u, conditions) for u in uses[name] if u.reader in live
+            _use_conditions(graph, name, u, needed, of_side) for u in uses[name] if u.reader in live
         )
-        conditions[name] = tuple(need for need in common if node.domain in where[need])
-    return {name: conditions.get(name, ()) for name in graph.nodes}
+        needed[name] = tuple(number for number in common if node.domain in where[number])
+    return _NumberedConditions((*numbers,), of_side, needed)
 
 
 def branch_condition(graph: Graph, cond: str, slot: int) -> BranchCondition:
@@ -63,25 +95,30 @@ def branch_condition(graph: Graph, cond: str, slot: int) -> BranchCondition:
 
 
 def _use_conditions(
-    graph: Graph, name: str, use: OperandUse, conditions: Mapping[str, tuple[BranchCondition, ...]]
-) -> tuple[BranchCondition, ...]:
+    graph: Graph,
+    name: str,
+    use: OperandUse,
+    needed: Mapping[str, tuple[int, ...]],
+    of_side: Mapping[BranchSide, int],
+) -> tuple[int, ...]:
     """The conditions under which one use needs a node."""
     reader, node = graph.nodes[use.reader], graph.nodes[name]
     if not is_computed(reader) or reader.domain.dims != node.domain.dims:
         return ()
     if not is_identity(reader.inputs[use.slot], graph):
         return ()
-    around = conditions.get(use.reader, ())
+    around = needed.get(use.reader, ())
     if isinstance(reader.op, Cond) and use.slot:
-        need = branch_condition(graph, use.reader, use.slot)
-        return around if need in around else (*around, need)
+        number = of_side[use.reader, use.slot]
+        return around if number in around else (*around, number)
     return around
 
 
-def _common_conditions(parts: Iterable[tuple[BranchCondition, ...]]) -> tuple[BranchCondition, ...]:
+def _common_conditions(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     """The common conditions, in the order of the first operand."""
     first, *others = list(parts) or [()]
-    return tuple(need for need in first if all(need in other for other in others))
+    sets = [{*other} for other in dict.fromkeys(others) if other != first]
+    return tuple(number for number in first if all(number in other for other in sets))
 
 
 # ---------------------------------------------------------------- computing branches
@@ -93,35 +130,24 @@ def computing_branches(graph: Graph, members: Sequence[str]) -> dict[str, Branch
     It is the first branch after the node that is taken exactly when the node is needed. Nodes
     without one are computed unconditionally.
     """
-    places = {m: k for k, m in enumerate(members)}
-    conds = [m for m in members if isinstance(graph.nodes[m].op, Cond)]
-    if not conds:
+    if not any(isinstance(graph.nodes[m].op, Cond) for m in members):
         return {}
-    conditions = branch_conditions(graph)
+    _, of_side, needed = _numbered_conditions(graph, graph.outputs)
+    branches: dict[tuple[frozenset[int], Domain], list[tuple[int, BranchSide]]] = {}
+    for place, name in enumerate(members):
+        for side in ((name, 1), (name, 2)) if isinstance(graph.nodes[name].op, Cond) else ():
+            taken = frozenset((*needed.get(name, ()), of_side[side]))
+            branches.setdefault((taken, graph.nodes[name].domain), []).append((place, side))
     sides: dict[str, BranchSide] = {}
-    for name in members:
-        domain, place = graph.nodes[name].domain, places[name]
-        later = (c for c in conds if places[c] > place and graph.nodes[c].domain == domain)
-        side = _first_branch(graph, conditions, conditions[name], later)
-        if side is not None:
-            sides[name] = side
+    for place, name in enumerate(members):
+        if target := needed.get(name):
+            alike = branches.get((frozenset(target), graph.nodes[name].domain), [])
+            first = bisect_right(alike, place, key=lambda branch: branch[0])
+            if first < len(alike):
+                sides[name] = alike[first][1]
     while (early := _too_late(graph, members, sides)) is not None:
         del sides[early]
     return sides
-
-
-def _first_branch(
-    graph: Graph,
-    conditions: Mapping[str, tuple[BranchCondition, ...]],
-    target: tuple[BranchCondition, ...],
-    conds: Iterable[str],
-) -> BranchSide | None:
-    for cond in conds if target else ():
-        for slot in (1, 2):
-            branch = {*conditions[cond], branch_condition(graph, cond, slot)}
-            if branch == {*target}:
-                return cond, slot
-    return None
 
 
 def _too_late(graph: Graph, members: Sequence[str], sides: Mapping[str, BranchSide]) -> str | None:
@@ -132,10 +158,15 @@ def _too_late(graph: Graph, members: Sequence[str], sides: Mapping[str, BranchSi
             served.setdefault(sides[name], []).append(name)
 
     def run(names: Iterable[str]) -> Iterator[str]:
-        for name in names:
-            for slot in (1, 2):
-                yield from run(served.get((name, slot), ()))
-            yield name
+        worklist = [(name, False) for name in names][::-1]
+        while worklist:
+            name, has_branches = worklist.pop()
+            if has_branches:
+                yield name
+                continue
+            worklist.append((name, True))
+            inner = (n for slot in (1, 2) for n in served.get((name, slot), ()))
+            worklist += [(n, False) for n in inner][::-1]
 
     done: set[str] = set()
     for name in run(m for m in members if m not in sides):
@@ -146,16 +177,23 @@ def _too_late(graph: Graph, members: Sequence[str], sides: Mapping[str, BranchSi
     return None
 
 
-def enclosing_conds(graph: Graph) -> dict[str, str]:
+def enclosing_conds(graph: Graph) -> Mapping[str, str]:
     """For each node that is computed in a branch its outermost enclosing ``cond``."""
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return {}
-    sides = computing_branches(graph, [n for n in _in_order(graph) if is_computed(graph.nodes[n])])
+    return _enclosing_conds(graph, graph.outputs)
 
-    def outermost(cond: str) -> str:
-        return outermost(sides[cond][0]) if cond in sides else cond
 
-    return {name: outermost(side[0]) for name, side in sides.items()}
+@of_last_nodes
+def _enclosing_conds(graph: Graph, _outputs: tuple[Output, ...]) -> Mapping[str, str]:
+    order = [n for n in _in_order(graph) if is_computed(graph.nodes[n])]
+    sides = computing_branches(graph, order)
+    outermost: dict[str, str] = {}
+    for name in reversed(order):  # a branch is computed after its nodes
+        if name in sides:
+            cond, _ = sides[name]
+            outermost[name] = outermost.get(cond, cond)
+    return MappingProxyType({name: outermost[name] for name in sides})
 
 
 def _in_order(graph: Graph) -> list[str]:
