@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tempoc.base.graphs import strongly_connected_components
+from tempoc.base.graphs import reachable, strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
@@ -78,18 +78,15 @@ def loop_members(graph: Graph, dim: str, cycle: Iterable[str], able: set[str]) -
     reads by a slice; of both only those in ``able`` (which can be split).
     """
     sliced = sliced_sources(graph, dim)
-    members = dict.fromkeys(cycle)
-    while True:
-        added: dict[str, None] = {}
-        for node in graph.nodes.values():
-            own = [e.source for e in node.inputs if _at_own_index(graph, e, dim)]
-            if node.name in members:
-                added |= dict.fromkeys(s for s in own if s in able and s not in sliced)
-            elif node.name in able and any(s in members for s in own):
-                added[node.name] = None
-        if all(name in members for name in added):
-            return tuple(name for name in graph.nodes if name in members)
-        members |= added
+    near: dict[str, list[str]] = {name: [] for name in graph.nodes}
+    for node in graph.nodes.values():
+        for source in (e.source for e in node.inputs if _at_own_index(graph, e, dim)):
+            if source in able and source not in sliced:
+                near[node.name].append(source)
+            if node.name in able:
+                near[source].append(node.name)
+    members = reachable(cycle, near.__getitem__)
+    return tuple(name for name in graph.nodes if name in members)
 
 
 def _at_own_index(graph: Graph, edge: Edge, dim: str) -> bool:
