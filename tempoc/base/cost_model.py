@@ -35,11 +35,12 @@ class CostModel(NamedTuple):
     copy_ns_per_byte: float = 0.1
     """Between device and host, mean of both ways: 16 MB take 0.8 ms to the host (`np.array`) and
     2.6 ms back (`device_put`)."""
-    transfer_ns: float = 6_000
+    transfer_ns: float = 25_000
     """Nanoseconds of the copy of an array between device and host, whatever its size.
 
     2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2 cores, 7 processes.
-    To pinned memory from an H100 52 us each in one call, 73 one by one.
+    To pinned memory from an H100 52 us each in one call, 73 one by one. 2026-11-29, CPU time in
+    runs within a budget, a load of 18: 45 to 50 us, of which a bare `device_put` of 8 KB took more.
     """
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
@@ -51,6 +52,13 @@ class CostModel(NamedTuple):
     bytes_per_ns: float = 10
     """What a kernel reads and writes. 2026-11-25: a grid of 400 x 400 in a loop 7, a matrix of
     256 KiB in a cache 39."""
+    host_step_ns: float = 30_000
+    """A kernel in a step of a loop of the host, without what it computes.
+
+    2026-11-29, CPU time, a load of 18: a bare call of a compiled `tanh` of 4 numbers 9 us, of a
+    product of 64 x 32 with `tanh` 20, of which 3.4 compute; eight arguments and results 42. A run
+    finds and stores the arrays, too: with nothing copied 35 to 80 us for each kernel.
+    """
     step_ns: float = 300
     """A kernel in a step of a loop on the device, without what it computes. 2026-11-25: 44 ns and
     128 ns with one kernel of a few elements, 700 with two that update arrays."""
@@ -564,6 +572,7 @@ class CostModel(NamedTuple):
 CPU = CostModel()
 GPU = CPU._replace(
     call_ns=85_000,
+    host_step_ns=85_000,
     copy_ns_per_byte=0.04,
     transfer_ns=50_000,
     flops_per_ns=50_000,

@@ -225,7 +225,7 @@ class Estimator:
         """What a call of a kernel costs by itself."""
         if not loops or not self.is_on_host(loops[-1], loops):
             return self.model.step_ns
-        return self.model.call_ns
+        return self.model.host_step_ns
 
     def is_on_host(self, loop: TreeLoop, around: tuple[TreeLoop, ...]) -> bool:
         """Whether the host runs the steps of a loop; a short one that need not is written out."""
