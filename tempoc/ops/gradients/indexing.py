@@ -155,13 +155,16 @@ def scatter_extreme(
 
 @RULES.of(TakeAlong)
 def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
-    """Row by row, each position against each place."""
+    """Of a vector added up by position; row by row, each position against each place."""
     x, idx = args
-    return c.fit(_along(c, x, idx, cots[0], axis_of(op.axis, x.type.ndim)), x), None
+    axis = axis_of(op.axis, x.type.ndim)
+    return c.fit(_along(c, x, idx, cots[0], axis, op.sure), x), None
 
 
-def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
+def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int, sure: bool) -> Term:
     n = x.shape[axis]
+    if x.type.ndim == 1:
+        return c.op(ScatterAdd(axis=0, n=n, sure=sure), g, idx)
     if idx.type.dtype.is_byte:
         idx = c.cast(idx, DType.I32)
     if idx.type.dtype is not DType.U32:
@@ -187,7 +190,7 @@ def sort(op: Sort, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
 def top_k(op: TopK, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the elements that were taken."""
     (x,) = args
-    return (c.fit(_along(c, x, results[1], cots[0], x.type.ndim - 1), x),)
+    return (c.fit(_along(c, x, results[1], cots[0], x.type.ndim - 1, sure=True), x),)
 
 
 @RULES.of(Pick)

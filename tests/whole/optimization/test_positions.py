@@ -226,3 +226,30 @@ output a, row, some, cost, by_x, by_E
 def test_sums_of_one_row(special: bool) -> None:
     """Of positions that are inside, before the first and after the last."""
     agree(ONE_ROW, {"T": 1}, {"T": 3}, {"T": 12}, special=special, levels=(1, 2))
+
+
+TAKEN = """
+dim t < T
+input x[t]: f32[7]
+input w: f32[7]
+input j[t]: i32[4]
+input z[t]: f32[2, 5]
+v, at = top_k(x * w, 3)
+along = take_along(x * w, j % 7 - 7, 0)
+loss = sum((sum(v ** 2) + sum(along ** 2) * f32((at)[0]))[t = 0:T])
+g = grad(loss, w)
+gx = grad(loss, x)
+rows = sum(sum(take_along(z ** 2, reshape(j, [2, 2]) % 5, 1))[t = 0:T])
+gz = grad(rows, z)
+output g, gx, gz
+"""
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_slopes_of_what_is_taken_of_a_vector(special: bool) -> None:
+    agree(TAKEN, {"T": 1}, {"T": 3}, special=special, levels=(2,) if special else (0, 2))
+
+
+def test_they_are_added_at_their_places() -> None:
+    text = emitted(TAKEN.replace("output g, gx, gz", "output g, gx"), None).kernels
+    assert text.count(".at[") == 2 and "one_hot" not in text
