@@ -36,7 +36,7 @@ from tempoc.codegen.steps.fresh_results import fresh_results
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
 from tempoc.codegen.steps.plain_results import plain_results
-from tempoc.codegen.steps.rolled_steps import rolled_steps
+from tempoc.codegen.steps.rolled_steps import joined_loops, rolled_steps
 from tempoc.codegen.steps.selected_results import selected_results
 from tempoc.codegen.steps.unread import without_unread
 from tempoc.codegen.stores.context import KernelCell, Stages
@@ -277,9 +277,11 @@ def _steps(
     kinds = KernelKinds(
         light={f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)},
         heavy={f.name for n, f in functions.items() if _is_heavy(by_name[n], stages.graph)},
+        checked={name for name, kernel in context.kernels.items() if kernel.checks},
         moves={f.name: passed for f in functions.values() if (passed := passed_on(f)) is not None},
     )
     outputs = {o.store for o in interface.outputs(stages)}
+    tree = joined_loops(tree, context, kinds)
     longer = last_steps(rolled_steps(tree, context, kinds), context, outputs, kinds)
     if (shorter := without_unread(longer, context, outputs)) != longer:
         longer = last_steps(shorter, context, outputs, kinds)

@@ -95,6 +95,11 @@ def step_count(loop: prog.Loop) -> ix.Expr:
     return ix.sub(*ends)
 
 
+def is_empty(loop: prog.Loop) -> ix.Expr:
+    """The condition under which a loop has no steps."""
+    return ix.compare(">=" if loop.step > 0 else "<=", loop.lower, loop.upper)
+
+
 def fails_at_last(condition: ix.Expr, loop: prog.Loop) -> bool:
     """Whether a condition fails at the last step of a loop by 1 or -1, and at no other."""
     last = ix.sub(loop.upper, ix.Const(loop.step))

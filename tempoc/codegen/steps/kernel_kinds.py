@@ -19,11 +19,13 @@ class KernelKinds:
     """What is known of kernels.
 
     ``light`` ones compute each element by itself, ``heavy`` ones take XLA as long as several
-    others. ``moves`` only pass arguments on: it has for each result which one.
+    others. ``checked`` ones may find a fault. ``moves`` only pass arguments on: it has for each
+    result which one.
     """
 
     light: Collection[str] = ()
     heavy: Collection[str] = ()
+    checked: Collection[str] = ()
     moves: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def computing(self, items: Sequence[prog.ProgramStatement]) -> list[str]:

@@ -11,9 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tempoc.base.cost_model import MODEL
-from tempoc.codegen.steps.at_steps import Items, at_step, items_of
+from tempoc.codegen.steps.at_steps import (
+    Conditions,
+    Items,
+    at_step,
+    is_known,
+    is_wrong,
+    items_of,
+)
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
+from tempoc.codegen.steps.leaves import settled
 from tempoc.codegen.steps.matched_steps import placed
+from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 
@@ -27,7 +36,8 @@ class StepPair:
 
     Those hold where the condition ``later`` holds, and are compared with the early ones at the
     values ``at`` of variables. ``arrays`` are the stores that are one array. ``replaces``: an early
-    statement may overwrite what late ones write, rather than be a branch beside these.
+    statement may overwrite what late ones write, rather than be a branch beside these. ``known``
+    are conditions that hold in the early step.
     """
 
     early: Items
@@ -37,6 +47,7 @@ class StepPair:
     kinds: KernelKinds
     arrays: Collection[str]
     replaces: bool
+    known: Conditions = ()
 
     @cached_property
     def there(self) -> list[prog.ProgramStatement | None]:
@@ -45,10 +56,10 @@ class StepPair:
 
     @cached_property
     def compared(self) -> list[list[prog.ProgramStatement | None]]:
-        """Early and late statements as they are compared."""
+        """Early and late statements as they are compared: early ones as they are at late steps."""
         return [
             [None if s is None else self.kinds.bare(placed(s), self.arrays) for s in part]
-            for part in (self.early, self.there)
+            for part in ([self.later_on(s) for s in self.early], self.there)
         ]
 
     @cached_property
@@ -85,7 +96,8 @@ class StepPair:
         """Whether no more than a part of the calls differ."""
         shared = [*self.shared()]
         same = self.kinds.size(shared)
-        most = max(len(self.kinds.computing(part)) for part in (self.early, self.late))
+        own = [s for s in self.early if not self.is_off(s)]
+        most = max(len(self.kinds.computing(part)) for part in (own, self.late))
         most -= len(self.kinds.computing(shared))
         return same >= MODEL.rolled_calls and most * MODEL.rolled_share <= same
 
@@ -101,18 +113,36 @@ class StepPair:
                 new = conditional(late[k], self.later) if k in own else late[k]
                 merged.append(late[k] if self.replaces and replaced and new is not None else new)
             no = ix.negation(self.later)
-            merged += [conditional(s, no) for s in early[m:m_next]]
+            merged += [s if self.is_off(s) else conditional(s, no) for s in early[m:m_next]]
             if n_next < len(late):
                 merged.append(self.joined(m_next, n_next, conditional))
             m, n = m_next + 1, n_next + 1
         steps = tuple(s for s in merged if s is not None)
         return steps if len(steps) == len(merged) else None
 
+    def later_on(self, s: prog.ProgramStatement) -> prog.ProgramStatement:
+        """An early statement as it is at the late steps."""
+        if isinstance(s, prog.Guard):
+            return replace(s, body=self.later_on(s.body))
+        if not isinstance(s, prog.Call):
+            return s
+        return replace(s, results=tuple(settled(c, (self.later,)) for c in s.results))
+
+    def is_off(self, s: prog.ProgramStatement) -> bool:
+        """Whether an early statement does nothing at the late steps as it is."""
+        if isinstance(s, prog.Guard):
+            return is_wrong(s.condition, (self.later,)) or self.is_off(s.body)
+        if not isinstance(s, prog.Call) or s.kernel in self.kinds.checked or s.endings:
+            return False
+        return all(c.when is not None and is_wrong(c.when, (self.later,)) for c in s.results)
+
     def overwrites(
         self, early: Sequence[prog.ProgramStatement], s: prog.ProgramStatement | None
     ) -> bool:
-        """Whether one call writes all that another one does, and reads nothing of that."""
-        made = [s for s in early if not isinstance(s, prog.Free)]
+        """Whether one call writes all that another one does, and none reads anything of that."""
+        every = [call for item in early for call in calls(item)]
+        made = [self.there_always(s) for s in early if not self.is_off(s) and [*calls(s)]]
+        s = s.body if isinstance(s, prog.Guard) else s
         if len(made) != 1 or not isinstance(made[0], prog.Call) or not isinstance(s, prog.Call):
             return False
         always = all(c.when is None for c in made[0].results)
@@ -121,13 +151,20 @@ class StepPair:
             for call in (made[0], s)
         )
         stores = {store for store, _ in one}
-        return always and other <= one and stores.isdisjoint(c.store for c in made[0].args)
+        return always and other <= one and stores.isdisjoint(c.store for s in every for c in s.args)
+
+    def there_always(self, s: prog.ProgramStatement) -> prog.ProgramStatement:
+        """An early statement without its condition if that is known to hold."""
+        if isinstance(s, prog.Guard) and is_known(s.condition, self.known):
+            return s.body
+        return s
 
     def joined(self, m: int, n: int, conditional: Conditional) -> prog.ProgramStatement | None:
-        """A late statement that does what an early one does as well."""
+        """A late statement that does what an early one does as well, which may do less."""
         loop = self.late[n]
         if (m, n) not in self.inner or not isinstance(loop, prog.Loop):
-            return loop
+            does_less = self.later_on(self.early[m]) != self.early[m]
+            return self.early[m] if does_less else loop
         steps = self.inner[m, n].merged(conditional)
         return None if steps is None else replace(loop, body=prog.Sequence(items=steps))
 

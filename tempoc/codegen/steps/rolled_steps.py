@@ -27,6 +27,7 @@ from tempoc.codegen.steps.at_steps import (
     MOVED,
     Items,
     implies,
+    is_empty,
     is_known,
     is_plain,
     items_of,
@@ -35,6 +36,7 @@ from tempoc.codegen.steps.at_steps import (
     step_count,
 )
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
+from tempoc.codegen.steps.leaves import settled
 from tempoc.codegen.steps.matched_steps import placed
 from tempoc.codegen.steps.merged_steps import StepPair
 from tempoc.codegen.steps.started_states import with_started_states
@@ -56,13 +58,37 @@ def rolled_steps(
     return _StepRoller(context=context, kinds=kinds, place=place).convert(tree, positive, ())
 
 
+def joined_loops(
+    tree: prog.ProgramStatement, context: ProgramContext, kinds: KernelKinds
+) -> prog.ProgramStatement:
+    """The tree with loops on the device, one for the first steps and one for the others, as one.
+
+    ::
+
+        for i in range(0, 4):                for i in range(0, N):
+            a = start(i)                         a = part(b)
+            b = step(a)                          a = start(i) if i < 4
+        for i in range(4, N):         ->         b = step(a)
+            a = part(b)
+            b = step(a)
+
+    The schedule divides a loop where a delay begins, and XLA compiled its steps for each delay.
+    """
+    joined = _StepRoller(context=context, kinds=kinds, place="device", joins=True)
+    return joined.convert(tree, (), ())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StepRoller:
-    """Converts trees; the fields are arguments of `rolled_steps`."""
+    """Converts trees; the fields are arguments of `rolled_steps`.
+
+    It ``joins`` loops, or else puts first steps into them.
+    """
 
     context: ProgramContext
     kinds: KernelKinds
     place: str
+    joins: bool = False
 
     @property
     def branches(self) -> bool:
@@ -94,10 +120,9 @@ class _StepRoller:
                     new = self.convert(item, known, outer)
                     longer = None
                     if isinstance(new, prog.Loop) and self.is_candidate(new, outer):
-                        longer = self.rolled(rolled, new, known)
-                        if not self.branches:
-                            longer = longer or self.unguarded(rolled, new, known)
-                        if longer is not None and not self.is_candidate(longer[-1], outer):
+                        longer = self.with_earlier(rolled, new, known)
+                        loops = [s for s in longer or () if isinstance(s, prog.Loop)]
+                        if loops and not self.is_candidate(loops[-1], outer):
                             longer = None
                     elif outer is None and rolled and isinstance(new, prog.Guard):
                         longer = self.unbranched(rolled, new)
@@ -144,6 +169,15 @@ class _StepRoller:
             replaces=not self.branches,
         )
 
+    def with_earlier(
+        self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]
+    ) -> Items | None:
+        """A longer loop, and what else stood before it; ``None`` if there are no such steps."""
+        if self.joins:
+            return self.joined(before, loop, known)
+        longer = self.rolled(before, loop, known)
+        return longer if longer or self.branches else self.unguarded(before, loop, known)
+
     def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The statements before a loop that are not its first step, and the longer loop.
 
@@ -183,6 +217,35 @@ class _StepRoller:
         steps = both.merged(self.conditional) if both.pays() else None
         return None if steps is None else (before[:start], steps)
 
+    def joined(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
+        """The same with a loop of earlier steps as well; ``None`` where there is none.
+
+        What stands between them under a condition with which the later one has no steps is done
+        after them.
+        """
+        k = len(before)
+        while k and _is_instead(before[k - 1], loop):
+            k -= 1
+        early = before[k - 1] if k else None
+        if not isinstance(early, prog.Loop) or (early.var, early.step) != (loop.var, loop.step):
+            return None
+        ends = _ends(early, loop, known)
+        plain = all(s.limit is None and s.place == self.place for s in (early, loop))
+        if ends is None or abs(loop.step) != 1 or not plain:
+            return None
+        if not all(map(is_plain, (early.body, loop.body))):
+            return None
+        lower, first, upper = ends
+        later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), first)
+        there = (*known, ix.negation(is_empty(early)))
+        both = replace(self.pair(_apart(early), _apart(loop), {}, later), known=there)
+        steps = both.merged(self.conditional) if both.pays() else None
+        if steps is None:
+            return None
+        body = prog.Sequence(items=_together(steps))
+        longer = replace(loop, lower=lower, upper=upper, body=body)
+        return (*before[: k - 1], longer, *before[k:])
+
     def unguarded(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The same for a first step under a condition on bounds; without it there are no steps.
 
@@ -199,7 +262,7 @@ class _StepRoller:
         longer = inside[-1] if inside else None
         if inside is None or not isinstance(longer, prog.Loop):
             return None
-        if not all(is_known(_is_empty(each), otherwise) for each in (loop, longer)):
+        if not all(is_known(is_empty(each), otherwise) for each in (loop, longer)):
             return None
         if any(may_be_empty(call, self.context) for call in calls(longer)):
             longer = replace(longer, body=replace(guard, body=longer.body))
@@ -236,9 +299,62 @@ def _settled(items: Items, known: tuple[ix.Expr, ...]) -> Items:
     return settled
 
 
-def _is_empty(loop: prog.Loop) -> ix.Expr:
-    """The condition under which a loop has no steps."""
-    return ix.compare(">=" if loop.step > 0 else "<=", loop.lower, loop.upper)
+def _ends(
+    early: prog.Loop, late: prog.Loop, known: tuple[ix.Expr, ...]
+) -> tuple[ix.Expr, ix.Expr, ix.Expr] | None:
+    """The first step of two loops as one, the first one of the later loop, and the end.
+
+    ``None`` unless the later one goes on where the earlier one ends. Each may have no steps.
+    """
+    nearer, further = (ix.minimum, ix.maximum) if late.step > 0 else (ix.maximum, ix.minimum)
+    if early.upper == nearer(late.lower, late.upper):
+        return nearer(early.lower, late.lower), late.lower, late.upper
+    if late.lower == further(early.upper, early.lower):
+        return early.lower, early.upper, _not_before(late, known)
+    return None
+
+
+def _is_instead(s: prog.ProgramStatement, loop: prog.Loop) -> bool:
+    """Whether a statement is done under a condition with which a loop has no steps."""
+    return isinstance(s, prog.Guard) and is_known(is_empty(loop), conjuncts(s.condition))
+
+
+def _apart(loop: prog.Loop) -> Items:
+    """The statements of the steps of a loop, each under its own condition."""
+    up = loop.step > 0
+    t = ix.Sym(loop.var)
+    ends = (
+        ix.compare(">=" if up else "<=", t, loop.lower),
+        ix.compare("<" if up else ">", t, loop.upper),
+    )
+    return _parts(loop.body, ends)
+
+
+def _parts(s: prog.ProgramStatement, known: tuple[ix.Expr, ...]) -> Items:
+    match s:
+        case prog.Sequence(items=items):
+            return tuple(part for item in items for part in _parts(item, known))
+        case prog.Guard(body=body):
+            return tuple(replace(s, body=part) for part in _parts(body, known))
+        case prog.Call(results=results):
+            return (replace(s, results=tuple(settled(c, known) for c in results)),)
+        case _:
+            return (s,)
+
+
+def _together(items: Items) -> Items:
+    """Statements that follow each other, those under the same condition as one."""
+    together: list[prog.ProgramStatement] = []
+    for s in items:
+        last = together[-1] if together else None
+        if not isinstance(s, prog.Guard) or not isinstance(last, prog.Guard):
+            together.append(s)
+        elif s.condition == last.condition:
+            both = (*items_of(last.body), *items_of(s.body))
+            together[-1] = replace(last, body=prog.Sequence(items=both))
+        else:
+            together.append(s)
+    return tuple(together)
 
 
 def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.at_steps import items_of
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
-from tempoc.codegen.steps.rolled_steps import rolled_steps
+from tempoc.codegen.steps.rolled_steps import joined_loops, rolled_steps
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse
+from tempoc.symbolic.walk import evaluate, symbols
+from tests.support.agreement import agree, compile_text
 
 STORES = ("w", "g", "m", "h")
 CONTEXT = ProgramContext(
@@ -169,3 +173,114 @@ def test_branches_for_one_value_and_the_others_become_one() -> None:
     (found,) = rolled_steps(prog.Sequence(items=(loop,)), CONTEXT, KernelKinds(light="as")).items
     assert [c.kernel for c in found.body.items] == ["f", "c", "a", "s", "u"]
     assert found.body.items[3].results[0].when == parse("k == 0")
+
+
+def delayed(*ends: tuple[str, str, prog.ProgramStatement], by: int = 1) -> prog.Sequence:
+    """Loops from and to such steps, of which some statement differs."""
+    loops = (
+        prog.Loop(
+            var="i",
+            lower=parse(lower),
+            upper=parse(upper),
+            step=by,
+            body=step("i", average),
+            place="device",
+        )
+        for lower, upper, average in ends
+    )
+    return prog.Sequence(items=(*loops,))
+
+
+START, AVERAGE = call("s", "i", "g", "m"), call("a", "i", "mg", "m")
+
+
+def test_loops_of_which_one_goes_on_with_the_other_become_one() -> None:
+    made = (prog.Cell(store="m", when=parse("i < 4")),)
+    forwards = step("i", AVERAGE).items
+    for tree, lower, upper in (
+        (delayed(("0", "min(4, N)", START), ("4", "N", AVERAGE)), "0", "N"),
+        (delayed(("0", "4", START), ("4", "N", AVERAGE)), "0", "max(4, N)"),
+        (delayed(("M", "min(4, N)", START), ("4", "N", AVERAGE)), "min(M, 4)", "N"),
+        (delayed(("M", "4", START), ("max(4, M)", "N", AVERAGE)), "M", "max(4, M, N)"),
+    ):
+        new = joined_loops(tree, CONTEXT, KernelKinds(light=("a", "s")))
+        assert isinstance(new, prog.Sequence)
+        (loop,) = new.items
+        assert isinstance(loop, prog.Loop)
+        assert (loop.lower, loop.upper) == (parse(lower), parse(upper))
+        started = replace(START, results=made)
+        assert items_of(loop.body) == (*forwards[:3], started, forwards[3])
+
+
+def performed(tree: prog.ProgramStatement, bounds: dict[str, int]) -> list[tuple[int, str]]:
+    """The steps of loops, and the call of which each has the result in the end."""
+    steps = []
+    for loop in items_of(tree):
+        assert isinstance(loop, prog.Loop)
+        for i in range(evaluate(loop.lower, bounds), evaluate(loop.upper, bounds), loop.step):
+            made = [s for s in items_of(loop.body) if isinstance(s, prog.Call) and "s" in s.kernel]
+            made += [s for s in items_of(loop.body) if isinstance(s, prog.Call) and s.kernel == "a"]
+            holds = [s for s in made if evaluate(s.results[0].when or ix.TRUE, {**bounds, "i": i})]
+            steps.append((i, holds[0].kernel))
+    return steps
+
+
+def test_loops_as_one_do_what_they_did() -> None:
+    """Whatever their ends are, and of them some are of loops that go on with each other."""
+    ends = ("4", "N", "min(4, N)", "max(4, N)")
+    number = 0
+    for by in (1, -1):
+        for lower, end, begin, upper in itertools.product(ends, repeat=4):
+            tree = delayed((lower, end, START), (begin, upper, AVERAGE), by=by)
+            new = joined_loops(tree, CONTEXT, KernelKinds(light=("a", "s")))
+            if new != tree:
+                number += 1
+                for n, m in itertools.product((1, 3, 4, 6), repeat=2):
+                    values = {"N": n, "M": m}
+                    assert performed(new, values) == performed(tree, values), (tree, values)
+    assert number > 20
+
+
+def test_loops_with_other_steps_between_them_stay_apart() -> None:
+    for tree in (
+        delayed(("0", "min(4, M)", START), ("4", "N", AVERAGE)),
+        delayed(("0", "min(3, N)", START), ("4", "N", AVERAGE)),
+        delayed(("N-1", "4", START), ("5", "0", AVERAGE), by=-1),
+    ):
+        assert joined_loops(tree, CONTEXT, KernelKinds(light=("a", "s"))) == tree
+    heavy = delayed(("0", "min(4, N)", START), ("4", "N", AVERAGE))
+    assert joined_loops(heavy, CONTEXT, KernelKinds(light=("a",))) == heavy
+
+
+def test_what_is_done_where_the_later_loop_has_no_steps_is_done_after_it() -> None:
+    early, late = delayed(("0", "min(4, N)", START), ("4", "N", AVERAGE)).items
+    for condition, moved in (("N <= 4", True), ("N <= 5", False)):
+        between = prog.Guard(condition=parse(condition), body=call("f", "N-1", "w", "h"))
+        tree = prog.Sequence(items=(early, between, late))
+        new = joined_loops(tree, CONTEXT, KernelKinds(light=("a", "s")))
+        assert (new != tree) == moved
+        assert not moved or items_of(new)[1:] == (between,)
+
+
+DELAYS = """\
+dim t < T
+input x[t]: f32[3]
+input w: f32[3, 3]
+h[0] = zeros([3])
+a = tanh(w @ h + x)
+b = tanh(w @ a + (a[t-1] if t >= 1 else zeros([3])))
+c = tanh(w @ b + (b[t-2] if t >= 2 else ones([3])))
+d = tanh(w @ c + (c[t-4] if t >= 4 else x))
+h[t+1] = d
+loss = sum((sum(h ** 2))[t = 0:T])
+dw = grad(loss, w)
+output h, dw
+"""
+
+
+def test_delays_do_not_divide_a_loop() -> None:
+    _, loaded = compile_text(DELAYS.replace(", dw", ""), 2)
+    loops = [s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop)]
+    assert len([s for s in loops if "T" in symbols(s.upper)]) == 1
+    agree(DELAYS, *({"T": n} for n in (1, 2, 3, 4, 5, 9)))
+    agree(DELAYS, {"T": 4})
