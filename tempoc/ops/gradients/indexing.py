@@ -155,7 +155,11 @@ def scatter_extreme(
 
 @RULES.of(TakeAlong)
 def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
-    """Of a vector added up by position; row by row, each position against each place."""
+    """Of a vector added up by position; row by row, each position against each place.
+
+    So is a single position of a vector: there are as many places as the result has anyway, and XLA
+    fuses that with what reads it.
+    """
     x, idx = args
     axis = axis_of(op.axis, x.type.ndim)
     return c.fit(_along(c, x, idx, cots[0], axis, op.sure), x), None
@@ -163,7 +167,7 @@ def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Te
 
 def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int, sure: bool) -> Term:
     n = x.shape[axis]
-    if x.type.ndim == 1:
+    if x.type.ndim == 1 and idx.shape[0] != ix.ONE:
         return c.op(ScatterAdd(axis=0, n=n, sure=sure), g, idx)
     if idx.type.dtype.is_byte:
         idx = c.cast(idx, DType.I32)
