@@ -21,7 +21,7 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import NO_AXIS
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
-from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.ops.tensor.source import Full, IndexValue, Literal
 from tempoc.sdg.graph.query import expressions
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, is_condition, substitute, symbols, written_integers
@@ -92,7 +92,7 @@ def check_number(number: int | float, dtype: DType, span: Span) -> None:
 def check_literals(drafts: Iterable[Draft], errors: Collector) -> None:
     """Report numbers that conditions choose and that met nothing of a dtype that holds them."""
     for draft in drafts:
-        if isinstance(draft.op, Literal):
+        if isinstance(draft.op, Literal | Full):
             try:
                 check_number(draft.op.value, draft.op.dtype, draft.spans[0])
             except Failure as failure:

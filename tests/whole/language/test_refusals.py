@@ -140,8 +140,9 @@ output x[0]
         "b[t] = x * (3000000000 if t > 0 else 2)\nc[t] = abs(where(p, 3000000000, 2))\n"
         "d[t] = x + 1 if t > 0 else cond(p, 3000000000, 2)\n"
         "e[t] = one_hot(3000000000 if t > 0 else 2, 3)\n"
-        "f[t] = i64(p) + (2 ** 63 if t > 0 else 2)\noutput a, b, c, d, e, f\n",
-        [*(f"RT084 {line} i32" for line in range(4, 9)), "RT084 9 i64"],
+        "f[t] = 3000000000 if t > 0 else stack([1, 2])\n"
+        "g[t] = i64(p) + (2 ** 63 if t > 0 else 2)\noutput a, b, c, d, e, f, g\n",
+        [*(f"RT084 {line} i32" for line in range(4, 10)), "RT084 10 i64"],
     ),
     "an extent wherever it stands": (
         "dim t < T\nn = T - 2\na = zeros([n]) + ones([T-2])\nb[t] = t * zeros([n])\n"
