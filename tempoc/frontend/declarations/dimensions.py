@@ -11,10 +11,11 @@ from tempoc.frontend.declarations.derived_bounds import extent_value
 from tempoc.frontend.declarations.module_scopes import Scopes
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import ConstantNumber, Unknown, Value
+from tempoc.frontend.environment.values import ConstantNumber, ConstantText, Unknown, Value
 from tempoc.frontend.errors import lengths as ending_errors, names as name_errors
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import children
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
@@ -48,13 +49,13 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     until = _endings(scopes, main)
     _settle(scopes, bounds, until)
     assumptions: list[ix.Expr] = []
-    spans: list[Span] = []
+    conditions: list[ast.Expression] = []
     for item in main.items:
         if isinstance(item, ast.Assume):
             assumption = _assumption(scopes, scope, item, names)
             if assumption is not None:
                 assumptions.append(assumption)
-                spans.append(item.condition.span)
+                conditions.append(item.condition)
     universe = Universe(
         bounds=tuple(
             Bound(name=n, value=v, until=until.get(n, "")) for n, (v, _) in bounds.items()
@@ -62,11 +63,14 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
         dims=tuple(dims),
     )
     universe = _check_lengths(scopes, universe, {n: span for n, (_, span) in bounds.items()})
-    for k, span in enumerate(spans):
-        if _impossible(replace(universe, assumptions=tuple(assumptions[: k + 1]))):
-            scopes.errors.add(name_errors.false_assumption(span))
-            return universe
-    return replace(universe, assumptions=tuple(assumptions))
+    possible: list[ix.Expr] = []
+    for condition, assumption in zip(conditions, assumptions, strict=True):
+        if _impossible(replace(universe, assumptions=(*possible, assumption))):
+            known = _constants(scopes, scope, condition) if assumption == ix.FALSE else {}
+            scopes.errors.add(name_errors.false_assumption(condition.span, known))
+        elif assumption != ix.TRUE:
+            possible.append(assumption)
+    return replace(universe, assumptions=tuple(possible))
 
 
 def _settle(
@@ -205,6 +209,22 @@ def _check_bounds(
                 bounds[name] = (None, span)
                 break
             current = bounds[operands[0]][0]
+
+
+def _constants(scopes: Scopes, scope: Scope, condition: ast.SyntaxNode) -> dict[str, str]:
+    """The constants that a condition names, with their values as texts."""
+    known: dict[str, str] = {}
+    for node in children(condition):
+        known |= _constants(scopes, scope, node)
+    if isinstance(condition, ast.Name):
+        match scopes.evaluate(scope, condition):
+            case ConstantText(value=text):
+                known[condition.name] = f'"{text}"'
+            case ConstantNumber(value=number):
+                known[condition.name] = str(number).lower()
+            case _:
+                pass
+    return known
 
 
 def _assumption(

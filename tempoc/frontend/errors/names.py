@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
@@ -194,7 +194,17 @@ bad_assumption = ErrorRow(
     "`assume` needs an affine condition over bounds and constants",
     "for example `assume P <= T`",
 )
-false_assumption = ErrorRow("RT036", "no bounds satisfy this assumption together with the others")
+
+
+def false_assumption(span: Span, constants: Mapping[str, str]) -> Diagnostic:
+    """No run can satisfy an assumption, perhaps because of the values of `constants` alone."""
+    message = "no bounds satisfy this assumption together with the others"
+    if constants:
+        message = "this assumption does not hold"
+    notes = tuple(f"`{name}` is {text}" for name, text in constants.items())
+    return error("RT036", message, span, notes=notes)
+
+
 dim_name = ErrorRow("RT037", "`{name}` is not a dimension, so {what} cannot vary with it")
 default_dims = ErrorRow(
     "RT040",

@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tempoc.cli.main import status
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.ops.tensor.source import Param
@@ -50,6 +51,7 @@ def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> No
 
 
 CONFIG = {
+    "model_type": "llama",
     "hidden_size": 10, "intermediate_size": 14, "vocab_size": 23, "head_dim": 4,
     "num_key_value_heads": 2, "num_attention_heads": 6, "num_hidden_layers": 2,
     "tie_word_embeddings": False, "rms_norm_eps": 0.1, "rope_theta": 20,
@@ -103,6 +105,27 @@ def test_a_configuration_and_weights_in_several_files(tmp_path: Path) -> None:
     }
     other = evaluate(plain.graph, bounds, inputs, params, float64=True)["tok"]
     assert not np.array_equal(other, wanted)
+
+
+@pytest.mark.parametrize(
+    ("program", "entries"),
+    [
+        ("model", {"model_type": "qwen2"}),
+        ("model", {"rope_scaling": {"rope_type": "yarn", "factor": 8.0}}),
+        ("sample", {"rope_scaling": {"type": "linear", "factor": 8.0}}),
+        ("quantized", {"rope_scaling": CONFIG["rope_scaling"]}),
+    ],
+)
+def test_what_the_equations_do_not_compute_is_refused(
+    program: str, entries: dict[str, object], tmp_path: Path
+) -> None:
+    config, source = tmp_path / "config.json", Path(SOURCE).with_name(f"{program}.rt")
+    config.write_text(json.dumps(CONFIG | entries))
+    with pytest.raises(DiagnosticError) as refused:
+        Compilation.from_path(str(source), Options(level=0, config=str(config))).graph  # noqa: B018
+    assert [d.code for d in refused.value.diagnostics] == ["RT036"]
+    config.write_text(json.dumps(CONFIG | {"rope_scaling": {"rope_type": "default"}}))
+    assert Compilation.from_path(str(source), Options(level=0, config=str(config))).graph
 
 
 @pytest.mark.long("a variant of the model")
