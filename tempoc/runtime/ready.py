@@ -297,10 +297,10 @@ def _taker(take: OutputSlice, on_device: bool) -> Callable[[Any], Any]:
     return take.on_device if on_device else np.asarray if take.is_cell else take
 
 
-def _late_takers(direct: DirectRun, on_device: bool, ends: Sequence[Any]) -> list[Any]:
+def _late_takers(direct: DirectRun, on_device: bool, ends: Sequence[int]) -> list[Any]:
     """What makes outputs, after a call that has found lengths: 0 where a bound did not end."""
     prepared = direct.prepared
-    lengths = {name: n for name, n in zip(direct.call.ends, map(int, ends), strict=True) if n}
+    lengths = {name: n for name, n in zip(direct.call.ends, ends, strict=True) if n}
     return [
         _taker(
             output_slice(o, prepared.layouts[o.store], {**prepared.bounds, **lengths}), on_device
@@ -358,9 +358,9 @@ def _call_text(
     if call.verdict is not None:
         lines.append(f"if asarray(fault).item({call.verdict}): return None")
     if call.attempted:
-        lines.append("if not all(map(int, ends)): return longer()")
+        lines.append("if not all(map(asarray, ends)): return longer()")
     if call.late:
         takes = "".join(f"take{k}, " for k, _ in enumerate(call_outputs))
-        lines.append(f"{takes}= takers(ends)")
+        lines.append(f"{takes}= takers([asarray(n).item() for n in ends])")
     lines.append(f"return {{{', '.join(outputs)}}}")
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

@@ -18,6 +18,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, jaxpr_as_fun
 from jax.interpreters import batching
@@ -64,8 +65,8 @@ def compiled_as_usual(
         nonlocal plain, wrong
         if wrong < 2:
             results, right = usual(*arrays)
-            # Within a trace there are no numbers yet.
-            if not any(isinstance(r, jax.core.Tracer) or not r for r in right):
+            # Within a trace there are no numbers yet. JAX's own `bool` takes 11 us more.
+            if not any(isinstance(r, jax.core.Tracer) or not np.asarray(r) for r in right):
                 wrong = 0
                 return results
             wrong += 1

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
@@ -263,9 +265,9 @@ class Ended:
 
     def note(self, frame: RunFrame, end: Any) -> bool:
         """Tell the frame if the kernel says so: a condition, or the length itself."""
-        if end:
+        if end := np.asarray(end).item():
             variables = frame.variables
-            length = int(end) if self.length is None else self.length(variables)
+            length = end if self.length is None else self.length(variables)
             frame.length_ended(self.bound, self.outer(variables), length)
         return bool(end)
 
@@ -407,7 +409,7 @@ class DeviceCall:
         if self.checks:
             frame.failed(self.number, None, results[-1])
         end = first + self.prints
-        lengths = [int(n) for n in results[end]] if self.ends else []
+        lengths = [np.asarray(n).item() for n in results[end]] if self.ends else []
         return results[0], results[first:end], lengths
 
     def note_ends(self, frame: RunFrame, lengths: Sequence[int]) -> None:
@@ -440,7 +442,7 @@ class Attempt:
         def instruction(frame: RunFrame) -> int:
             if self.kernel not in frame.longer:
                 results = self.device_call.called(frame, self.at)
-                if all(map(int, results[len(self.device_call.writers)])):
+                if all(map(np.asarray, results[len(self.device_call.writers)])):
                     *_, lengths = self.device_call.stored(frame, results)
                     self.device_call.note_ends(frame, lengths)
                     return finished
