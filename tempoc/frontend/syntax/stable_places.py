@@ -7,8 +7,10 @@ of calls and loops that begin before it in the item.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
@@ -34,15 +36,22 @@ Where = tuple[str, int, int]
 Path = tuple[str | int, ...]
 
 
+class _NamedItem(NamedTuple):
+    tree: ast.Item
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class SourcePlaces:
     """The stable names of a program's calls and loops, independent of the main file's name.
 
     `names` has those of the items that were asked for so far: of a file of functions few are.
+    `items` has the names of items, by file.
     """
 
     loaded: LoadedSources
     names: dict[Where, str] = field(default_factory=dict)
+    items: dict[str, list[_NamedItem]] = field(default_factory=dict)
 
     def name(self, span: Span) -> str:
         """The name of the call, or of the loop's range, with this span."""
@@ -53,18 +62,25 @@ class SourcePlaces:
 
     def _look(self, place: Span) -> None:
         """Name everything in the item around a place."""
-        for module in self.loaded.modules.values():
-            if module.source.path != place.source.path:
-                continue
+        items = self._items(place.source.path)
+        around = bisect_right(items, place.start, key=lambda item: item.tree.span.start) - 1
+        for k, span in enumerate(_marks(items[around].tree)):
+            where = (span.source.path, span.start, span.end)
+            self.names.setdefault(where, f"{items[around].name}|{k}")
+
+    def _items(self, path: str) -> list[_NamedItem]:
+        """The items of a file, in its order."""
+        if path not in self.items:
+            modules = self.loaded.modules.values()
+            module = next(m for m in modules if m.source.path == path)
             key = "" if module.key == self.loaded.main.key else module.key
             seen: dict[str, int] = {}
+            self.items[path] = []
             for item in module.tree.items:
                 label = _label(item)
                 seen[label] = seen.get(label, 0) + 1
-                if item.span.start <= place.start and place.end <= item.span.end:
-                    for k, span in enumerate(_marks(item)):
-                        where = (span.source.path, span.start, span.end)
-                        self.names.setdefault(where, f"{key}|{label} {seen[label]}|{k}")
+                self.items[path].append(_NamedItem(item, f"{key}|{label} {seen[label]}"))
+        return self.items[path]
 
 
 def place_hash(path: Path) -> int:
