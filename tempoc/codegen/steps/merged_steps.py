@@ -93,13 +93,16 @@ class StepPair:
             yield from self.inner[m, n].shared() if (m, n) in self.inner else (self.early[m],)
 
     def pays(self) -> bool:
-        """Whether no more than a part of the calls differ."""
+        """Whether a step less is worth what differs: all steps do what the early one alone has.
+
+        What only the late ones have these do anyway, but results of it are selected.
+        """
         shared = [*self.shared()]
-        same = self.kinds.size(shared)
+        same, common = self.kinds.size(shared), len(self.kinds.computing(shared))
         own = [s for s in self.early if not self.is_off(s)]
-        most = max(len(self.kinds.computing(part)) for part in (own, self.late))
-        most -= len(self.kinds.computing(shared))
-        return same >= MODEL.rolled_calls and most * MODEL.rolled_share <= same
+        early, late = (len(self.kinds.computing(part)) - common for part in (own, self.late))
+        most = max(early * MODEL.rolled_share, late * MODEL.selected_share)
+        return MODEL.rolled_calls <= same and most <= same
 
     def merged(self, conditional: Conditional) -> Items | None:
         """One step for two; ``None`` where something that differs costs much under a condition."""
