@@ -39,8 +39,7 @@ class CostModel(NamedTuple):
     """Nanoseconds of the copy of an array between device and host, whatever its size.
 
     2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2 cores, 7 processes.
-    To pinned memory from an H100 52 us each in one call, 73 one by one. 2026-11-29, CPU time in
-    runs within a budget, a load of 18: 45 to 50 us, of which a bare `device_put` of 8 KB took more.
+    To pinned memory from an H100 52 us each in one call, 73 one by one. 2026-11-29: 45 to 50.
     """
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
@@ -55,9 +54,8 @@ class CostModel(NamedTuple):
     host_step_ns: float = 30_000
     """A kernel in a step of a loop of the host, without what it computes.
 
-    2026-11-29, CPU time, a load of 18: a bare call of a compiled `tanh` of 4 numbers 9 us, of a
-    product of 64 x 32 with `tanh` 20, of which 3.4 compute; eight arguments and results 42. A run
-    finds and stores the arrays, too: with nothing copied 35 to 80 us for each kernel.
+    2026-11-29, CPU time, a load of 18: a bare call of `tanh` of 4 numbers 9 us, of eight arguments
+    and results 42; in a run, which finds and stores arrays, 35 to 80 for each kernel.
     """
     step_ns: float = 300
     """A kernel in a step of a loop on the device, without what it computes. 2026-11-25: 44 ns and
@@ -278,8 +276,7 @@ class CostModel(NamedTuple):
     heavy_operators: int = 8
     """With so many operators that compute, one call is enough."""
     rolled_share: int = 3
-    """Calls of the first step that are not calls of the others are made in all steps; those that
-    both have are so many times as many."""
+    """So many times as many calls are common as are of the first step alone, made in all steps."""
     selected_share: int = 2
     """The same for calls of the others, which select their results. 2026-11-29, CPU s of the first
     call, with 3 and 2: an American option by least squares 1.81 and 1.39, two LSTM 5.1 and 4.3."""
