@@ -31,6 +31,7 @@ REGION_HELPERS = {
     "with_row": prelude.WITH_ROW,
     "taken_if": prelude.taken_if(MODEL.waited_bytes),
     "in_branch": prelude.in_branch(MODEL.changed_bytes),
+    "selected": prelude.SELECTED,
     "selected_if": prelude.selected_if(MODEL.copied_bytes),
     "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,

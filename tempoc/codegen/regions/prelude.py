@@ -47,6 +47,18 @@ def updated(array, part, start, when=None):
 '''
 """Stands in front of kernels that update arrays of which an axis may have length 1."""
 
+SELECTED = '''\
+def selected(condition, new, old):
+    """An array as it was updated if a condition holds; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs selects the part that was put in, unless the loop has no such axes: it copies all.
+    """
+    axes = tuple(k for k, size in enumerate(old.shape) if size == 1)
+    some = jnp.where(condition, lax.squeeze(new, axes), lax.squeeze(old, axes))
+    return lax.expand_dims(some, axes)
+'''
+"""Stands in front of regions that select arrays which loops carry without such axes."""
+
 BOX_AT = '''\
 def box_at(array, place):
     """``array[place]``, for slices and for integers that are not negative, as one slice."""

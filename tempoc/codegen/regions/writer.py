@@ -326,10 +326,16 @@ class RegionWriter(RegionNames):
                 self.line(depth, f"{self.array_names[name]} = {zeros}")
 
     def unit_axis_places(self, loop: prog.Loop, carried: list[str]) -> str:
-        """Positions of carried arrays that a loop updates and reads and that may have unit axes.
+        """Positions of arrays that a loop carries without unit axes, as the text of an argument."""
+        names = self.squeezed_arrays(loop)
+        places = [str(k) for k, name in enumerate(carried) if name in names]
+        return f", {tupled(places)}" if places else ""
 
-        As the text of an argument. XLA for CPUs copies such arrays in each step, unless their unit
-        axes are squeezed; arrays that are only written it copies if they are squeezed.
+    def squeezed_arrays(self, loop: prog.Loop) -> set[str]:
+        """The names of the arrays that a loop updates and reads and that may have unit axes.
+
+        XLA for CPUs copies such arrays in each step, unless their unit axes are squeezed; arrays
+        that are only written it copies if they are squeezed.
         """
         updated: set[str] = set()
         read: set[str] = set()
@@ -339,9 +345,7 @@ class RegionWriter(RegionNames):
             own = self.context.narrow.get(call.kernel)
             updated |= changed if own is not None else set()
             read |= given if own is None else (given - changed) | (own & changed)
-        names = {self.array_names[store] for store in updated & read if store in self.cells}
-        places = [str(k) for k, name in enumerate(carried) if name in names]
-        return f", {tupled(places)}" if places else ""
+        return {self.array_names[store] for store in updated & read if store in self.cells}
 
     def while_loop(self, loop: prog.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A ``lax.while_loop`` that ends a length."""
@@ -475,6 +479,7 @@ class RegionWriter(RegionNames):
         The ``values`` are names for results that go to no cell.
         """
         kernel = self.kernel(call)
+        narrow = set() if self.around is None else self.squeezed_arrays(self.around)
         targets, after = [*values], []
         for cell in call.results:
             if cell.store not in self.cells:  # the write never happens
@@ -490,7 +495,9 @@ class RegionWriter(RegionNames):
             if self.is_static(cell.when):
                 after += [f"if {when}:", f"{INDENT}{array} = {new}"]
             else:
-                after.append(f"{array} = jnp.where({when}, {new}, {array})")
+                name = self.array_names[cell.store]
+                function = "selected" if name in narrow else "jnp.where"
+                after.append(f"{array} = {function}({when}, {new}, {array})")
         tests = [self.locals.fresh("ends") for _ in call.endings]
         targets += tests
         for target, ending in zip(tests, call.endings, strict=True):

@@ -11,14 +11,14 @@ PREAMBLE = (
     *("greatest", "greatest_first", "has_cudnn", "in_batches", "in_blocks", "in_branch", "in_rows"),
     *("in_windows", "integer_power", "jax", "jnp", "joined", "lax", "ldl_rows", "least_first"),
     *("linear_rows", "linear_scanned_rows", "long_convolution", "looped", "looped_in_prefixes"),
-    *("at_least", "looped_in_strips", "put_into_sum", "raised", "running"),
+    *("at_least", "looped_in_strips", "put_into_sum", "raised", "running", "wrong_value"),
     *("looped_while", "lu_rows", "matvec", "minus_log", "paired", "picked_product"),
     *("random_bits", "random_fold", "random_gumbel", "random_integers", "random_key"),
     *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
-    *("ring_age", "ring_row", "rotated", "scanned_rows", "scatter_products", "selected_if"),
-    *("squeezed", "strip_mined_loop", "taken_if", "term_by_term", "threefry", "transposed_matmul"),
-    *("unknown_zero", "unless_nan", "unpacked", "updated", "usually", "valid_rows_product"),
-    *("window", "with_joined_row", "with_ring_row", "with_row", "with_zeros", "wrong_value"),
+    *("ring_age", "ring_row", "rotated", "scanned_rows", "scatter_products", "selected"),
+    *("selected_if", "squeezed", "strip_mined_loop", "taken_if", "term_by_term", "threefry"),
+    *("transposed_matmul", "unknown_zero", "unless_nan", "unpacked", "updated", "usually"),
+    *("valid_rows_product", "window", "with_joined_row", "with_ring_row", "with_row", "with_zeros"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")

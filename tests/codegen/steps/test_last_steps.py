@@ -7,6 +7,10 @@ from dataclasses import replace
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
@@ -214,3 +218,10 @@ def test_rows_that_grow_are_kept_in_the_last_step() -> None:
     assert any(store.growing for store in loaded.program.stores)
     assert [c.store for c in made if c.when is not None] == ["x"]
     agree(DECODED, *({"T": n, "B": 2} for n in (1, 2, 3, 16, 17)), bucket=4)
+
+
+def test_rows_are_selected_without_the_axes_that_the_loop_leaves_out() -> None:
+    """XLA copies all rows in each step for a batch of one, if these axes stand in between."""
+    kernels = Compilation(load_source(Source("m.rt", DECODED)), Options()).emitted.kernels
+    assert "x = selected(t < T - 1, x_new, x)" in kernels and ", (0, 1, 2))" in kernels
+    agree(DECODED, *({"T": n, "B": 1} for n in (1, 2, 3, 16, 17)), bucket=4)
