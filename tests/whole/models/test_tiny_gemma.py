@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tempoc.cli.main import status
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.ops.tensor.source import Param
@@ -159,3 +160,16 @@ def test_the_memory_formula_says_so(home: Path, capsys: pytest.CaptureFixture[st
     assert status(["explain", SOURCE, *config, "--memory"]) == 0
     peak = capsys.readouterr().out.splitlines()[0]
     assert "132 bytes*B*T_slots " in peak  # tokens as well
+
+
+@pytest.mark.parametrize(
+    "entries", [{"model_type": "gemma2"}, {"rope_scaling": {"rope_type": "linear", "factor": 8.0}}]
+)
+def test_what_the_equations_do_not_compute_is_refused(
+    entries: dict[str, object], tmp_path: Path
+) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(CONFIG | {"model_type": "gemma3_text"} | entries))
+    with pytest.raises(DiagnosticError) as refused:
+        Compilation.from_path(SOURCE, Options(level=0, config=str(config))).graph  # noqa: B018
+    assert [d.code for d in refused.value.diagnostics] == ["RT036"]
