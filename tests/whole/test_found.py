@@ -243,6 +243,22 @@ def test_a_state_that_is_not_there_after_the_last_step() -> None:
     agree(text, {"T": 1}, {"T": 3}, levels=(1, 2))
 
 
+def test_a_state_that_is_not_there_before_the_first_step() -> None:
+    """What is read of it there has another value, in derivatives of a loop that counts down."""
+    text = """
+    dim t < T
+    input u[t]: f32
+    s[T-1] = u[T-1]
+    a = sin(s + (s[t+1] if t < T - 1 else 1.0))
+    y = sigmoid(a + u)
+    s[t-1] = y
+    loss = sum((a + y)[t = 0:T])
+    du = grad(loss, u)
+    output du
+    """
+    agree(text, {"T": 1}, {"T": 3}, levels=(1, 2))
+
+
 def test_a_node_that_is_two_branches() -> None:
     """It writes one register for each, at different points."""
     text = """

@@ -29,9 +29,8 @@ from tempoc.sdg.graph.query import (
 )
 from tempoc.sdg.graph.rewrite import edge_at
 from tempoc.sdg.statements.branches import branch_conditions
-from tempoc.sdg.statements.build import identity, is_identity
+from tempoc.sdg.statements.build import identity, is_identity, written_where
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute
 
 OperandUses = Mapping[str, tuple[OperandUse, ...]]
@@ -136,22 +135,13 @@ def _stored(graph: Graph, uses: OperandUses, name: str, space: Space) -> Edge | 
         if isinstance(merge.op, Merge):
             target, edge = merge.op.targets[use.slot], merge.inputs[use.slot]
             # It may be there for fewer points than the equation, as only some are read, and those
-            # beyond the dimension are dropped: `s[t+1] = y` at the last step.
-            at = dict(zip(merge.domain.dims, target, strict=True))
-            where = ix.conjunction(edge.guard, merge.domain.where, *_inside(graph, merge.domain))
-            there = substitute(where, at)
+            # beyond the dimension are dropped: `s[t+1] = y` at the last step, `s[t-1] = y` at 0.
+            there = written_where(merge, use.slot, graph)
             same = edge.out == 0 and merge.types == source.types
             if not same or not space.implies(source.domain, there):
                 return None
             return Edge(source=merge.name, entries=target)
     return Edge(source=name, entries=identity(source.domain))
-
-
-def _inside(graph: Graph, domain: Domain) -> Iterator[ix.Expr]:
-    """The conditions under which coordinates are those of a point of the dimensions."""
-    for dim in domain.dims:
-        yield ix.compare(">=", ix.Sym(dim), ix.ZERO)
-        yield ix.compare("<", ix.Sym(dim), ix.Sym(graph.universe.dim(dim).bound))
 
 
 def _chain(graph: Graph, uses: OperandUses, name: str) -> tuple[str, ...] | None:
