@@ -25,6 +25,10 @@ class Effort(NamedTuple):
     """The least limit for a query about sets: some hundredths of a second."""
     simplified_divisions: int = 6
     """Conditions with more quotients and remainders are pruned, but not looked at as sets."""
+    window_divisions: int = 24
+    """With more quotients and remainders in distances of cells, a window is the whole extent. isl
+    takes half a second for the greatest of 31, or minutes: that is up to the order of its sets, and
+    does not count as steps. Programs of people have 11."""
     separation_steps: int = 20_000
     """The most steps of isl for each statement to peel loops, if more than those of one query:
     nests that were short enough took 15,000, one of 5,000 lines for 230 statements 130,000. With

@@ -32,6 +32,7 @@ from typing import TypeVar
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic import expr as ix
@@ -199,6 +200,8 @@ class Liveness:
         # The distances of one dimension alone are far fewer sets.
         gaps = gaps.project_out(D.set, k + 1, len(dims) - k - 1).project_out(D.set, 0, k)
         gaps = space.sized(gaps.coalesce())
+        if sum(part.dim(D.div) for part in gaps.get_basic_sets()) > EFFORT.window_divisions:
+            return ix.Sym(universe.dim(dim).bound)
         try:
             furthest = gaps.dim_max(0).max(gaps.dim_min(0).neg())
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough

@@ -9,7 +9,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.poly.relations import maps, sets
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
-from tempoc.poly.scheduling import loop_nest
+from tempoc.poly.scheduling import liveness, loop_nest
 from tempoc.schedule.compute import compute
 from tempoc.schedule.text import show as show_tree
 from tempoc.schedule.verify import replay
@@ -69,6 +69,12 @@ def test_stores_are_no_rings_without_patience(impatient: None) -> None:
 
 def test_with_patience_one_is() -> None:
     assert RING_OF_3 in extents()
+
+
+def test_windows_with_many_divisions_are_whole_extents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "EFFORT", EFFORT._replace(window_divisions=0))
+    assert RING_OF_3 not in extents()
+    agree(RING, *all_equal(RING, 1, 5))
 
 
 def extents() -> set[Expr]:
