@@ -38,8 +38,8 @@ class CostModel(NamedTuple):
     transfer_ns: float = 25_000
     """Nanoseconds of the copy of an array between device and host, whatever its size.
 
-    2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2 cores, 7 processes.
-    To pinned memory from an H100 52 us each in one call, 73 one by one. 2026-11-29: 45 to 50.
+    2026-11-26: 64 arrays of 4 KiB 6.5 us each in one call, 7.2 one by one; 2026-11-29, in runs
+    within a budget, 45 to 50. To pinned memory from an H100 52 each in one call, 73 one by one.
     """
     flops_per_ns: float = 50
     """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per

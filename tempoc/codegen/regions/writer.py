@@ -347,6 +347,11 @@ class RegionWriter(RegionNames):
             read |= given if own is None else (given - changed) | (own & changed)
         return {self.array_names[store] for store in updated & read if store in self.cells}
 
+    def is_squeezed(self, cell: prog.Cell) -> bool:
+        """Whether the loop around carries the array of a cell without unit axes."""
+        name, loop = self.array_names[cell.store], self.around
+        return loop is not None and name in self.squeezed_arrays(loop)
+
     def while_loop(self, loop: prog.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A ``lax.while_loop`` that ends a length."""
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
@@ -479,7 +484,6 @@ class RegionWriter(RegionNames):
         The ``values`` are names for results that go to no cell.
         """
         kernel = self.kernel(call)
-        narrow = set() if self.around is None else self.squeezed_arrays(self.around)
         targets, after = [*values], []
         for cell in call.results:
             if cell.store not in self.cells:  # the write never happens
@@ -495,8 +499,7 @@ class RegionWriter(RegionNames):
             if self.is_static(cell.when):
                 after += [f"if {when}:", f"{INDENT}{array} = {new}"]
             else:
-                name = self.array_names[cell.store]
-                function = "selected" if name in narrow else "jnp.where"
+                function = "selected" if self.is_squeezed(cell) else "jnp.where"
                 after.append(f"{array} = {function}({when}, {new}, {array})")
         tests = [self.locals.fresh("ends") for _ in call.endings]
         targets += tests

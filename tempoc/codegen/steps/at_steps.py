@@ -64,11 +64,6 @@ def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
     return any(map(is_empty, sizes)) or any(not is_empty(a.size) for a in filled)
 
 
-def size(items: Sequence[prog.ProgramStatement]) -> int:
-    """The number of calls in statements."""
-    return sum(1 for item in items for _ in calls(item))
-
-
 def items_of(s: prog.ProgramStatement) -> Items:
     """The statements of a sequence, or the one that there is."""
     return s.items if isinstance(s, prog.Sequence) else (s,)

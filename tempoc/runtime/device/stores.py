@@ -274,7 +274,8 @@ def place_given(
     arrays. What the device holds already stays there, and is copied only if it is overwritten.
     """
     lasting = frozenset[str]() if shared is None else shared.stores
-    cells = _GivenCells(program, bindings, layouts, frozenset(straight) - lasting)
+    constant = functools.cache(lambda: not calls_user(program))
+    cells = _GivenCells(program, bindings, layouts, frozenset(straight) - lasting, constant)
     placed = {i.store: cells.input(i) for i in program.inputs}
     makers: dict[str, Callable[[], CellArrays]] = {
         p.store: partial(cells.param, p) for p in program.params if p.name in bindings.params
@@ -293,21 +294,22 @@ def place_given(
 class _GivenCells:
     """Makes the cells of what is given: see `place_given`.
 
-    Stores that are ``passed`` may be arrays of the host.
+    Stores that are ``passed`` may be arrays of the host. ``is_constant``: given arrays do not
+    change while the program runs, which is looked for where it counts.
     """
 
     program: Program
     bindings: Bindings
     layouts: Mapping[str, Layout]
     passed: frozenset[str]
+    is_constant: Callable[[], bool]
 
     def input(self, i: ProgramInput) -> CellArrays:
         """The cells of an input."""
         source = self.bindings.inputs[i.name]
         if self.layouts[i.store].is_chunked:
             rows = source.read()
-            constant = not calls_user(self.program)
-            return {(): backend.rows_on_host(rows, i.dtype, as_it_is=constant)}
+            return {(): backend.rows_on_host(rows, i.dtype, as_it_is=self.is_constant())}
         return self._tensor(i, (), {(): source})
 
     def param(self, p: ProgramParam) -> CellArrays:
@@ -353,7 +355,6 @@ class _GivenCells:
     ) -> CellArrays:
         """One array for each key, sliced and stacked from one array for each ``outer`` point."""
         store, tuning = self.layouts[item.store], self.program.tuning
-        constant = bool(store.away) and not calls_user(self.program)
         sizes = {dim: self.bindings.bounds[bound] for dim, bound in self.program.dims}
         latest: dict[PointIndex, HostArray] = {}
 
@@ -381,7 +382,7 @@ class _GivenCells:
             array = store.arranged(array)
             _check_cell(array, store)
             if store.away:
-                cells[key] = backend.put_on_host(array, store.dtype, as_it_is=constant)
+                cells[key] = backend.put_on_host(array, store.dtype, as_it_is=self.is_constant())
             else:
                 pending[key] = array
             if len(pending) >= tuning.put_arrays:
