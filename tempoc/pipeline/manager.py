@@ -55,16 +55,24 @@ def run_pipeline(
     """Run the passes in order; ``verify(graph, step)`` is called after each and raises on a bug.
 
     ``holding`` are the properties of the input graph, see ``order.py``. ``past`` are the records of
-    a prefix of the pipeline, which is not run again; ``noted`` is called with each new record.
+    a prefix of the pipeline, which is not run again; ``noted`` is called with each new record. Nor
+    is a pass that has left this very graph as it is: it has nothing to do, and says the same.
     Raises ``OrderError``.
     """
     check_order(steps, holding)
     records = [*past]
-    graph = records[-1].after if records else graph
+    graphs = [graph, *(r.after for r in records)]
     for step in steps[len(records) :]:
+        graph = graphs[-1]
         first_remark = len(context.remarks.entries)
         started = time.perf_counter()
-        result = step.run(graph, context)
+        runs = zip(steps, graphs, records, strict=False)
+        idle = (r for s, g, r in runs if g is graph and r.after is graph and s == step)
+        if (earlier := next(idle, None)) is not None:
+            context.remarks.entries.extend(earlier.remarks)
+            result = graph
+        else:
+            result = step.run(graph, context)
         seconds = time.perf_counter() - started
         if verify is not None:
             verify(result, step.name)
@@ -76,7 +84,7 @@ def run_pipeline(
             remarks=tuple(context.remarks.entries[first_remark:]),
         )
         records.append(record)
+        graphs.append(result)
         if noted is not None:
             noted(record)
-        graph = result
-    return Outcome(graph=graph, records=tuple(records))
+    return Outcome(graph=graphs[-1], records=tuple(records))

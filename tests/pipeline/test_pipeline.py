@@ -66,6 +66,31 @@ def test_steps_run_in_order_and_are_recorded() -> None:
     assert [r.message for r in outcome.remarks] == ["adding 1"]
 
 
+def test_a_step_that_had_nothing_to_do_is_not_run_again() -> None:
+    runs: list[int] = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Even(Add):
+        name: ClassVar[str] = "even"
+
+        def run(self, graph: int, context: Here) -> int:
+            runs.append(graph)
+            context.remarks.add(self.name, f"saw {graph}")
+            return graph + graph % 2
+
+    steps = [Even(), Even(), Add(by=0), Even(by=2), Even(), Add(), Even(), Even()]
+    outcome = run_pipeline(3, steps, Here())
+    # The first has changed the graph; the fourth is another step.
+    assert runs == [3, 4, 4, 5, 6]
+    assert [r.message for r in outcome.remarks] == [f"saw {n}" for n in (3, 4, 4, 4, 5, 6)]
+    assert [r.after for r in outcome.records] == [4, 4, 4, 4, 4, 5, 6, 6]
+    assert [r.changed for r in outcome.records] == [k in (0, 5, 6) for k in range(8)]
+
+    again = run_pipeline(3, steps, Here(), past=outcome.records[:3])
+    assert runs == [3, 4, 4, 5, 6, 4, 5, 6]
+    assert again.graph == 6
+
+
 def test_a_verifier_stops_the_run() -> None:
     def verify(graph: int, step: str) -> None:
         raise ArithmeticError(step)

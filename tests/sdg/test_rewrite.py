@@ -15,6 +15,7 @@ from tempoc.sdg.graph.rewrite import (
     replace_nodes,
     replace_operand,
     rewrite_reads,
+    with_changes,
 )
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.parse import parse
@@ -104,3 +105,14 @@ def test_rewrite_reads_of_nodes_and_outputs() -> None:
     assert "b" not in {edge.source for edge in all_reads(after)}
     assert len(readers) == len([*all_reads(before)]) and readers.count(None) == 2
     assert after.nodes["a"] is before.nodes["a"]
+
+
+def test_nothing_rewritten_is_the_very_graph() -> None:
+    before = graph(TEXT)
+    assert rewrite_reads(before, lambda edge, _: replace(edge)) is before
+    outputs = before.outputs[:1]
+    assert with_changes(before, before.nodes, outputs).outputs == outputs
+    turned = dict(reversed(before.nodes.items()))
+    assert [*with_changes(before, turned, before.outputs).nodes] == [*turned]
+    fewer = {name: n for name, n in before.nodes.items() if name != "y"}
+    assert with_changes(before, fewer, before.outputs).nodes == fewer

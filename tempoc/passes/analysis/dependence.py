@@ -24,7 +24,7 @@ from tempoc.poly.relations.run_lengths import EndDependence, depends_on_end, end
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import effect_position, preceding_points
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import node_expressions
+from tempoc.sdg.graph.query import node_expressions, of_last_nodes
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
@@ -118,23 +118,7 @@ class DependenceCandidates:
     @classmethod
     def of(cls, graph: Graph, space: Space) -> DependenceCandidates:
         """All computed nodes of a graph."""
-        nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
-        aligned = [
-            _AlignedRead(
-                sink.name,
-                name,
-                passage,
-                name == edge.source and edge.entries == identity(passage.writer),
-            )
-            for sink in nodes.values()
-            for edge in sink.inputs
-            for name, passage in _passages(graph, sink, edge)
-        ]
-        return cls(
-            space=space,
-            nodes=nodes,
-            reads=[*_effect_dependences(graph), *aligned, *_run_length_dependences(graph, space)],
-        )
+        return _candidates(graph, space)
 
     def dependences(self, vectors: VectorDims) -> tuple[Dependence, ...]:
         """All dependences if nodes vectorize these dimensions."""
@@ -177,6 +161,27 @@ class DependenceCandidates:
             )
             for part, own in edges_in_cycles(self.nodes, self.reads, lambda w: (w.sink, w.source))
         ]
+
+
+@of_last_nodes
+def _candidates(graph: Graph, space: Space) -> DependenceCandidates:
+    nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
+    aligned = [
+        _AlignedRead(
+            sink.name,
+            name,
+            passage,
+            name == edge.source and edge.entries == identity(passage.writer),
+        )
+        for sink in nodes.values()
+        for edge in sink.inputs
+        for name, passage in _passages(graph, sink, edge)
+    ]
+    return DependenceCandidates(
+        space=space,
+        nodes=nodes,
+        reads=[*_effect_dependences(graph), *aligned, *_run_length_dependences(graph, space)],
+    )
 
 
 @dataclass(slots=True)
@@ -418,14 +423,15 @@ def is_carried(
     return not needs or not _unschedulable_in_component(cycle, needs, dims, carried)
 
 
-def stuck_cycles(graph: Graph, space: Space) -> Iterator[tuple[str, ...]]:
+@of_last_nodes
+def stuck_cycles(graph: Graph, space: Space) -> tuple[tuple[str, ...], ...]:
     """Sets of computed nodes, each of a dependence cycle that no loop as it is carries."""
     vectors = vector_dims(graph)
-    for part in DependenceCandidates.of(graph, space).parts():
-        needs, dims = part.dependences(vectors), part.loops(vectors)
-        names = unschedulable_statements(list(part.nodes), needs, dims)
-        if names:
-            yield names
+    cycles = (
+        unschedulable_statements(list(part.nodes), part.dependences(vectors), part.loops(vectors))
+        for part in DependenceCandidates.of(graph, space).parts()
+    )
+    return tuple(names for names in cycles if names)
 
 
 def is_stuck(graph: Graph, space: Space, names: Iterable[str]) -> bool:

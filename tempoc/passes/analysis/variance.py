@@ -21,7 +21,13 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import GivenTensor, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import all_reads, node_expressions, topological, users
+from tempoc.sdg.graph.query import (
+    all_reads,
+    node_expressions,
+    of_last_nodes,
+    topological,
+    users,
+)
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
@@ -40,14 +46,19 @@ def varying_dims(graph: Graph) -> dict[str, tuple[str, ...]]:
     return _propagate(graph, {n.name: _own_dims(graph, n) for n in graph.nodes.values()})
 
 
-def required_dims(graph: Graph, more: DimsByNode) -> dict[str, tuple[str, ...]]:
-    """The dimensions that each node must keep; ``more`` are required anyway.
+@of_last_nodes
+def required_dims(
+    graph: Graph, more: tuple[tuple[str, tuple[str, ...]], ...] = ()
+) -> Mapping[str, tuple[str, ...]]:
+    """The dimensions that each node must keep; ``more`` are required anyway, by node.
 
     These are the ones with which it varies and those along which a consumer reads a slice or which
     a branch of a merge writes. A node that only a branch of a ``cond`` needs keeps the dimensions
     of the ``cond``: it must not be computed where the branch is not taken.
     """
-    start = {n.name: {*_own_dims(graph, n), *more.get(n.name, ())} for n in graph.nodes.values()}
+    start = {n.name: _own_dims(graph, n) for n in graph.nodes.values()}
+    for name, dims in more:
+        start[name] |= {*dims}
     for edge in all_reads(graph):
         pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
         start[edge.source] |= {dim for dim, entry in pairs if isinstance(entry, ix.Slice)}

@@ -69,7 +69,7 @@ def _required(graph: Graph, space: Space) -> variance.DimsByNode:
     """The dimensions that each node must keep, a fixpoint with ``_undecided_projections``."""
     forced: dict[str, tuple[str, ...]] = {}
     while True:
-        required = variance.required_dims(graph, forced)
+        required = variance.required_dims(graph, (*forced.items(),))
         added = {n: d for n, d in _undecided_projections(graph, required, space) if n not in forced}
         if not added:
             break
@@ -141,7 +141,7 @@ def _can_name_point(graph: Graph, edge: Edge, dims: tuple[str, ...]) -> bool:
 
 def _separate_work_from_copies(graph: Graph, varying: variance.DimsByNode) -> Graph:
     """Split nodes that do work but must keep dimensions into the work and a copy of its result."""
-    required = variance.required_dims(graph, {})
+    required = variance.required_dims(graph)
     branches = variance.conditional_nodes(graph)
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():

@@ -27,12 +27,12 @@ from tempoc.passes.simplify.weak_types import resolve_weak_types
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.rewrite import drop_dead
 
-_STEPS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
-    ("dead", drop_dead),
-    ("copied", forward_copies),
-    ("taken out", forward_elements),
-    ("folded", fold_constants),
-    ("duplicate", merge_duplicates),
+_STEPS: tuple[Callable[[Graph], Graph], ...] = (
+    drop_dead,
+    forward_copies,
+    forward_elements,
+    fold_constants,
+    merge_duplicates,
 )
 
 
@@ -46,11 +46,11 @@ class Canonicalize(GraphPass):
         """The smaller graph."""
         count = len(graph.nodes)
         graph = resolve_weak_types(without_empty_branches(graph, context.space), context.space)
-        for _ in range(EFFORT.simplify_rounds):
-            start = graph
-            for _, part in _STEPS:
-                graph = part(graph)
-            if graph == start:
+        idle = 0  # how many steps in a row have left the graph as it is
+        for step in _STEPS * EFFORT.simplify_rounds:
+            start, graph = graph, step(graph)
+            idle = idle + 1 if graph is start or graph == start else 0
+            if idle == len(_STEPS):
                 break
         if len(graph.nodes) < count:
             removed = count - len(graph.nodes)

@@ -23,7 +23,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, operand_type, substitute_in_op
-from tempoc.sdg.graph.rewrite import edge_at
+from tempoc.sdg.graph.rewrite import edge_at, with_changes
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -47,7 +47,7 @@ def forward_elements(graph: Graph) -> Graph:
         outputs.append(
             replace(o, source=forwarded.source, out=forwarded.out, entries=forwarded.entries)
         )
-    return replace(graph, nodes=builder.nodes, outputs=tuple(outputs))
+    return with_changes(graph, builder.nodes, tuple(outputs))
 
 
 def _is_element(graph: Graph, node: Node) -> bool:

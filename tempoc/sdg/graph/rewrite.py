@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from operator import is_
 
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
+from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
 from tempoc.sdg.graph.query import ancestors, expressions, substitute_in_op
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe, substitute_entry
@@ -146,7 +147,18 @@ def rewrite_reads(graph: Graph, rewrite: Callable[[Edge, Node | None], Edge]) ->
         nodes[name] = node if inputs == node.inputs else replace(node, inputs=inputs)
     edges = ((o, rewrite(o.edge, None)) for o in graph.outputs)
     outputs = (replace(o, source=e.source, out=e.out, entries=e.entries) for o, e in edges)
-    return replace(graph, nodes=nodes, outputs=tuple(outputs))
+    return with_changes(graph, nodes, tuple(outputs))
+
+
+def with_changes(graph: Graph, nodes: Mapping[str, Node], outputs: tuple[Output, ...]) -> Graph:
+    """The graph with other nodes and outputs; itself if they are its own.
+
+    Passes then see that nothing has changed, and know what they have found out.
+    """
+    same = len(nodes) == len(graph.nodes) and all(map(is_, nodes.values(), graph.nodes.values()))
+    if same and outputs == graph.outputs:
+        return graph
+    return replace(graph, nodes=nodes, outputs=outputs)
 
 
 def replace_nodes(graph: Graph, replacements: Mapping[str, Iterable[Node]]) -> Graph:

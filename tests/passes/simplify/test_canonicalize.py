@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from tempoc.passes.context import PassContext
+from tempoc.passes.simplify import canonicalize
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
 from tempoc.schedule.text import show
+from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import statements
 from tests.support.elaborated import graph_of
-from tests.support.generators.graphs import Story
+from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
 
 CASES = {
@@ -202,6 +208,29 @@ def test_it_is_done_after_once() -> None:
         once = Story().tell(name, text, Canonicalize()).graph
         twice = Story().tell(name, text, Canonicalize(), Canonicalize()).graph
         assert once == twice
+
+
+def test_it_ends_when_each_step_has_seen_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def counted(step: Callable[[Graph], Graph]) -> Callable[[Graph], Graph]:
+        def run(graph: Graph) -> Graph:
+            seen.append(step.__name__)
+            return step(graph)
+
+        return run
+
+    names = [step.__name__ for step in canonicalize._STEPS]
+    monkeypatch.setattr(canonicalize, "_STEPS", (*map(counted, canonicalize._STEPS),))
+    # Copies are forwarded, then dropped: what comes before that has seen another graph.
+    for case, steps in (("dead code, also in a cycle", 6), ("copies are looked through", 11)):
+        seen.clear()
+        before = graph(CASES[case])
+        context = PassContext(Space(before.universe))
+        after = Canonicalize().run(before, context)
+        assert after != before and seen == (names * 3)[:steps]
+        seen.clear()
+        assert Canonicalize().run(after, context) is after and seen == names
 
 
 def test_zeros_of_both_signs_are_two_numbers() -> None:
