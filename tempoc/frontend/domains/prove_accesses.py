@@ -230,7 +230,9 @@ def _may_be_of_axes(round: Round, wire: Wire) -> bool:
     shape = wire.source.types[wire.out].shape if wire.source.types else ()
     if not re.fullmatch(r"\w+\[[^=\]]*\]", wire.span.text) or len(wire.entries) > len(shape):
         return False
-    for entry, extent in zip(wire.entries, shape, strict=False):
+    for dim, entry, extent in zip(wire.source.dims, wire.entries, shape, strict=False):
+        if entry == ix.Slice(ix.ZERO, ix.Sym(round.universe.dim(dim).bound)):
+            continue  # `:` is all of an axis, too
         last = entry.hi - 1 if isinstance(entry, ix.Slice) else entry
         if isinstance(last, ix.Sym) and round.universe.is_dim(last.name):
             last = ix.sub(ix.Sym(round.universe.dim(last.name).bound), ix.ONE)

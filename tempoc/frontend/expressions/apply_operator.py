@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -149,7 +149,7 @@ def make(
         types = op.infer(tuple(a.type for a in args), FrameFacts(round, frame.where))
     except OperandError as error:
         help = way_out(round, error, args)
-        notes = [note for a in args if (note := _slice_of_steps(a))]
+        notes = _slices_of_steps(round, args)
         raise Failure(type_errors.operands(span, error.message, help, *notes)) from None
     if any(t.dtype is DType.KEY and t.shape[-1:] != KEY.shape for t in types):
         raise Failure(type_errors.key_parts(span))
@@ -247,14 +247,32 @@ def way_out(round: Round, error: OperandError, args: tuple[val.Value, ...]) -> s
     return type_errors.unproved_extents(error.help)
 
 
-def _slice_of_steps(ref: val.Ref) -> str:
-    """A note on `x[0:4]` where `x` has as many axes as dimensions: which of them were meant?"""
-    dims, text = ref.draft.dims, ref.span.text
-    if not dims or ref.type.ndim < 2 * len(dims) or not re.fullmatch(r"\w+\[[^\[\]]*\]", text):
-        return ""
-    slices = [e for e in ref.entries if isinstance(e, ix.Slice) and isinstance(e.hi, ix.Const)]
-    positional = len(slices) == len(dims) and "=" not in text
-    return type_errors.temporal_slice(text, dims) if positional else ""
+def _slices_of_steps(round: Round, args: Sequence[val.Ref]) -> dict[str, None]:
+    """Notes on `x[0:4]` in operands where `x` has as many axes as dimensions: which were meant?"""
+    notes: dict[str, None] = {}
+    seen: set[Draft] = set()
+    pending: list[val.Ref | Wire] = [*args]
+    while pending:
+        read = pending.pop(0)
+        source = read.draft if isinstance(read, val.Ref) else read.source
+        if source.role == "temporary" and source.inputs:
+            pending += source.inputs if source not in seen else []
+            seen.add(source)
+        elif _slices_all(round, read, source):
+            notes[type_errors.temporal_slice(read.span.text, source.dims)] = None
+    return notes
+
+
+def _slices_all(round: Round, read: val.Ref | Wire, source: Draft) -> bool:
+    """Whether a read takes positional slices of all dimensions of a tensor with as many axes."""
+    dims, slices = source.dims, [e for e in read.entries if isinstance(e, ix.Slice)]
+    own = source.types[read.out].ndim if source.types else 0
+    if not dims or len(slices) < len(dims) or own < len(dims):
+        return False
+    whole = [ix.Slice(ix.ZERO, ix.Sym(round.universe.dim(d).bound)) for d in dims]
+    parts = [e for e in slices if e not in whole]
+    positional = re.fullmatch(r"\w+\[[^=\[\]]*\]", read.span.text) is not None
+    return positional and any(isinstance(e.hi, ix.Const) for e in parts)
 
 
 def wire(ref: val.Ref) -> Wire:
