@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls.nested_dimensions import Nest, nested
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.lower_bounds import DEFERRED, doubt_of, is_open
 from tempoc.frontend.environment.round import Arguments, Frame, Round, call_sites
+from tempoc.frontend.environment.scope import TensorName
 from tempoc.frontend.errors import signatures as errors, types as type_errors
 from tempoc.frontend.expressions import annotations as annotate
 from tempoc.frontend.expressions.apply_operator import type_of
@@ -123,6 +126,25 @@ class Signature:
                 return name.name
         return None
 
+    def _refuse_tensors(self, e: ast.TypeExpr) -> None:
+        """Raises `Failure` if a type has a tensor of the program for an extent, perhaps by mistake.
+
+        One with a plain equation may be an index expression, unless that calls this function.
+        """
+        for name in _names(e):
+            tensor = self.frame.scope.find(name.name)
+            is_plain = isinstance(tensor, TensorName) and tensor.kind == "plain"
+            is_tensor = isinstance(tensor, TensorName | IndexedTensor)
+            if is_tensor and (not is_plain or tensor in self.round.active):
+                raise Failure(errors.tensor_as_extent(name.span, name.name))
+
+    def _named(self, problem: Diagnostic) -> Diagnostic:
+        """What is wrong with a type; if that is a tensor of the program, with its name."""
+        span = problem.primary.span if problem.primary else None
+        if span and isinstance(self.frame.scope.find(span.text), TensorName):
+            return errors.tensor_as_extent(span, span.text)
+        return problem
+
     # Checks
 
     def _checked(self, p: ast.DefParam, e: ast.TypeExpr) -> val.Value:
@@ -200,13 +222,14 @@ class Signature:
         try:
             if not rank_fits:
                 raise Failure(type_errors.annotation(span, type_of(value, span), e.span.text))
+            self._refuse_tensors(e)
             declared = annotate.type_tree(self.round, self.frame, e)
             checked = annotate.check(self.round, self.frame, value, declared, span)
         except Failure as problem:
             if problem.diagnostic.code != type_errors.ANNOTATION:
                 here = call_sites(self.frame.origin.calls[-1:])
-                known = problem.diagnostic.secondary
-                raise Failure(replace(problem.diagnostic, secondary=(*known, *here))) from None
+                known = self._named(problem.diagnostic)
+                raise Failure(replace(known, secondary=(*known.secondary, *here))) from None
             if doubt_of(value) and not self.round.final:
                 return self._declared(DEFERRED, e, span)
             actual = type_text(type_of(value, span))

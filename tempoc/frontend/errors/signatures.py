@@ -74,6 +74,13 @@ def with_dimension(problem: Diagnostic, dim: str | None) -> Diagnostic:
     return replace(problem, help=help)
 
 
+def tensor_as_extent(span: Span, name: str) -> Diagnostic:
+    """A tensor of the program stands where a signature has an extent."""
+    help = f"`{name}` is a tensor of the program; a name that nothing has fits every extent"
+    message = "an extent must be an index expression, not a tensor"
+    return error("RT068", message, span, help)
+
+
 def _line(text: str) -> str:
     """The text of a type on one line."""
     return " ".join(text.split())
