@@ -18,6 +18,7 @@ from tempoc.frontend.expressions import weak_literals as literals
 from tempoc.ops.catalog import OPS
 from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.promotion import numeric, promote
 from tempoc.ops.definition.shapes import NO_AXIS
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
@@ -145,6 +146,8 @@ def make(
     round: Round, frame: Frame, op: Op, args: tuple[val.Ref, ...], span: Span, hint: str = ""
 ) -> tuple[val.Ref, ...]:
     """A new node and reads of its outputs. Raises `Failure` if the operands do not fit."""
+    if op.contraction:
+        args = _counted(round, frame, args, span)
     try:
         types = op.infer(tuple(a.type for a in args), FrameFacts(round, frame.where))
     except OperandError as error:
@@ -168,6 +171,20 @@ def make(
     draft.doubt = lower_bounds.doubt_of(*args)
     round.add(draft)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
+
+
+def _counted(
+    round: Round, frame: Frame, factors: tuple[val.Ref, ...], span: Span
+) -> tuple[val.Ref, ...]:
+    """Factors of which a `bool` counts as 0 or 1 of the dtype of the others, or of `i32`."""
+    types = [f.type for f in factors if f.type.dtype is not DType.KEY]
+    if all(t.dtype is not DType.BOOL for t in types):
+        return factors
+    cast = operator("cast", dtype=numeric(promote(types))[0])
+    return tuple(
+        make(round, frame, cast, (f,), span)[0] if f.type.dtype is DType.BOOL else f
+        for f in factors
+    )
 
 
 def spread(round: Round, frame: Frame, ref: val.Ref, dims: tuple[str, ...]) -> val.Ref:

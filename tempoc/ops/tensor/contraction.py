@@ -39,9 +39,8 @@ def require_numbers(args: tuple[TensorType, ...], name: str) -> None:
     """``OperandError`` for operands that have no product."""
     for a in args:
         if a.dtype in (DType.BOOL, DType.KEY):
-            raise OperandError(
-                f"{name} takes numbers, not {a.dtype.value}", help="convert with f32(x) or i32(x)"
-            )
+            help = "convert with f32(x) or i32(x)" if a.dtype is DType.BOOL else None
+            raise OperandError(f"{name} takes numbers, not {a.dtype.value}", help=help)
 
 
 def summable(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:

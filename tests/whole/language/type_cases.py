@@ -106,6 +106,41 @@ def cycles_of_types(T: int) -> Array:
 @case(
     CASES,
     """dim t < T
+input M: bool[3, 4]
+input x[t]: f32[4]
+input k: i64[4]
+input h: bf16[4]
+a = M @ x
+b = einsum("ij,ij->i", M, M)
+c = M @ M.T
+d = M @ k
+e = M @ h
+f = conv(M, ones([2, 4, 1]) > 0.5)
+g = grad(sum(a ** 2), x)
+i[t] = (x[0:t+1] > 0)[:, 0] @ x[0:t+1]
+j[0] = 1.0
+j[t] = sum(M @ full([4], j[t-1])) when t > 0
+output a, b, c, d, e, f, g, i, j
+""",
+    *SMALL,
+    given={"k": lambda: np.array([5, -1, 2**40, 3])},
+    dtypes={"a": "float32", "b": "int32", "c": "int32", "d": "int64", "e": "bfloat16"},
+)
+def bools_are_factors(T: int, M: Array, x: Array, k: Array, h: Array) -> Array:
+    n = M.astype(np.int64)
+    j = [1.0]
+    for _ in range(1, T):
+        j.append(n.sum() * j[-1])
+    return {
+        "a": x @ n.T, "b": n.sum(1), "c": n @ n.T, "d": n @ k, "e": n @ h,
+        "f": np.array([[n[r : r + 2].sum()] for r in range(2)]), "g": 2 * x @ n.T @ n,
+        "i": np.array([(x[: t + 1, 0] > 0) @ x[: t + 1] for t in range(T)]), "j": np.array(j),
+    }  # fmt: skip
+
+
+@case(
+    CASES,
+    """dim t < T
 input q: f32[T]
 input M: f32[2, T]
 y = (q as f32[m]) * m + sum(ones([m]))
