@@ -46,7 +46,7 @@ MENDED = {
         "y[b, t] = 1. when x > 0.", "`where(x > 0., a, b)`", "y[b, t] = where(x > 0., 1., 0.)"
     ),
     "RT137 some points": (
-        "y[0, 0] = x\ny[b, t] = x", "`[b = 0, t = 0]`", "y[0, 0] = x[b = 0, t = 0]\ny[b, t] = x"
+        "y[0, 0] = x\ny[b, t] = x", "`x[b = 0, t = 0]`", "y[0, 0] = x[b = 0, t = 0]\ny[b, t] = x"
     ),
     "RT137 a guard": (
         "y[b, 0] = x\ny[b, t] = x", "`y[b, t] = ... when t == 0`",

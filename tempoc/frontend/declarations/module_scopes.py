@@ -120,10 +120,10 @@ class Scopes:
             if isinstance(value, (TensorName, CastName, val.Index)):
                 scope.names[name] = Foreign(module)
 
-    def _declare(self, scope: Scope, name: ast.Ident, value: object) -> None:
+    def _declare(self, scope: Scope, name: ast.Ident, value: object, dim: str = "") -> None:
         if name.name in scope.names:
             place = scope.places.get(name.name)
-            self.errors.add(name_errors.declared_twice(name.span, name.name, place))
+            self.errors.add(name_errors.declared_twice(name.span, name.name, place, dim))
             return
         scope.bind(name.name, value, name.span)
 
@@ -137,7 +137,8 @@ class Scopes:
         self._declare(scope, item.name, val.Index(ix.Sym(item.name.name)))
         known = scope.names.get(item.bound.name)
         if known != val.Index(ix.Sym(item.bound.name)) or item.bound.name == item.name.name:
-            self._declare(scope, item.bound, val.Index(ix.Sym(item.bound.name)))
+            dim = item.name.name if isinstance(known, Pending) else ""
+            self._declare(scope, item.bound, val.Index(ix.Sym(item.bound.name)), dim)
 
     def _imports(
         self, module: LoadedModule, scope: Scope, items: tuple[ast.ImportItem, ...]

@@ -238,8 +238,10 @@ def _branch(
     if wrong and not cell.plan.broken:
         fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
         dims = tuple(fixed or wrong)
+        target, values = _target_text(cell, place), place.equation.values
+        right = values[0].span.text if len(values) == 1 else ""
         diagnostic = domain_errors.free_dimension(
-            place.target.span, cell.plan.name, dims, fixed, _target_text(cell, place)
+            place.target.span, cell.plan.name, dims, fixed, target, right
         )
         round.report(diagnostic, here.origin.calls)
         value = val.map_leaves(lambda _, v: _remaining_type(v, free, place.target.span), value)

@@ -175,11 +175,13 @@ def _keyword_dimensions(
     for t in targets:
         names.update(dict.fromkeys(t.names if t.names is not None else filter(None, t.dims)))
     dims = round.universe.sorted(tuple(names))
+    full = [t.target.span for t in targets if len(t.entries) == len(dims)]
     for t in targets:
         span = t.target.span
         if len(t.entries) != len(dims):
-            counts, first = (len(dims), len(t.entries)), targets[0].target.span
-            problems.append(domain_errors.target_counts(span, name, *counts, first))
+            other = next(iter(full), None) or next(u for u in targets if u is not t).target.span
+            counts = len(dims), len(t.entries)
+            problems.append(domain_errors.target_counts(span, name, *counts, other))
             continue
         for dim, own, e in zip(t.names or dims, t.dims, t.entries, strict=True):
             if own is not None and own != dim:

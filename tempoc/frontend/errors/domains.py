@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
+from tempoc.ops.definition.shapes import counted
 
 UNREACHABLE = "RT139"
 
@@ -180,8 +181,9 @@ def target_counts(span: Span, name: str, first: int, other: int, place: Span) ->
     """Two targets of a tensor have different numbers of entries."""
     return error(
         "RT131",
-        f"`{name}` has {other} entries here and {first} in another equation",
+        f"`{name}` has {counted(other, 'entry', 'entries')} here and {first} in another equation",
         span,
+        f"name all dimensions of `{name}` in each of its targets",
         secondary=(Label(place),),
     )
 
@@ -258,13 +260,19 @@ def plain_twice(span: Span, name: str, place: Span) -> Diagnostic:
 
 
 def free_dimension(
-    span: Span, name: str, dims: tuple[str, ...], fixed: Mapping[str, str], target: str
+    span: Span,
+    name: str,
+    dims: tuple[str, ...],
+    fixed: Mapping[str, str],
+    target: str,
+    right: str = "",
 ) -> Diagnostic:
     """The right side varies with dimensions that the target does not have, or has `fixed`."""
     if fixed:
         at = ", ".join(f"{d} = {e}" for d, e in fixed.items())
         guard = " and ".join(f"{d} == {e}" for d, e in fixed.items())
-        help = f"read it at one point (`[{at}]`), or write `{target} when {guard}`"
+        whose = right if right.isidentifier() else ""
+        help = f"read it at one point (`{whose}[{at}]`), or write `{target} when {guard}`"
     else:
         help = f"add {listed(dims)} to the target, or read a point or slice of it"
     many = "free dimensions that do" if len(dims) > 1 else "a free dimension that does"

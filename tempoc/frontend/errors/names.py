@@ -72,10 +72,12 @@ def not_callable(span: Span, what: str, *, builtin: bool, taken: bool) -> Diagno
     return error("RT070", f"{what} cannot be called", span, help)
 
 
-def declared_twice(span: Span, name: str, place: Span | None) -> Diagnostic:
-    """A name is introduced twice."""
+def declared_twice(span: Span, name: str, place: Span | None, dim: str = "") -> Diagnostic:
+    """A name is introduced twice; ``dim``: a constant as the bound of this dimension."""
     other = free_name(name, span.source.text)
     help = f"choose another name, such as `{other}`"
+    if dim:
+        help = f"a bound has its own name, and may have a value: `dim {dim} < {other} = {name}`"
     changed = span.source.line_text(span.line)[span.column - 1 :]
     if re.match(rf"{name}\s*=.*\b{name}\b", changed):
         help = f"a tensor is not changed: let another one begin with it, `{other}[0] = {name}`, "
