@@ -261,7 +261,7 @@ def _help(
         turned = _no_wrapping(round, wire, failing)
         if turned:
             return turned
-    place = _placement(round, draft)
+    place = _placement(round, draft, violation)
     if place is not None:
         cell, own = place
         later = _covering_placement(cell, own, violation)
@@ -318,13 +318,24 @@ def _about_bounds(round: Round, wire: Wire, failing: int, guard: ix.Expr, above:
     return access_errors.no_wrapping(_name(wire.source), show(ix.add(bound, entry)))
 
 
-def _placement(round: Round, draft: Draft) -> tuple[IndexedTensor, Placement] | None:
-    """The indexed equation whose right side a node belongs to."""
-    for cell in round.cells.values():
-        for p in cell.plan.placements:
-            if p.equation.span == draft.origin.span:
-                return cell, p
-    return None
+def _placement(
+    round: Round, draft: Draft, violation: OutsideRead
+) -> tuple[IndexedTensor, Placement] | None:
+    """The indexed equation whose right side a node belongs to.
+
+    Of several targets that is one that has the point, for which the right side is computed.
+    """
+    point = violation.point
+    places = [
+        (cell, p)
+        for cell in round.cells.values()
+        for p in cell.plan.placements
+        if p.equation.span == draft.origin.span
+    ]
+    for cell, p in places:
+        if all(n in point for n in symbols(p.local)) and evaluate(p.local, point):
+            return cell, p
+    return places[0] if places else None
 
 
 def _covering_placement(
@@ -345,7 +356,7 @@ def _covering_placement(
 
 def _forget_covering(round: Round, draft: Draft, violation: OutsideRead, errors: Collector) -> None:
     """Drop the "never used" error of that later equation: it has the same cause."""
-    place = _placement(round, draft)
+    place = _placement(round, draft, violation)
     later = None if place is None else _covering_placement(*place, violation)
     if later is not None:
         unused = domain_errors.UNREACHABLE
