@@ -7,7 +7,7 @@ executes that statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import assert_never
@@ -44,7 +44,7 @@ from tempoc.codegen.stores.input_rows import InputRows, input_rows
 from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.stores.touched_bytes import touched_bytes
 from tempoc.codegen.text.naming import REGION_NAMES, RESERVED
-from tempoc.codegen.text.static_values import static_values
+from tempoc.codegen.text.static_values import static_numbers, static_values
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
@@ -274,6 +274,7 @@ def _steps(
     """The tree of calls, without regions; steps at the ends of loops are in these if that pays."""
     tree = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     by_name = stages.statements.by_name
+    context = replace(context, numbers=_numbers(functions, hosts))
     kinds = KernelKinds(
         light={f.name for n, f in functions.items() if _is_light(by_name[n], stages.graph)},
         heavy={f.name for n, f in functions.items() if _is_heavy(by_name[n], stages.graph)},
@@ -373,7 +374,7 @@ def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> prog.Ker
         name=f.name,
         dims=statement.domain.dims,
         bounds=f.bounds,
-        static=static_values(f.text, {variable(b): b for b in f.bounds}),
+        static=static_values(f.text, _bounds(f)),
         donated=donated(statement, f, stages),
         equations=f.equations,
         checks=f.checks,
@@ -381,6 +382,26 @@ def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> prog.Ker
         lengths=f.lengths,
         derives=_derived(statement, stages),
     )
+
+
+def _numbers(
+    functions: Mapping[str, KernelFunction], hosts: Mapping[str, HostCall]
+) -> Callable[[str], tuple[ix.Expr, ...]]:
+    """What gives the numbers over bounds in the text of a kernel."""
+    every = {f.name: f for f in functions.values()}
+    every |= {f.name: f for host_call in hosts.values() for f in host_call.kernels}
+
+    @cache
+    def numbers(kernel: str) -> tuple[ix.Expr, ...]:
+        f = every[kernel]
+        return static_numbers(f.text, _bounds(f))
+
+    return numbers
+
+
+def _bounds(f: KernelFunction) -> dict[str, str]:
+    """The bounds that a kernel is given, by the names that they have in its text."""
+    return {variable(b): b for b in f.bounds}
 
 
 def _derived(statement: Statement, stages: Stages) -> tuple[str, ...]:

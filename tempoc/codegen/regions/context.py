@@ -21,6 +21,11 @@ def _unknown(kernel: str) -> frozenset[str]:
     return frozenset()
 
 
+def _no_numbers(kernel: str) -> tuple[Expr, ...]:
+    """The numbers over bounds in the text of a kernel: none are known."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProgramContext:
     """A program without its tree. ``bounds`` maps constant bounds to their values, others to None.
@@ -32,7 +37,8 @@ class ProgramContext:
     of it reads and writes of stores. ``step_local`` are the stores without a value between steps of
     a device loop, with its variable. ``ring_uses`` are, by kernel, the short rings of which it uses
     nothing but rows, ``only_written`` gives the stores of which a kernel reads nothing, ``changed``
-    are those that it changes at one place, which data may decide.
+    are those that it changes at one place, which data may decide. ``numbers`` gives those over
+    bounds in the text of a kernel.
     """
 
     stores: Mapping[str, Buffer]
@@ -48,6 +54,7 @@ class ProgramContext:
     ring_uses: Mapping[str, Mapping[str, RingUse]] = field(default_factory=dict)
     only_written: Callable[[str], frozenset[str]] = _unknown
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    numbers: Callable[[str], tuple[Expr, ...]] = _no_numbers
 
     @cached_property
     def registers(self) -> frozenset[str]:

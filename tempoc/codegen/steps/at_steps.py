@@ -48,7 +48,10 @@ def is_plain(s: prog.ProgramStatement) -> bool:
 
 def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
     """Whether a call reads an array without elements if each bound is 1, or makes one of no points
-    for a store that has elements then."""
+    for a store that has elements then, or one of its own within its text.
+
+    A number there may be something else than a size: then there is a condition for nothing.
+    """
     least = {name: 1 if n is None else n for name, n in context.bounds.items()}
 
     def is_empty(e: ix.Expr) -> bool:
@@ -57,7 +60,8 @@ def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
     given, made = (
         [context.stores[cell.store] for cell in cells] for cells in (call.args, call.results)
     )
-    sizes = (e for store in given for e in (*(a.size for a in store.axes), *store.shape))
+    stored = (e for store in given for e in (*(a.size for a in store.axes), *store.shape))
+    sizes = (*stored, *context.numbers(call.kernel))
     ranges = context.kernels[call.kernel].vector
     empty = {r.dim for r in ranges if is_empty(ix.sub(r.upper, r.lower))}
     filled = (a for store in made for a in store.axes if a.dim in empty)

@@ -35,10 +35,18 @@ def static_values(
     ``bounds`` maps variables of the text to the bounds that they are. A bound that stands alone
     somewhere makes expressions of such bounds superfluous.
     """
-    reader = _BoundReader(bounds, callees or {})
-    values = dict.fromkeys(reader.values(ast.parse(text)))
+    values = _values(text, bounds, callees or {})
     alone = {e.name for e in values if isinstance(e, ix.Sym)}
     return tuple(e for e in values if isinstance(e, ix.Sym) or not {*symbols(e)} <= alone)
+
+
+def static_numbers(text: str, bounds: Mapping[str, str]) -> tuple[ix.Expr, ...]:
+    """All numbers over bounds in the text of a function, each once: sizes of arrays are such."""
+    return tuple(e for e in _values(text, bounds, {}) if not isinstance(e, _CONDITIONS))
+
+
+def _values(text: str, bounds: Mapping[str, str], callees: Callees) -> dict[ix.Expr, None]:
+    return dict.fromkeys(_BoundReader(bounds, callees).values(ast.parse(text)))
 
 
 class _BoundReader:

@@ -39,6 +39,19 @@ w[i] = w[i+1] - 0.1 * m[i+1]
 output w
 """
 
+SEEN = """
+import nn
+dim t < T
+input u[t]: f32[2]
+x[0] = u[0]
+x[t+1] = u + max(y[0:t+1], axis = 0) when t < T - 2
+x[t+1] = x + 1.0
+y[0] = u[0]
+y[t+1] = tanh(nn.softmax(x[0:t+1] @ x) @ x[0:t+1])
+output y
+"""
+"""Weights of steps among T-1 of which a loop of T-2 steps computes those of all but one."""
+
 
 def test_a_first_step_is_one_of_the_loop() -> None:
     """Each kernel that both call is called once; results that differ are selected."""
@@ -63,3 +76,9 @@ def test_a_loop_with_its_first_step_is_a_region(monkeypatch: pytest.MonkeyPatch)
     """State that the first step makes is there before the first call, as zeros."""
     monkeypatch.setattr(blocks_of_runs, "single_call_blocks", lambda *_: frozenset())
     agree(LEARN, {"I": 5})
+
+
+def test_rows_without_elements_are_not_traced() -> None:
+    """If T is 1, the maximum of the weights would be one of no numbers."""
+    agree(SEEN, {"T": 1}, {"T": 4}, bucket=0)
+    agree(SEEN, {"T": 2}, {"T": 3}, bucket=0)
