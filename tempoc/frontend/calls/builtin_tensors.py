@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls.grad import stop_gradient
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
@@ -136,9 +138,9 @@ def _pad(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Va
     filler = bound.values.get("value", val.ConstantNumber(0))
     if not isinstance(filler, val.ConstantNumber):
         raise Failure(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
-    return _emit(
-        round, frame, bound, apply.operator(name, widths=tuple(pairs), value=filler.value), x
-    )
+    # The dtype of the operand may change until the last round; the result has its type in any case.
+    number = filler.value if round.partial else _fitting(filler, x.type.dtype, place)
+    return _emit(round, frame, bound, apply.operator(name, widths=tuple(pairs), value=number), x)
 
 
 def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -252,24 +254,31 @@ def _filled(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val
     ]
     if isinstance(value, val.ConstantNumber):
         default_dtype = apply.type_of(value, bound.span).dtype if name == "full" else DType.F32
-        apply.check_number(value.value, bound.dtype(default_dtype), bound.span)
-        op = Full(
-            shape=_shape(round, frame, bound), value=_fitting(value, bound.dtype(default_dtype)),
-            dtype=bound.dtype(default_dtype),
-        )  # fmt: skip
+        dtype = bound.dtype(default_dtype)
+        fitting = _fitting(value, dtype, bound.span)
+        op = Full(shape=_shape(round, frame, bound), value=fitting, dtype=dtype)
         return _emit(round, frame, bound, op)
     x = apply.tensor(round, frame, value, bound.span)
     dtype = bound.dtype(x.type.dtype)
     if dtype is not x.type.dtype:
-        x = _emit(round, frame, bound, apply.operator("cast", dtype=dtype), x)
+        cast = apply.operator("cast", dtype=dtype)
+        x = apply.operand(round, frame, cast, x, (x.type,), bound.span)
+        x = _emit(round, frame, bound, cast, x)
     broadcast = apply.operator("broadcast_to", shape=_shape(round, frame, bound))
     return _emit(round, frame, bound, broadcast, x)
 
 
-def _fitting(value: val.ConstantNumber, dtype: DType) -> int | float | bool:
+def _fitting(value: val.ConstantNumber, dtype: DType, span: Span) -> int | float | bool:
+    """A number as one of a dtype; those of integers lose their fraction. Raises `Failure`."""
+    number = value.value
     if dtype.is_float:
-        return float(value.value)
-    return bool(value.value) if dtype is DType.BOOL else int(value.value)
+        return float(number)
+    if dtype is DType.BOOL:
+        return bool(number)
+    if not math.isfinite(number):
+        raise Failure(type_errors.bad_literal(span, str(number), dtype.value))
+    apply.check_number(int(number), dtype, span)
+    return int(number)
 
 
 def _like(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -277,7 +286,7 @@ def _like(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
         type: TensorType = apply.type_of(v, bound.span)
         dtype = bound.dtype(type.dtype)
         value = val.ConstantNumber(0 if name == "zeros_like" else 1)
-        op = Full(shape=type.shape, value=_fitting(value, dtype), dtype=dtype)
+        op = Full(shape=type.shape, value=_fitting(value, dtype, bound.span), dtype=dtype)
         full = _emit(round, frame, bound, op)
         full.draft.doubt = doubt_of(v)
         return apply.spread(round, frame, full, val.dims_of(v, round.universe))

@@ -50,7 +50,7 @@ def common_dtype(op: Op, operands: tuple[TensorType, ...]) -> PromotedType:
                 return promote(operands[1:])
             case Concat() | Stack():
                 return promote(operands)
-            case unary.Cast() if operands[0].dtype.is_float or not op.dtype.is_byte:
+            case unary.Cast():
                 return op.dtype, False
             case _:
                 return DType.F32, True

@@ -135,6 +135,17 @@ output x[0]
         "c[t]: i8 = 0.5 if t > 0 else 1\nd[t]: bool = 0 if t > 0 else 1\noutput a\n",
         ["RT084 2 i8", "RT084 3 u32", "RT079 4", "RT079 5"],
     ),
+    "numbers that a cast, a fill or a padding cannot hold": (
+        "dim t < T\nconst C = 300\ninput u[t]: u8[2]\ndef small(v = 300) = i8(v if t == 0 else 2)\n"
+        "a[t] = i8(C if t > 0 else 2)\nb = small()\nc = u8(where(u > 2, -1, 256))\n"
+        "d[t] = full([2], 300 if t > 0 else 2, dtype = i8)\ne = pad(u, [1, 1], 300)\n"
+        "f = full([2], inf, dtype = i32)\ng = pad(i32(u), [1, 1], inf)\n"
+        "h[t] = u8(-1 if t > 0 else 255)\noutput a, b, c, d, e, f, g, h\n",
+        [
+            "RT084 4 i8", "RT084 5 i8", "RT084 7 u8", "RT084 8 i8", "RT084 9 u8", "RT084 10 i32",
+            "RT084 11 i32",
+        ],
+    ),
     "wide numbers that conditions choose": (
         "dim t < T\ninput x[t]: i32\ninput p[t]: bool\na[t] = 3000000000 if t > 0 else 2\n"
         "b[t] = x * (3000000000 if t > 0 else 2)\nc[t] = abs(where(p, 3000000000, 2))\n"
