@@ -30,7 +30,7 @@ def compiled(
     """
     program = request.directory
     compilation = Compilation.from_path(program, chosen)
-    echo_notes(compilation.notes, error_format)
+    echo_notes(compilation.configuration.notes(), error_format)
     if request.resume is None:
         bind(signature(compilation.graph), open_inputs(request))
     with waiting(f"compiling {program}", compilation.progress):

@@ -50,7 +50,9 @@ def check_file(path: str, options: Options, differentiate: Differentiate) -> Che
     loaded = load_file(path, tolerant=True)
     chosen = configured(options, loaded.main.tree)
     options = chosen.options
-    graph = limited(options.limits, lambda: _elaborated(loaded, options, differentiate))
+    graph = chosen.naming(
+        lambda: limited(options.limits, lambda: _elaborated(loaded, options, differentiate))
+    )
     space = Space(graph.universe, limits=options.limits)
     parts = limited(options.limits, lambda: statements(graph, space))
     unordered = unproved_components(parts, graph.universe)

@@ -13,7 +13,7 @@ from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
-from tempoc.driver.configuration import configured
+from tempoc.driver.configuration import Configured, configured
 from tempoc.driver.elaborate import ElaboratedProgram, elaborated
 from tempoc.driver.kernel_table import entries, own_entries
 from tempoc.driver.limited import limited
@@ -82,7 +82,7 @@ class Compilation:
         """Compute nothing: each stage runs when its property is read first."""
         self.loaded = loaded
         self.options = options
-        self.notes: tuple[str, ...] = ()
+        self.configuration = Configured(options=options, absent={})
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
         self.shared = PassCache(options.limits)
@@ -97,7 +97,7 @@ class Compilation:
         loaded = load_file(path, tolerant=True)
         chosen = configured(options, loaded.main.tree)
         compilation = cls(loaded, chosen.options)
-        compilation.notes = chosen.notes()
+        compilation.configuration = chosen
         compilation.timings.append(("parse", time.perf_counter() - started))
         return compilation
 
@@ -125,7 +125,8 @@ class Compilation:
     def elaborated(self) -> ElaboratedProgram:
         """The program as the front end makes it, and with its derivatives."""
         given = self.loaded, self.options.defines, self.options.limits
-        return self._timed("elaborate", lambda: elaborated(*given))
+        name = self.configuration.naming
+        return self._timed("elaborate", lambda: name(lambda: elaborated(*given)))
 
     @cached_property
     def prepared(self) -> Graph:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
-from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
+from tempoc.diagnostics.source import Span
 from tempoc.driver import errors
 from tempoc.driver.options import Options
 from tempoc.files.reading import read_file
 from tempoc.frontend.syntax import ast
 
+R = TypeVar("R")
 _MOST_BYTES = 16 << 20
 _ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
-    """Options with the constants of a configuration, and the names that it says nothing of."""
+    """Options with the constants of a configuration, and the names that it says nothing of.
+
+    ``given`` has the declaration of each constant that it says something of, and what it says.
+    """
 
     options: Options
     absent: Mapping[str, str]
+    given: Mapping[Span, str] = field(default_factory=dict)
 
     def notes(self) -> tuple[str, ...]:
         """A line for each constant that keeps the value of the program."""
@@ -31,6 +37,24 @@ class Configured:
         return tuple(
             f"{path} has no {e}: {n} is that of the program" for n, e in self.absent.items()
         )
+
+    def naming(self, make: Callable[[], R]) -> R:
+        """What ``make`` gives. An error in the declaration of a constant says what the file says.
+
+        Raises `DiagnosticError`.
+        """
+        try:
+            return make()
+        except DiagnosticError as error:
+            error.diagnostics = tuple(map(self._named, error.diagnostics))
+            raise
+
+    def _named(self, diagnostic: Diagnostic) -> Diagnostic:
+        if diagnostic.primary is None:
+            return diagnostic
+        at = diagnostic.primary.span
+        values = (text for span, text in self.given.items() if span.to(at) == span)
+        return replace(diagnostic, notes=(*diagnostic.notes, *values))
 
 
 def configured(options: Options, main: ast.Module) -> Configured:
@@ -45,8 +69,8 @@ def configured(options: Options, main: ast.Module) -> Configured:
     if not entries:
         raise DiagnosticError(errors.nothing_configured(options.config))
     problems = Collector()
-    defines, absent = dict(options.defines), {}
-    for name, entry in entries:
+    defines, absent, given = dict(options.defines), {}, {}
+    for name, entry, span in entries:
         if name in options.defines:
             continue
         value = _entry(config, entry.value)
@@ -54,21 +78,23 @@ def configured(options: Options, main: ast.Module) -> Configured:
             absent[name] = entry.value
         elif _is_constant(value):
             defines[name] = json.dumps(value)
+            given[span] = f"`{entry.value}` of {options.config} is {defines[name]}"
         else:
             problems.add(errors.configured_value(entry.span, entry.value, options.config))
     problems.raise_errors()
-    return Configured(options=replace(options, defines=defines), absent=absent)
+    return Configured(options=replace(options, defines=defines), absent=absent, given=given)
 
 
-def _entries(main: ast.Module) -> list[tuple[str, ast.String]]:
-    pairs: list[tuple[str, ast.String]] = []
+def _entries(main: ast.Module) -> list[tuple[str, ast.String, Span]]:
+    """The constants and bounds that name an entry, the entries, and the declarations."""
+    named: list[tuple[str, ast.String, Span]] = []
     for item in main.items:
         match item:
             case ast.ConstDecl(name=name, entry=ast.String() as entry):
-                pairs.append((name.name, entry))
+                named.append((name.name, entry, item.span))
             case ast.DimDecl(bound=bound, entry=ast.String() as entry):
-                pairs.append((bound.name, entry))
-    return pairs
+                named.append((bound.name, entry, item.span))
+    return named
 
 
 def _read(path: str) -> dict[str, Any]:

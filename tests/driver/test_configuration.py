@@ -111,6 +111,36 @@ def test_what_is_no_configuration(config: str, message: str, tmp_path: Path) -> 
         check_file(str(source), Options(config=str(path)), differentiate)
 
 
+@pytest.mark.parametrize(
+    ("entry", "value"), [("hidden_size", -3), ("num_hidden_layers", 0), ("num_hidden_layers", "x")]
+)
+def test_errors_in_what_it_gives_name_it(entry: str, value: object, tmp_path: Path) -> None:
+    """Not what `-D` gives instead, nor errors elsewhere."""
+    source, path = tmp_path / "m.rt", tmp_path / "c.json"
+    source.write_text(TEXT)
+    path.write_text(json.dumps({entry: value}))
+    note = (f"`{entry}` of {path} is {json.dumps(value)}",)
+
+    def notes(**defines: str) -> list[tuple[str, ...]]:
+        options = Options(config=str(path), defines=defines)
+        errors = []
+        for make in (
+            lambda: check_file(str(source), options, differentiate),
+            lambda: Compilation.from_path(str(source), options).graph,
+        ):
+            with pytest.raises(DiagnosticError) as error:
+                make()
+            errors += error.value.diagnostics
+        return [d.notes for d in errors]
+
+    assert notes() == [note, note]
+    name = {"hidden_size": "D"}.get(entry, "L")
+    assert notes(**{name: json.dumps(value)}) == [(), ()]
+    source.write_text(TEXT + "z = y[l-1]\n")
+    path.write_text('{"hidden_size": 4}')
+    assert notes() == [(), ()]
+
+
 def test_a_program_that_takes_nothing_from_it(tmp_path: Path) -> None:
     source = tmp_path / "m.rt"
     source.write_text("const D = 4\noutput x\nx = zeros([D])")

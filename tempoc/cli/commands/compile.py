@@ -40,7 +40,7 @@ def command(
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
     options = replace(options, memory_budget=memory_budget)
     compilation = Compilation.from_path(file, options)
-    echo_notes(compilation.notes, about.error_format)
+    echo_notes(compilation.configuration.notes(), about.error_format)
     family: dict[Variant, Compilation] = {}
     if bounds or memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget

@@ -46,7 +46,7 @@ def command(
     looked_for = parse_checks(checks)
     chosen = with_constants(defines, config, limits)
     compilation = Compilation.from_path(file, chosen)
-    echo_notes(compilation.notes, error_format)
+    echo_notes(compilation.configuration.notes(), error_format)
     graph = compilation.graph
     data = open_inputs(request)
     check_targets(request, saves(graph))

@@ -108,7 +108,7 @@ def command(
     elif variants:
         refuse("--variants is about directories that tempoc compile made")
     compilation = Compilation.from_path(file, options)
-    echo_notes(compilation.notes, about.error_format)
+    echo_notes(compilation.configuration.notes(), about.error_format)
     chosen = [view for view in VIEWS if flags[f"dump_{view}"]]
     reports = [report for report in REPORTS if flags[report]]
     of_reports = ReportOptions(bounds, solve, memory_budget, extern_path)

@@ -81,7 +81,7 @@ def test_a_configuration_and_weights_in_several_files(tmp_path: Path) -> None:
     for dtype in ("f32", "bf16"):
         options = Options(level=0, config=str(config), defines={"dtype": dtype})
         compilation = Compilation.from_path(SOURCE, options)
-        assert compilation.notes == ()
+        assert compilation.configuration.notes() == ()
         nodes = [n for n in compilation.graph.nodes.values() if isinstance(n.op, Param)]
         assert {node.op.dtype.value for node in nodes} == {dtype}
         params = {node.name: stacked[node.op.template] for node in nodes}
