@@ -36,6 +36,12 @@ CASES = {
         "m[t] = 0.5 * m[t-1] + h[t-1]\ny = W @ h[t][0]\noutput y",
         "RT001 1",
     ),
+    "a tensor with the name of a function": (
+        "def f(x) = x\nf[t] = 3. * t\ng[t] = f[t] + foo\noutput f", "RT023 2, RT020 3"
+    ),
+    "a tensor with the name of a module": (
+        "import nn\nnn = 3\ng[t] = 2. * nn\noutput nn", "RT023 2"
+    ),
     "a number that does not fit": (
         'h[0] = 0.0\nh[t] = einsum("ij,jk->ik", W, h[t-1])\nk[t] = foo\noutput h',
         "RT060 2, RT020 3",

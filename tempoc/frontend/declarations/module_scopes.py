@@ -158,6 +158,8 @@ class Scopes:
         if name in scope.names:
             place = scope.places.get(name)
             self.errors.add(name_errors.declared_twice(targets[0].name.span, name, place))
+            if isinstance(scope.names[name], val.Closure | val.Package):
+                scope.names[name] = val.BAD  # who reads it may mean the tensor
             return None
         plain = [t for t in targets if t.entries is None]
         if plain and len(targets) > 1:
