@@ -10,9 +10,9 @@ import numpy as np
 
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
-from tempoc.driver.elaborate import elaborate
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.verification.verify import verify
@@ -28,9 +28,10 @@ def graph_of(text: str, defines: Mapping[str, str] | None = None) -> Graph:
 @lru_cache(maxsize=64)
 def _graph(text: str, given: tuple[tuple[str, str], ...]) -> Graph:
     """The same for all who ask about a program."""
-    graph = elaborate(load_source(Source("m.rt", text)), dict(given))
-    verify(graph, Space(graph.universe), after="elaborate")
-    return graph
+    source = load_source(Source("m.rt", text))
+    compilation = Compilation(source, Options(defines=dict(given)))
+    verify(compilation.graph, compilation.space, after="elaborate")
+    return compilation.graph
 
 
 def errors_of(text: str, defines: Mapping[str, str] | None = None) -> tuple[Diagnostic, ...]:

@@ -43,16 +43,15 @@ OPERATIONS = ("xla_cpu_use_fusion_emitters",)
 KEPT = 2000
 LENGTHS = 3
 """One program in so many has kernels for many lengths where tests only compare what it computes."""
+COLLECT = (200_000, 20, 50)
+"""How rarely garbage is looked for: little of what modules and tests leave is any."""
 ENVIRONMENT = pytest.StashKey[str | None]()
 Make = Callable[..., Any]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """JAX reads its flags when it starts, which test modules make it do.
-
-    Little of what modules and tests leave is garbage: look for it rarely.
-    """
-    gc.set_threshold(200_000, 20, 50)
+    """JAX reads its flags when it starts, which test modules make it do."""
+    gc.set_threshold(*COLLECT)
     config.stash[ENVIRONMENT] = before = os.environ.get("XLA_FLAGS")
     if before is None and "jax" not in sys.modules:
         flags = (f"--{name}={str(quick).lower()}" for name, (quick, _) in known_flags().items())
@@ -73,10 +72,15 @@ def known_flags() -> Mapping[str, tuple[Any, Any]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def flags_of_commands() -> Iterator[None]:
-    """Commands that run in this process leave the flags of XLA, which has read them already."""
+    """Commands that run in this process leave the flags of XLA, which has read them already.
+
+    And how rarely garbage is looked for.
+    """
+    from tempoc.cli import main
     from tempoc.runtime.device import small_loops
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(main, "EFFORT", main.EFFORT._replace(collect=COLLECT))
         patch.setattr(small_loops, "compile_whole", lambda most: None)
         yield
 
@@ -104,6 +108,8 @@ def shared_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
         os.environ.pop("XLA_FLAGS", None)
     # Between runs nothing is kept: to write it takes longer than to make most of it again.
     jax.config.update("jax_enable_compilation_cache", False)
+    # Nobody asks XLA which line an operation comes from.
+    jax.config.update("jax_traceback_in_locations_limit", 0)
     # What is there already stays.
     gc.collect()
     gc.freeze()

@@ -2,8 +2,8 @@
 
 A program is often compiled again for another question about it, or for other bounds. What a stage
 makes of a text and options is the same each time, so later compilations begin with what earlier
-ones have finished. Where a test has replaced something, nothing is taken or given; nor of programs
-that come with Python functions, which are more than their texts.
+ones have finished; so is each text parsed once. Where a test has replaced something, nothing is
+taken or given; nor of programs that come with Python functions, which are more than their texts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -21,6 +21,7 @@ import pytest
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import Options
+from tempoc.frontend.syntax import load_modules
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.pipeline.step import Remark
 
@@ -28,6 +29,10 @@ STAGES = ("elaborated", "graph", "prepared", "passes", "ordered", "plan", "proof
 FRONT = ("elaborated", "graph")
 """The same for all levels and pipelines."""
 KEPT = 100
+TEXT = "m.rt"
+"""The path of programs that are in tests. Each stage of these is verified for all who ask: the test
+that looks at what a pass does, and `agree`, have the same compilation.
+"""
 PATCHES: WeakSet[pytest.MonkeyPatch] = WeakSet()
 """Those that there are now."""
 
@@ -88,6 +93,8 @@ class Finished:
             return
         modules = (loaded.main, *loaded.modules.values())
         sources = tuple((module.source.path, module.source.text) for module in modules)
+        if loaded.main.source.path == TEXT:
+            compilation.options = options = replace(options, verify_each=True)
         verified = options.verify_each, options.verify_values
         front = sources, repr(loaded.errors), dict(options.defines), options.limits, verified
         first = self.get(repr(front), lambda: Kept(front={}, shared=PassCache(options.limits)))
@@ -161,6 +168,9 @@ def shared_stages(shared_kernels: None, not_synced: None) -> Iterator[None]:
         made(self, loaded, options)
         finished.begin(self, loaded, options)
 
+    parse = load_modules.parse_with_recovery
+    known = functools.lru_cache(maxsize=KEPT)(parse)
+    load_modules.parse_with_recovery = lambda x: parse(x) if is_patched() else known(x)
     before = {name: vars(Compilation)[name] for name in STAGES}
     Compilation.__init__ = begin  # type: ignore[method-assign]
     for name, stage in before.items():
@@ -168,6 +178,7 @@ def shared_stages(shared_kernels: None, not_synced: None) -> Iterator[None]:
         shared.__set_name__(Compilation, name)
         setattr(Compilation, name, shared)
     yield
+    load_modules.parse_with_recovery = parse
     Compilation.__init__ = made  # type: ignore[method-assign]
     for name, stage in before.items():
         setattr(Compilation, name, stage)

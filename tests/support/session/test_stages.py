@@ -15,8 +15,8 @@ TEXT = (
 )
 
 
-def compiled(number: float, **options: object) -> Compilation:
-    source = Source("m.rt", TEXT.format(number))
+def compiled(number: float, path: str = "m.rt", **options: object) -> Compilation:
+    source = Source(path, TEXT.format(number))
     return Compilation(load_source(source), Options(**options))  # type: ignore[arg-type]
 
 
@@ -33,7 +33,22 @@ def test_other_texts_and_options_have_their_own() -> None:
     first, plain, other = compiled(2.5), compiled(2.5, level=0), compiled(2.75)
     assert first.graph is plain.graph and first.graph is not other.graph
     assert first.passes is not plain.passes and first.emitted is not other.emitted
-    assert compiled(2.5, verify_each=True).graph is not first.graph
+    there = compiled(2.5, "n.rt")
+    assert there.graph is not first.graph
+    assert compiled(2.5, "n.rt", verify_each=True).graph is not there.graph
+
+
+def test_programs_of_tests_are_verified_for_all_who_ask() -> None:
+    first, verified = compiled(4.25), compiled(4.25, verify_each=True)
+    assert first.options.verify_each and first.emitted is verified.emitted
+
+
+def test_equal_texts_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compiled(4.5).loaded.main.tree
+    assert compiled(4.5, level=0).loaded.main.tree is first
+    assert compiled(4.75).loaded.main.tree is not first
+    monkeypatch.setattr(driver, "assemble", driver.assemble)
+    assert compiled(4.5).loaded.main.tree is not first
 
 
 def test_what_a_test_puts_in_reaches_no_other() -> None:
