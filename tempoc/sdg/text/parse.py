@@ -8,6 +8,7 @@ The span of a node is its line. Only names and attributes are checked here; the 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import get_type_hints
@@ -48,6 +49,12 @@ def _spelled(kind: str) -> str:
 @cache
 def _grammar() -> Grammar:
     return load(("sdg",), start=("graph",), positions=True)
+
+
+@cache
+def _types_of_attributes(op: str) -> Mapping[str, object]:
+    """The types of an operator's attributes, which its class has as texts."""
+    return get_type_hints(OPS[op])
 
 
 def _tokens(tree: GrammarTree, kind: str) -> list[Token]:
@@ -159,7 +166,7 @@ class _GraphReader:
         cls = OPS.get(self.words(name))
         if cls is None:
             raise errors.meaningless(self.span(name), f"no operator `{self.words(name)}`")
-        hints = get_type_hints(cls)
+        hints = _types_of_attributes(cls.name)
         known = [f.name for f in fields(cls)]
         given: dict[str, Attribute] = {}
         for tree_ in branches(tree, "attributes"):
