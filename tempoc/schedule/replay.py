@@ -147,6 +147,11 @@ class ConcreteProgram:
     universe: Universe
     bounds: Mapping[str, int]
     ends: LengthsAt = field(default_factory=dict)
+    known: dict[tuple[str, Point, int], Mapping[str, int]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    """What `at` has said, by how many lengths were known: more of them become known, none others.
+    """
 
     def instances(self) -> Iterator[StatementInstance]:
         """All points of all statements, in statement order."""
@@ -161,8 +166,14 @@ class ConcreteProgram:
         inside = (env[d] < env[self.universe.dim(d).bound] for d in s.domain.dims)
         return all(inside) and bool(evaluate(s.domain.where, env))
 
-    def at(self, s: Statement, point: Point) -> dict[str, int]:
+    def at(self, s: Statement, point: Point) -> Mapping[str, int]:
         """The values of all symbols at a point of a statement."""
+        key = s.name, point, len(self.ends)
+        if key not in self.known:
+            self.known[key] = self._at(s, point)
+        return self.known[key]
+
+    def _at(self, s: Statement, point: Point) -> Mapping[str, int]:
         env = {**self.bounds, **dict(zip(s.domain.dims, point, strict=True))}
         if not self.ends:
             return env
