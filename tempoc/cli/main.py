@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -51,18 +51,22 @@ class LazyGroup(click.Group):
         """Import `tempoc.cli.commands.<name>` and return its `command`."""
         if cmd_name not in COMMANDS:
             return None
+        name = f"tempoc.cli.commands.{cmd_name}"
+        if name not in sys.modules:
+            self._import(cmd_name, name)
+        return cast(click.Command, sys.modules[name].command)
+
+    def _import(self, cmd_name: str, module: str) -> None:
         # What is imported stays until the end: collecting garbage there costs a tenth of `check`.
         gc.disable()
         try:
             with kept_methods(cmd_name):
-                module = importlib.import_module(f"tempoc.cli.commands.{cmd_name}")
+                importlib.import_module(module)
         finally:
             gc.freeze()
             gc.enable()
             # Hardly anything that a compilation makes is garbage: look for it more rarely.
             gc.set_threshold(*EFFORT.collect)
-        command: click.Command = module.command
-        return command
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the options; `--help` is printed here. Raises ``OutputGoneError``."""
