@@ -61,7 +61,9 @@ def run_alike(
             inputs=as_sources({n: inputs[n] for n in names}),
             params=as_sources(params or {}),
         )
-        # Where a block is one call, XLA may round otherwise than where its calls are counted.
+        # Where a block is one call, XLA may round otherwise than where its calls are counted. So it
+        # may in kernels for many lengths, which a program has that ran with other bounds before.
+        plain = LoadedProgram(program=program, functions=plain.functions)
         wanted = tuple(run_given(plain, given, how) for how in (COUNTED, Settings()))
         for reach in reaches:
             moving = LoadedProgram(program=all_away(program, reach), functions=plain.functions)
