@@ -31,16 +31,19 @@ def calls(file: File) -> Iterator[tuple[tuple[str, str], ast.Call]]:
     """Calls of what a file imports, or defines itself, by module and name."""
     modules: dict[str, str] = {}
     names = {name: (module, name) for module, name in ROWS if module == file.module}
+    found = []
     for node in ast.walk(file.tree):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             for item in node.names:
                 modules[item.asname or item.name] = f"{node.module}.{item.name}"
                 names[item.asname or item.name] = node.module, item.name
-    for node in ast.walk(file.tree):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name)):
+        elif isinstance(node, ast.Call):
+            found.append(node)
+    for node in found:
+        match node.func:
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
                 yield (modules.get(module, ""), name), node
-            case ast.Call(func=ast.Name(id=name)):
+            case ast.Name(id=name):
                 yield names.get(name, ("", name)), node
 
 

@@ -26,12 +26,20 @@ def compiled(tmp_path: Path) -> Callable[..., Path]:
     return compile_here
 
 
+def is_in_tests(name: str) -> bool:
+    """Whether `make test` runs a pair, as its text says: to import all pairs takes a second."""
+    return "in_tests=True" in (FOLDER / name).with_suffix(".py").read_text()
+
+
 @pytest.mark.usefixtures("without_runner")
-@pytest.mark.parametrize(
-    "name", sampled(names(), "others of its kind", keep=lambda name: pair(name).in_tests)
-)
+@pytest.mark.parametrize("name", sampled(names(), "others of its kind", keep=is_in_tests))
 def test_a_program_computes_what_its_twin_does(name: str, compiled: Callable[..., Path]) -> None:
     check(name, prepared(name, pair(name).small, compiled))
+
+
+@pytest.mark.long("imports all pairs")
+def test_pairs_in_tests_are_those_that_say_so() -> None:
+    assert [name for name in names() if pair(name).in_tests != is_in_tests(name)] == []
 
 
 def test_every_program_has_a_twin() -> None:

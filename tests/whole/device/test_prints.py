@@ -22,6 +22,7 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import Lines, held_everywhere, short_calls
+from tests.support.elaborated import graph_of
 from tests.support.session.long import ends, sampled
 
 LOOPS = "canonicalize,fuse"
@@ -138,7 +139,7 @@ PROGRAMS = {
 
 def given_for(text: str, size: int) -> tuple[Mapping[str, int], dict[str, np.ndarray]]:
     bounds = {b: size + k for k, b in enumerate(free_bounds(text))}
-    return bounds, data(compile_text(text, 0)[0], bounds, False)
+    return bounds, data(graph_of(text), bounds, False)
 
 
 def printed(

@@ -61,7 +61,7 @@ def test_one_length(text: str, levels: tuple[int, ...], tmp_path: Path) -> None:
 
 
 def test_a_length_for_each_point(tmp_path: Path) -> None:
-    program = Agreeing(EACH, tmp_path, (0, 2))
+    program = Agreeing(EACH, tmp_path)
     rng = np.random.default_rng(1)
     for b, n, m, most in ((1, 1, 1, 1), (3, 4, 5, 9)):
         scales = np.array([1.0, 9.0, 0.1], np.float32)[:b, None, None]
