@@ -18,7 +18,7 @@ nothing: all assumptions have been checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.graphs import reachable
@@ -69,12 +69,14 @@ class _FixpointState:
     spoiled: dict[TensorKey, None] = field(default_factory=dict)
     restarted: dict[TensorKey, None] = field(default_factory=dict)
     unshaped: dict[TensorKey, bool] = field(default_factory=dict)
+    earlier: tuple[Diagnostic, ...] = ()
     partial: bool = False
     guessing: bool = False
     final: bool = False
 
-    def forget(self) -> None:
-        """Restart the inference; only `unshaped` is retained."""
+    def forget(self, errors: Iterable[Diagnostic]) -> None:
+        """Restart the inference; only `unshaped` and the errors found are retained."""
+        self.earlier = tuple(errors)
         for table in (self.table, self.seeded, self.assumed, self.spoiled, self.restarted):
             table.clear()
         self.partial = self.guessing = self.final = False
@@ -127,8 +129,8 @@ def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
         if not rounds_left:
             _report_growth(round, previous)
             break
-    if round.deferred:
-        _report_unknown(round)
+    if not (program.errors.diagnostics or round.errors.diagnostics):
+        _report_unknown(round, state.earlier)
     _report_guesses(round, state.seeded)
     return round, results
 
@@ -164,7 +166,7 @@ def _restart(round: Round, state: _FixpointState) -> bool:
     """Whether the inference restarts, because some tensors were given up."""
     if not _give_up(round):
         return False
-    state.forget()
+    state.forget(round.errors.diagnostics)
     return True
 
 
@@ -176,15 +178,19 @@ def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> 
             return
 
 
-def _report_unknown(round: Round) -> None:
-    """Report the first tensor of unknown type, unless there are other errors."""
-    if round.errors.diagnostics:
-        return
+def _report_unknown(round: Round, earlier: Iterable[Diagnostic]) -> None:
+    """Report the first tensor of unknown type, if nothing else is wrong.
+
+    What was wrong ``earlier``, with the shapes of numbers, may be in expressions that are not
+    evaluated without these: then that is reported.
+    """
     for key, cell in round.cells.items():
         known = round.table.get(key)
-        if key not in round.spoiled and (known is None or doubt_of(known.tree)):
+        if known is None or (round.deferred and doubt_of(known.tree)):
+            round.errors.extend(earlier)
             span, name = cell.origin.span, cell.plan.name
-            round.report(type_errors.never_known(span, name), cell.origin.calls)
+            if not round.errors.diagnostics:
+                round.report(type_errors.never_known(span, name), cell.origin.calls)
             return
 
 

@@ -135,6 +135,11 @@ output x[0]
         "c[t]: i8 = 0.5 if t > 0 else 1\nd[t]: bool = 0 if t > 0 else 1\noutput a\n",
         ["RT084 2 i8", "RT084 3 u32", "RT079 4", "RT079 5"],
     ),
+    "an error in what is not looked at without the shape of a number": (
+        "dim t < T\ndim k < K = 5\ny[0] = 2.0\nu[t, 0] = y\nr = u - y\nu[t, k-1] = u - r\n"
+        "y[t+1] = u[t, K[0]-1]\noutput y\n",
+        ["RT086 7"],
+    ),
     "numbers that a cast, a fill or a padding cannot hold": (
         "dim t < T\nconst C = 300\ninput u[t]: u8[2]\ndef small(v = 300) = i8(v if t == 0 else 2)\n"
         "a[t] = i8(C if t > 0 else 2)\nb = small()\nc = u8(where(u > 2, -1, 256))\n"
