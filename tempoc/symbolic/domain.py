@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +22,20 @@ class Domain(metaclass=Interned):
 
     dims: tuple[str, ...]
     where: ix.Expr = ix.TRUE
+
+
+def grows(condition: ix.Expr, lengths: Collection[str]) -> bool:
+    """Whether a condition that holds for some lengths is known to hold for all larger ones."""
+    match condition:
+        case ix.Conjunction(args=args) | ix.Disjunction(args=args):
+            return all(grows(part, lengths) for part in args)
+        case ix.Relation(op="<" | "<=" | ">" | ">=" as op, left=left, right=right):
+            gap = ix.sub(left, right) if op in (">", ">=") else ix.sub(right, left)
+            terms = gap.terms if isinstance(gap, ix.IndexSum) else ((1, gap),)
+            named = [(c, e) for c, e in terms if not {*lengths}.isdisjoint(symbols(e))]
+            return all(c > 0 and isinstance(e, ix.Sym) for c, e in named)
+        case _:
+            return {*lengths}.isdisjoint(symbols(condition))
 
 
 def conjuncts(condition: ix.Expr) -> tuple[ix.Expr, ...]:

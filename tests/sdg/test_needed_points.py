@@ -60,6 +60,38 @@ def test_points_that_are_read(case: str) -> None:
     assert {name: show(where) for name, where in needed.items()} == expected
 
 
+FOUND = """
+bound B
+bound T until stop over b
+dim b < B
+dim t < T
+
+%x = input{{dtype=f32, shape=(3,)}} : [b] f32[3]
+%j = input{{dtype=i32}} : [b, t] i32
+%s = input{{dtype=bool}} : [b, t] bool
+%stop.until = until{{bound="T"}} %s : [b, t]
+%p = getitem{{entries=("tensor",)}} %x[b], %j : [b, t] f32
+%z = exp %p[b, {at}] : [b, t | t >= {first}] f32
+output z = %z[0:B, {first}:T]
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "first", "expected"),
+    [
+        ("t-1", 1, {"p": "t < T-1"}),
+        ("t", 2, {"p": "t >= 2"}),
+        ("T-1", 1, {}),
+        ("T-1-t", 1, {"p": "t < T-1"}),
+    ],
+)
+def test_a_length_may_be_the_largest(at: str, first: int, expected: dict[str, str]) -> None:
+    """What a longer loop needs is needed: a kernel may not know yet where the data end it."""
+    found = graph(FOUND.format(at=at, first=first))
+    needed = needed_points(found, Space(found.universe))
+    assert {name: show(where) for name, where in needed.items()} == expected
+
+
 TILES = """
 bound T
 bound K

@@ -101,3 +101,44 @@ def test_elements_that_are_not_read_spread_nothing(B: int, T: int, N: int, tmp_p
     agreed(SWEEPS, tmp_path, {"B": B, "T": T, "N": N}, {"W": W, "c": c}, levels=(2,))
     kernels = (tmp_path / "out2" / "kernels.py").read_text()
     assert "unless_nan(" in kernels and "[:N-1]" not in kernels
+
+
+ENDED = """
+dim i < I
+dim t < T until stop
+input k[i, t]: i32
+input w: f32[4]
+y = w[k]
+h[i, 0] = 0.0
+h[i, t] = h[i, t-1] + y[i, t-1]
+stop = h > 1.5 + i
+last = h[t = T-1]
+output last
+"""
+COUNTED = """
+dim t < T until stop
+input k[t]: i32
+input w: f32[4]
+h[0] = 0.0
+h[t+1] = h + 1.0
+stop = h > 9.0
+y = w[k]
+total = sum(y[0:T-1])
+output total
+"""
+
+
+@pytest.mark.parametrize("T", [1, 2])
+@pytest.mark.parametrize("text", [ENDED, COUNTED], ids=["for each", "at the end"])
+def test_the_last_step_that_a_loop_may_take_is_no_one_before(
+    text: str, T: int, tmp_path: Path
+) -> None:
+    """Nothing reads it there, whether or not the data would end the loop."""
+    k = np.zeros((2, T) if "dim i" in text else T, np.int32)
+    k[..., T - 1] = 9
+    given = {"k": k, "w": np.ones(4, np.float32)}
+    bounds = {"I": 2, "T": T} if "dim i" in text else {"T": T}
+    agreed(text, tmp_path, bounds, given, levels=(0, 1, 2))
+    longer = given | {"k": np.concatenate([k, k[..., :1]], axis=-1)}
+    with pytest.raises(RunError, match=f"index 9 .*t = {T - 1}"):
+        run(compiled(text, tmp_path), bounds | {"T": T + 1}, longer)

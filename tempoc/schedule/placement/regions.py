@@ -82,7 +82,7 @@ from tempoc.sdg.graph.stencils import reads_elements_again, reads_neighbours
 from tempoc.sdg.statements.handed_on import InLoop, is_handed_on, outlives
 from tempoc.sdg.statements.statements import Read, Statement, Statements
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.domain import Domain, conjuncts, grows
 from tempoc.symbolic.walk import symbols
 
 Say = Callable[[str, Span | None, LoopRemark | None], None]
@@ -253,11 +253,13 @@ class _RegionPlaces:
     def somewhere(self, domain: Domain) -> ix.Expr:
         """The condition for a domain to be non-empty, with lengths at their largest.
 
-        Like loops, it does not depend on the values of fixed bounds.
+        Like loops, it does not depend on the values of fixed bounds. In the tree a length stands
+        for the largest one; conditions on the actual length are evaluated when the statement is
+        executed.
         """
         where = self.space.symbolic.project(domain, ()).where
         lengths = self.graph.universe.lengths
-        return ix.conjunction(*(p for p in conjuncts(where) if _is_monotone(p, lengths)))
+        return ix.conjunction(*(p for p in conjuncts(where) if grows(p, lengths)))
 
     def steps(self, loop: TreeLoop) -> int | None:
         """The number of steps of a loop, if constant and at most ``unrolled_steps``.
@@ -448,20 +450,3 @@ def _merge_guards(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
         else:
             merged.append(item)
     return tuple(merged)
-
-
-def _is_monotone(condition: ix.Expr, lengths: tuple[str, ...]) -> bool:
-    """Whether a condition is monotone: if it holds for some lengths, then for all larger ones.
-
-    In the tree a length stands for the largest one; conditions on the actual length are evaluated
-    when the statement is executed.
-    """
-    if not any(name in lengths for name in symbols(condition)):
-        return True
-    if not isinstance(condition, ix.Relation) or condition.op not in (">", ">="):
-        return False
-    left = (
-        condition.left.terms if isinstance(condition.left, ix.IndexSum) else ((1, condition.left),)
-    )
-    rising = all(c > 0 and isinstance(e, ix.Sym) for c, e in left)
-    return rising and not any(name in lengths for name in symbols(condition.right))

@@ -19,7 +19,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, components, topological, users
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.domain import Domain, conjuncts, grows
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
@@ -27,7 +27,8 @@ def needed_points(graph: Graph, space: Space) -> dict[str, ix.Expr]:
     """By node that checks something, where its results are read; of those not read everywhere.
 
     A condition over the dimensions of the node and over bounds. Merges of cycles count as read at
-    all points, and so does what depends on a length that only the run knows.
+    all points. Of a length that only the run knows a kernel is told the largest, until the data end
+    it; what depends on it in another way than to hold for all larger ones counts as read, too.
     """
     checked = [name for name, node in graph.nodes.items() if node.op.checks]
     if not checked:
@@ -64,8 +65,10 @@ def _read_where(
             return ix.TRUE
         conditions.append(where)
     where = ix.disjunction(*conditions)
-    unknown = any(n in graph.universe.lengths for n in symbols(where))
-    if unknown or not is_affine(where) or space.symbolic.implies(node.domain, where):
+    universe = graph.universe
+    outer = {d for n in symbols(where) if n in universe.lengths for d in universe.outer(n)}
+    is_passed = outer <= {*node.domain.dims} and grows(where, universe.lengths)
+    if not is_passed or not is_affine(where) or space.symbolic.implies(node.domain, where):
         return ix.TRUE
     return space.symbolic.simplify(where, node.domain)
 
