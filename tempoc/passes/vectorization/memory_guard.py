@@ -16,7 +16,10 @@ extent: computed before the loop, or consumed after it. That is allowed
   Of a dimension with a known number of points they may also be as large as these matrices, which
   each step would read: so a model checks at once the few words that another one has proposed.
   Connected nodes that gain nothing themselves, like outer products, are left to the loop where that
-  stores less.
+  stores less;
+- for connected nodes that read fewer bytes of the loop than nodes that wait for its end read of
+  them: the loop then stores the ones instead of the others. So the log-probabilities of actions,
+  their entropy and derivatives are computed of logits and actions of all steps, after a rollout.
 """
 
 from __future__ import annotations
@@ -69,6 +72,7 @@ def affordable_nodes(
     while growing := {s for s, _ in boundary.growing(accepted)}:
         accepted -= growing
     rejected = [s for s in candidates if s not in accepted]
+    others: list[str] = []
     for part in connected_components(rejected, lambda name: graph.nodes[name].sources):
         compact = _compact(graph, dim, part, accepted, boundary, space)
         if any(_gains(graph, graph.nodes[s], dim) for s in compact):
@@ -76,6 +80,11 @@ def affordable_nodes(
             size = _size(graph, dim, added, space)
             if size <= limit or (points and size * points <= _shared(graph, dim, compact)):
                 accepted.update(compact)
+        elif not boundary.is_read_by_loops(part, accepted):
+            others += part
+    for part in _parts_of_loops(graph, others, accepted, boundary):
+        if _stores_less(graph, part, accepted, boundary, space):
+            accepted.update(part)
     return [s for s in candidates if s in accepted]
 
 
@@ -135,6 +144,12 @@ class _LoopBoundary:
                 behind = behind or self.behind(vectorized)
                 if source in behind:
                     yield source, source
+
+    def is_read_by_loops(self, names: Sequence[str], vectorized: Collection[str]) -> bool:
+        """Whether a node that loops reads of others; a loop may compute them when it needs them."""
+        inside = {*names}
+        looping = self.operands.keys() - inside.union(vectorized)
+        return any(source in inside and reader in looping for reader, source in self.reads)
 
     def waits(self, reader: str, free: Collection[str]) -> bool:
         """Whether a node reads what only a step of the loop has."""
@@ -215,6 +230,36 @@ def _compact(
             break
         chosen, vectorized, growing = [n for n in chosen if n not in nodes], fewer, less
     return chosen
+
+
+def _parts_of_loops(
+    graph: Graph, names: Sequence[str], accepted: Collection[str], boundary: _LoopBoundary
+) -> Iterator[tuple[str, ...]]:
+    """Nodes that are connected, also by what they read of the same loop."""
+    own = {*names}
+    read = {s: None for n in names for s in graph.nodes[n].sources}
+    shared = [s for s in read if not (s in own or s in accepted or s in boundary.free)]
+    sources = {n: graph.nodes[n].sources for n in names}
+    for part in connected_components([*names, *shared], lambda n: sources.get(n, ())):
+        yield tuple(n for n in part if n in own)
+
+
+def _stores_less(
+    graph: Graph,
+    part: Sequence[str],
+    accepted: Collection[str],
+    boundary: _LoopBoundary,
+    space: Space,
+) -> bool:
+    """Whether a part reads fewer bytes of the loop than are stored of the part in any case."""
+    inside = {*part}
+    read = {s for reader, s in boundary.reads if s in inside and reader not in inside}
+    added = {tensor for _, tensor in boundary.growing({*accepted, *part})}
+    before, after = (
+        sum(_bytes(graph, graph.nodes[n], space) for n in names)
+        for names in (read & boundary.full_extent, added)
+    )
+    return after < before
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str], space: Space) -> int:

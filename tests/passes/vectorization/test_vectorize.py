@@ -69,6 +69,35 @@ dim n < N
 output w = %w[0:T]
 output cost = %cost[0:T]
 """,
+    "what waits for a loop is computed of what the loop stores, if that is less": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%h.0 = copy %x[0] : [] f32[2]
+%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+%a = exp %h : [t] f32[2]
+%b = sin %h : [t] f32[2]
+%s = sum{axes=(0,)} %a[0:T] : [] f32[2]
+%y = sub %a, %s : [t] f32[2]
+%z = mul %y, %b : [t] f32[2]
+output z = %z[0:T]
+""",
+    "a loop computes what it needs of another one when it needs it": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%h.0 = copy %x[0] : [] f32[2]
+%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+%a = exp %h : [t] f32[2]
+%b = sin %h : [t] f32[2]
+%g.0 = copy %x[T-1] : [] f32[2]
+%g.mul = mul %g[t+1], %a : [t | t < T-1] f32[2]
+%g.1 = add %g.mul, %b : [t | t < T-1] f32[2]
+%g = merge{targets=((T-1,), (t,))} %g.0 when t == T-1, %g.1 when t < T-1 : [t] f32[2]
+output g = %g[0]
+""",
     "a stencil: one dimension carries the other": """
 bound I
 bound X
