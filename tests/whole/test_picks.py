@@ -155,3 +155,17 @@ def test_other_limits_are_checked(index: str, tmp_path: Path) -> None:
         evaluate(graph_of(text), {"T": 2}, {"x": x, "d": d}, {})
     with pytest.raises(RunError, match="is not in 0:t\\+1"):
         run(compiled(text, tmp_path), {"T": 2}, {"x": x, "d": d})
+
+
+DRAWN = """
+dim t < T
+input x: f32[4]
+a[t] = x[i32(random.bernoulli(0.5))]
+b[t] = x[i32(random.bernoulli(1.0)) + random.integers([], 0, 3)]
+output a, b
+"""
+
+
+def test_positions_that_are_drawn(tmp_path: Path) -> None:
+    """What a draw is given beside its key says nothing of its results."""
+    agreed(DRAWN, tmp_path, {"T": 5}, {"x": np.arange(4, dtype=np.float32)}, levels=(1, 2))

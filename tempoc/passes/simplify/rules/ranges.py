@@ -345,6 +345,8 @@ class NumberRanges:
         ranges: list[NumberRange] = []
         types = tuple(self.v.type_of(e) for e in node.inputs)
         common = op.operand(types)[0] if isinstance(op, binary.Nary) else types[0].dtype
+        if common is DType.KEY:  # a draw, whose other operands are its parameters
+            return all_of(dtype)
         for edge, type_ in zip(node.inputs, types, strict=True):
             value = self._read(edge)
             if value is None:
