@@ -200,14 +200,15 @@ class Liveness:
         # The distances of one dimension alone are far fewer sets.
         gaps = gaps.project_out(D.set, k + 1, len(dims) - k - 1).project_out(D.set, 0, k)
         gaps = space.sized(gaps.coalesce())
-        if sum(part.dim(D.div) for part in gaps.get_basic_sets()) > EFFORT.window_divisions:
+        if _divisions(gaps) > EFFORT.window_divisions:
             return ix.Sym(universe.dim(dim).bound)
         try:
-            furthest = gaps.dim_max(0).max(gaps.dim_min(0).neg())
+            for furthest in _furthest(gaps):
+                size = furthest.add_constant_val(space.frame.val(1)).intersect_params(facts)
+                if (exact := recover.value(size, facts)) is not None:
+                    break
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
             return ix.Sym(universe.dim(dim).bound)
-        size = furthest.add_constant_val(space.frame.val(1)).intersect_params(facts)
-        exact = recover.value(size, facts)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
         parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
         parts = [space.size(p) for p in parts]
@@ -411,6 +412,23 @@ def _among(gaps: isl.Set, outer: Sequence[int], pairs: Pairs) -> isl.Set:
     for k in outer:
         near = near.fix_val(D.set, k, zero)
     return near if pairs == Pairs.NEAR else gaps.subtract(near)
+
+
+def _furthest(gaps: isl.Set) -> Iterator[isl.PwAff]:
+    """The greatest of some distances, in either direction, in one or two forms.
+
+    The first is of fewer pieces, and found in a third of the time: both directions are few convex
+    sets together, but the greater of two functions has the pieces of both.
+    """
+    both = gaps.union(gaps.neg()).coalesce()
+    if _divisions(both) <= EFFORT.window_divisions:
+        yield both.dim_max(0)
+    yield gaps.dim_max(0).max(gaps.dim_min(0).neg())
+
+
+def _divisions(points: isl.Set) -> int:
+    """The quotients and remainders that the convex parts of a set have, all of them together."""
+    return sum(part.dim(D.div) for part in points.get_basic_sets())
 
 
 def _most(size: isl.PwAff) -> int | None:

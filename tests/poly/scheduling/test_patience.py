@@ -77,6 +77,25 @@ def test_windows_with_many_divisions_are_whole_extents(monkeypatch: pytest.Monke
     agree(RING, *all_equal(RING, 1, 5))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[N] -> { [d] : -2 <= d <= N }",
+        "[N] -> { [d] : -N <= d <= 3 and N > 0; [d] : d = 2N }",
+        "[N, M] -> { [d] : -N <= 2d < M and d mod 3 = 1; [d] : 0 <= 5d <= N - M and d mod 2 = 0 }",
+    ],
+)
+@pytest.mark.parametrize("most", [-1, EFFORT.window_divisions])
+def test_the_furthest_of_distances(text: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "EFFORT", EFFORT._replace(window_divisions=most))
+    gaps = isl.Set.read_from_str(isl.Context(), text)
+    after, before = gaps.dim_max(0), gaps.dim_min(0).neg()
+    assert not after.is_equal(before)
+    forms = [*liveness._furthest(gaps)]
+    assert len(forms) == 1 + (most > 0)
+    assert all(form.is_equal(after.max(before)) for form in forms)
+
+
 def extents() -> set[Expr]:
     """How many slots the stores have along ``t``."""
     _, loaded = compile_text(RING, 0)
