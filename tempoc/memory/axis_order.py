@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterator
 
 from tempoc.base.cost_model import MODEL
 from tempoc.memory.estimates import product_at, typical_bounds
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.program.nodes.buffers import Buffer
@@ -49,7 +48,7 @@ def loops_in_front(
     if not plain or [*ahead] == dims[: len(ahead)]:
         return ()
     elements = product_at(buffer.shape, typical_bounds(universe))
-    row = elements * numpy_dtype(DType(buffer.dtype)).itemsize
+    row = elements * DType(buffer.dtype).itemsize
     if row >= MODEL.line_bytes or _has_range_in_loop(buffer.name, ahead, statements):
         return ()
     return ahead

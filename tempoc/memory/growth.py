@@ -21,7 +21,6 @@ from dataclasses import replace
 from tempoc.base.cost_model import MODEL
 from tempoc.memory.estimates import is_small
 from tempoc.memory.plan_types import CapacityUse
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
@@ -231,7 +230,7 @@ def _least_bytes(store: Buffer) -> int:
     """The bytes of a store where all bounds are 1."""
     sizes = (*_sizes(store), *(ix.ONE for _ in store.keys))
     count = math.prod(evaluate(e, dict.fromkeys(symbols(e), 1)) for e in sizes)
-    return count * int(numpy_dtype(DType(store.dtype)).itemsize)
+    return count * DType(store.dtype).itemsize
 
 
 def _sizes(store: Buffer) -> Iterator[ix.Expr]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tempoc.memory.plan_types import MemoryPlan
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import DType
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statements
@@ -39,7 +38,7 @@ def slot_counts(store: Buffer, extents: Mapping[str, ix.Expr]) -> tuple[ix.Expr,
 
 def element_bytes(store: Buffer) -> int:
     """The bytes of an element; a random key has two of them."""
-    return numpy_dtype(DType(store.dtype)).itemsize
+    return DType(store.dtype).itemsize
 
 
 def cell_bytes(store: Buffer) -> ix.Expr:

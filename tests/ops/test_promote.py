@@ -27,6 +27,10 @@ def operand(kind: tuple[DType, bool]) -> object:
     return jnp.ones((), numpy_dtype(dtype))
 
 
+def test_sizes_of_elements() -> None:
+    assert [d.itemsize for d in DType] == [numpy_dtype(d).itemsize for d in DType]
+
+
 @pytest.mark.parametrize(("a", "b"), list(product(KINDS, KINDS)), ids=str)
 def test_as_in_jax(a: tuple[DType, bool], b: tuple[DType, bool]) -> None:
     wide = a[0] in WIDE or b[0] in WIDE

@@ -16,7 +16,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.context import Stages
 from tempoc.memory.estimates import typical_bounds
 from tempoc.memory.text import element_bytes
-from tempoc.ops.definition.dtype_text import numpy_dtype, tupled
+from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.poly.relations.run_lengths import largest
@@ -157,7 +157,7 @@ def _stored_bytes(single: Statement, stages: Stages) -> Iterator[ix.Expr]:
 
 def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> ix.Expr:
     return ix.product(
-        (ix.Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
+        (ix.Const(type_.dtype.itemsize), *(stages.pad(single, e) for e in type_.shape))
     )
 
 

@@ -16,7 +16,6 @@ from tempoc.driver.slow.operators import OperatorFindings
 from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.driver.timing.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.tensor.joining import Concat
@@ -171,7 +170,7 @@ class KernelFindings:
                 continue
             type_, dim = node.types[0], kernel.loops[-1].var
             size = prod(evaluate(e, kernel.at) for e in type_.shape)
-            moved = 2 * size * numpy_dtype(type_.dtype).itemsize * kernel.count
+            moved = 2 * size * type_.dtype.itemsize * kernel.count
             if moved / MODEL.bytes_per_ns < REPORTED.telling_share * part.time:
                 continue
             length = evaluate(type_.shape[node.op.axis], kernel.at)

@@ -15,7 +15,6 @@ from tempoc.base.cost_model import CostModel
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.timing.rates import nanoseconds
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.random.draws import Normal, Uniform
 from tempoc.schedule.tree import (
@@ -219,7 +218,7 @@ class Estimator:
         if part is None:
             return size
         moved = prod(evaluate(e, at) for e in part.shape)
-        return min(size, numpy_dtype(part.dtype).itemsize * moved)
+        return min(size, part.dtype.itemsize * moved)
 
     def step(self, loops: tuple[TreeLoop, ...], statement: Statement) -> float:
         """What a call of a kernel costs by itself."""

@@ -39,7 +39,7 @@ from tempoc.ops.control.steps import (
 )
 from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart
-from tempoc.ops.definition.dtype_text import jax_dtype, numpy_dtype, tupled
+from tempoc.ops.definition.dtype_text import jax_dtype, tupled
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -296,4 +296,4 @@ def _hints(args: EmittedValues) -> tuple[str, ...]:
 def _bytes(type_: TensorType) -> int | None:
     """The bytes of a tensor of constant extents."""
     elements = constant_elements(type_.shape)
-    return None if elements is None else elements * numpy_dtype(type_.dtype).itemsize
+    return None if elements is None else elements * type_.dtype.itemsize

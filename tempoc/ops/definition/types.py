@@ -55,6 +55,13 @@ class DType(Enum):
         return self in (DType.I64, DType.F64)
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of an element, of which a random key has two."""
+        if self.is_byte or self is DType.BOOL:
+            return 1
+        return 2 if self.is_half else 8 if self.is_double else 4
+
+    @property
     def wide(self) -> DType:
         """The dtype in which values are accumulated: single precision for halves."""
         return DType.F32 if self.is_half else self

@@ -28,6 +28,7 @@ from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.random import threefry
 from tempoc.ops.tensor.reduction import require_nonempty
 from tempoc.ops.tensor.source import GivenTensor, concrete
+from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
@@ -308,7 +309,7 @@ def _uniform(key: EmittedValue, shape: tuple[ix.Expr, ...], dtype: DType, out: E
     operands = f"{key.text}, {_positions(shape, out)}"
     if dtype is DType.F64:
         return f"random_uniform64({operands})"
-    width, digits = threefry.DIGITS[numpy_dtype(dtype).name]
+    width, digits = threefry.DIGITS[ELEMENTS[dtype.value]]
     return f"random_uniform({operands}, {width}, {digits}, {jax_dtype(dtype)})"
 
 

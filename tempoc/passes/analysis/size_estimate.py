@@ -12,7 +12,6 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.amounts import bytes_text
@@ -101,10 +100,10 @@ def _upper_bound(
 
 def bytes_of(type_: TensorType, at: Mapping[str, int]) -> int:
     """The bytes of a tensor for these values of bounds and dimensions."""
-    return max(0, evaluate(ix.product(type_.shape), at)) * numpy_dtype(type_.dtype).itemsize
+    return max(0, evaluate(ix.product(type_.shape), at)) * type_.dtype.itemsize
 
 
 def size_formula(type_: TensorType, times: Iterable[ix.Expr] = ()) -> str:
     """The bytes of ``times`` tensors as a readable formula, ``128 KiB*T``."""
-    each = ix.Const(numpy_dtype(type_.dtype).itemsize)
+    each = ix.Const(type_.dtype.itemsize)
     return bytes_text(ix.mul(ix.product((*times, *type_.shape)), each))

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control.control import Merge
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -170,8 +169,8 @@ def _only_source(graph: Graph, chain: tuple[str, ...]) -> str | None:
         return None
     ((name, edge),) = sources.items()
     made, stored = node.types[0], operand_type(graph, edge)
-    width = numpy_dtype(stored.dtype).itemsize
-    same = stored.shape == made.shape and width <= numpy_dtype(made.dtype).itemsize
+    width = stored.dtype.itemsize
+    same = stored.shape == made.shape and width <= made.dtype.itemsize
     return name if same else None
 
 

@@ -13,7 +13,6 @@ from math import inf
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import Merge
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.passes.analysis.full_extent import is_unlimited
@@ -82,7 +81,7 @@ def _largest(graph: Graph, names: Container[str], dims: Container[str]) -> float
 
 def _bytes(node: Node) -> float:
     """The bytes of a tensor at a point; infinite if that is not known."""
-    sizes = [(constant_elements(t.shape), numpy_dtype(t.dtype).itemsize) for t in node.types]
+    sizes = [(constant_elements(t.shape), t.dtype.itemsize) for t in node.types]
     return sum(inf if size is None else size * width for size, width in sizes)
 
 

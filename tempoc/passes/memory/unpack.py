@@ -22,7 +22,6 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.control.unpacked_product import UnpackedProduct
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.definition.types import TensorType
@@ -182,4 +181,4 @@ class _UnpackingSteps:
 
 def _bytes(type_: TensorType) -> int:
     """The bytes of a tensor; 0 where extents vary."""
-    return (constant_elements(type_.shape) or 0) * numpy_dtype(type_.dtype).itemsize
+    return (constant_elements(type_.shape) or 0) * type_.dtype.itemsize

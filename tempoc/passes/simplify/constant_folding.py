@@ -48,11 +48,12 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     types = tuple(nodes[e.source].types[e.out] for e in node.inputs)
     if any(isinstance(entry, ix.Slice) for e in node.inputs for entry in e.entries):
         return None
-    values = [o.evaluate((), {})[0] for o in operands if isinstance(o, Literal)]
-    if len(values) != len(operands):
+    literals = [o for o in operands if isinstance(o, Literal)]
+    if len(literals) != len(operands):
         return None
+    values = tuple(o.evaluate((), {})[0] for o in literals)
     (type_,) = node.types
-    (result,) = node.op.evaluate(node.op.settle(tuple(values), types), {})
+    (result,) = node.op.evaluate(node.op.settle(values, types), {})
     value = result.item()
     if not isinstance(value, bool | int | float):
         return None

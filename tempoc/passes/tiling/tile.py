@@ -58,7 +58,6 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (
     bytes_of,
@@ -389,7 +388,7 @@ class TensorSearch:
         node = self.graph.nodes[name]
         type_ = self.longest(node.types[0], node)
         bounds = [ix.Sym(self.graph.universe.dim(d).bound) for d in node.vector]
-        each = ix.Const(numpy_dtype(type_.dtype).itemsize)
+        each = ix.Const(type_.dtype.itemsize)
         return ix.product((each, *bounds, *type_.shape))
 
     def formula(self, name: str) -> str:

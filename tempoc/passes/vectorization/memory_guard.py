@@ -29,7 +29,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.passes.analysis.expansion import sums_products
 from tempoc.passes.analysis.full_extent import full_extent_nodes, picks_row
@@ -278,7 +277,7 @@ def _elements(graph: Graph, node: Node, space: Space) -> int:
 def _bytes(graph: Graph, node: Node, space: Space) -> int:
     """The bytes of a tensor at a point of a dimension, for large bounds."""
     pairs = zip(_sizes(graph, node, space), node.types, strict=True)
-    return sum(size * numpy_dtype(t.dtype).itemsize for size, t in pairs)
+    return sum(size * t.dtype.itemsize for size, t in pairs)
 
 
 def _sizes(graph: Graph, node: Node, space: Space) -> Iterator[int]:

@@ -13,7 +13,6 @@ from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.effects import EffectOp, Print
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.schedule.tree import TreeLoop
 from tempoc.sdg.graph.graph import Graph, Node
@@ -61,8 +60,7 @@ def _row_bytes(types: Types) -> int:
     if any(t.dtype is DType.KEY for t in types) or not all(isinstance(e, ix.Const) for e in sizes):
         return 0
     return sum(
-        numpy_dtype(t.dtype).itemsize * prod(e.value for e in t.shape if isinstance(e, ix.Const))
-        for t in types
+        t.dtype.itemsize * prod(e.value for e in t.shape if isinstance(e, ix.Const)) for t in types
     )
 
 

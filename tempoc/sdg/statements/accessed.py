@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
@@ -38,4 +37,4 @@ def bytes_at(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:
                 firsts = [substitute(x, {dim: e.lo}) for x in ends]
                 ends = firsts + [substitute(x, {dim: ix.sub(e.hi, ix.ONE)}) for x in ends]
         sizes.append(ix.maximum(*ends))
-    return ix.product((ix.Const(numpy_dtype(tensor.type.dtype).itemsize), *sizes))
+    return ix.product((ix.Const(tensor.type.dtype.itemsize), *sizes))

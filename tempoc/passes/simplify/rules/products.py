@@ -24,7 +24,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
 from tempoc.ops.tensor import arithmetic as binary
@@ -175,7 +174,7 @@ class _Product:
     def _is_small(self, edge: Edge) -> bool:
         """Whether a matrix is known to have few elements."""
         count = ix.product(self.match.type_of(edge).shape)
-        size = numpy_dtype(self.match.dtype_of(edge)).itemsize
+        size = self.match.dtype_of(edge).itemsize
         return isinstance(count, ix.Const) and count.value * size < MODEL.weighty_bytes
 
     def halves(self) -> list[list[ProductFactor]]:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy, Merge, Select
@@ -35,8 +34,9 @@ from tempoc.symbolic.walk import substitute, symbols
 
 Result = tuple[str, int]
 """A result of a node."""
-_EXACT = 1 << np.finfo(np.float32).nmant
-"""Integers up to this are numbers of every floating point dtype that is looked at."""
+_EXACT = 1 << 23
+"""Integers up to this are numbers of every floating point dtype that is looked at. NumPy knows it
+too, but is loaded for programs that need it only."""
 _OPPOSITE: Mapping[ix.CompareOp, ix.CompareOp] = {
     "<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "==",
 }  # fmt: skip
