@@ -18,7 +18,7 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -285,7 +285,7 @@ def _compile_call(
         if not call.late:
             names[f"take{k}"] = _taker(prepared.take(output), on_device)
     names["longer"] = lambda: prepared.longer.add(call.attempted)
-    names["takers"] = partial(_late_takers, direct, on_device)
+    names["takers"] = lru_cache(maxsize=64)(partial(_late_takers, direct, on_device))
     text = _call_text(direct, inputs, shared, "owned" if on_device else "")
     exec(compile(text, "<call>", "exec"), names)
     compiled: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
@@ -361,6 +361,6 @@ def _call_text(
         lines.append("if not all(map(asarray, ends)): return longer()")
     if call.late:
         takes = "".join(f"take{k}, " for k, _ in enumerate(call_outputs))
-        lines.append(f"{takes}= takers([asarray(n).item() for n in ends])")
+        lines.append(f"{takes}= takers(tuple([asarray(n).item() for n in ends]))")
     lines.append(f"return {{{', '.join(outputs)}}}")
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

@@ -111,7 +111,6 @@ class EffectSink:
 
     def __init__(self, directory: str | Path = ".", reserved: Many[str | Path] = ()) -> None:
         """Save below ``directory``; each file once, and none that is ``reserved``."""
-        self.directory = Path(directory)
         self.folder = OutputFolder(directory)
         self.taken = [Path(path).resolve() for path in reserved]
         self.written: dict[str, None] = {}
@@ -124,8 +123,8 @@ class EffectSink:
         path = os.path.normpath(shown.path)
         if path in self.written:
             raise RunError(errors.saved_twice(path))
-        if (self.directory / path).resolve() in self.taken:
-            raise RunError(errors.saved_elsewhere(str(self.directory / path)))
+        if (self.folder.directory / path).resolve() in self.taken:
+            raise RunError(errors.saved_elsewhere(str(self.folder.directory / path)))
         self.written[path] = None
         self.folder.write(path, dict(zip(shown.names, values, strict=True)))
 
