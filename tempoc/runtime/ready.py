@@ -285,7 +285,7 @@ def _compile_call(
         if not call.late:
             names[f"take{k}"] = _taker(prepared.take(output), on_device)
     names["longer"] = lambda: prepared.longer.add(call.attempted)
-    names["takers"] = lru_cache(maxsize=64)(partial(_late_takers, direct, on_device))
+    names["takers"] = lru_cache(partial(_late_takers, direct, on_device))
     text = _call_text(direct, inputs, shared, "owned" if on_device else "")
     exec(compile(text, "<call>", "exec"), names)
     compiled: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
