@@ -208,8 +208,8 @@ def state_0(at, *, B):
 def first_fault(fault, kernel, code, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""
     check, lane = (code[0], code[1]) if code.ndim else (code, jnp.int32(0))
-    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
-    new = jnp.pad(new, (0, fault.size - new.size))
+    rest = [0] * (fault.size - 3 - len(point))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point, *rest])
     return jnp.where(fault[1] != 0, fault, new)
 
 
