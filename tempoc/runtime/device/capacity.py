@@ -64,7 +64,7 @@ def buckets(full: int, least: int, tuning: RunTuning, *, sure: bool) -> tuple[in
     return (*range(step, full, step), full)
 
 
-def rounded(full: int, more: int, tuning: RunTuning, grain: int = 1) -> int:
+def rounded(full: int, more: int, tuning: RunTuning, grain: int = 0) -> int:
     """The final size for so many slots: the next of a ladder with at most ``more`` slots more.
 
     The coarsest ladder has the powers of two from the grain on, others have one, two, four and more
@@ -74,11 +74,11 @@ def rounded(full: int, more: int, tuning: RunTuning, grain: int = 1) -> int:
 
 
 def rounded_to(
-    full: int, is_cheap: Callable[[int], bool], tuning: RunTuning, grain: int = 1
+    full: int, is_cheap: Callable[[int], bool], tuning: RunTuning, grain: int = 0
 ) -> int:
     """The final size for so many slots: the next of the coarsest ladder where that is cheap."""
     power = 1 << (full.bit_length() - 1)
-    coarsest = max(tuning.store_grain, grain, power)
+    coarsest = max(grain or tuning.store_grain, power)
     halvings = (coarsest // power).bit_length() + tuning.rounded_part.bit_length() - 1
     for step in (max(1, coarsest >> k) for k in range(halvings)):
         size = -(-full // step) * step
@@ -142,22 +142,23 @@ def _grain(program: prog.Program, bounds: Mapping[str, int], group: CapacityGrou
     5.9, 11.0, 11.6 ms, not 4.5, 5.5, 10.9, 11.8 (CPU time, 2026-11-28).
 
     Where no step reads more than a few rows, slots that are there for nothing cost only what it
-    takes to make them. A block that is one call for fewer steps has to be one for as many as that.
+    takes to make them. A block that is one call for fewer steps has to be one for as many as that:
+    few steps of training take as long as the several calls and their zeros (4.2 ms, not 1.4).
     """
-    size = group[1]
+    size, least = group[1], program.tuning.store_grain
     own = [s for s in program.stores if (a := s.growing) and (a.dim, a.size) == group]
     first = max((a.least for s in own if (a := s.growing)), default=0)
     if not isinstance(size, Sym) or first:
-        return 1 << max(0, first.bit_length() - 2)
+        return max(least, 1 << max(0, first.bit_length() - 2))
     extents = dict(program.dims)
     most = program.tuning.spare_bytes // max(1, sum(_slot_bytes(s, extents, bounds) for s in own))
-    grain = 1 << max(0, most.bit_length() - 1)
+    grain = max(least, 1 << max(0, most.bit_length() - 1))
     conditions = [block.single for block in blocks(program.tree)]
-    while grain > bounds[size.name]:
+    while grain >= max(1, bounds[size.name]):
         if all(evaluate(c, {**bounds, size.name: grain}) for c in conditions):
-            break
+            return grain
         grain //= 2
-    return grain
+    return least
 
 
 def _slot_bytes(store: Buffer, extents: Mapping[str, str], bounds: Mapping[str, int]) -> int:

@@ -12,6 +12,7 @@ import pytest
 from tempoc.program.analysis.traversal import blocks
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device.capacity import Capacities
 from tempoc.runtime.execution.lengths import KernelOfLengths
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.rewriting.lengths.work import operator_count
@@ -468,3 +469,28 @@ def test_lengths_are_judged_alike() -> None:
     assert evaluate(block.single, {"T": 2049}) and not evaluate(block.single, {"T": 4096})
     assert not any(single_call_blocks(program, {"T": length}, ()) for length in (2049, 4096))
     assert all(single_call_blocks(program, {"T": length}, ()) for length in (1025, 2048))
+
+
+LEARNT = """
+dim i < I
+dim t < T
+input x[t]: f32[64]
+input start: f32[64, 64]
+w[0] = start
+h[i, 0] = x[0]
+h[i, t] = sort(tanh(w[i] @ h[i, t-1] + x[t]))
+loss = sum(h[t = T-1] ** 2)
+w[i+1] = w - 0.01 * h[t = T-1]
+output loss
+"""
+
+
+def test_few_steps_of_training_are_one_call() -> None:
+    """Also where as many as there is room for at first would be several."""
+    program = compile_text(LEARNT, 2)[1].program
+    (block,) = blocks(program.tree)
+    bounds = [{"I": steps, "T": 300} for steps in (1, 4, 16, 32, 64)]
+    assert [bool(evaluate(block.single, b)) for b in bounds] == [True] * 4 + [False]
+    assert [bool(single_call_blocks(program, b, ())) for b in bounds] == [True] * 4 + [False]
+    sizes = {Capacities.of(program, b).sizes for b in bounds[:4]}
+    assert len(sizes) == 1
