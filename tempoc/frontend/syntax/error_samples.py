@@ -38,6 +38,10 @@ SAMPLES: tuple[Sample, ...] = (
         "the bound of a dimension is a name",
         "give the bound a name of its own, as in `dim t < N = [name] + 1`", exact=True,
     ),
+    Sample(
+        ("const D: i32 = 3",), "a constant has no type",
+        "write `const [name] = ...`: a number takes the dtype of what it meets", exact=True,
+    ),
     Sample(("const D",), "a constant needs a value", "write `const [name] = ...`"),
     Sample(
         ("import nn.softmax",), "functions of a module are named with it where they are called",
@@ -61,9 +65,14 @@ SAMPLES: tuple[Sample, ...] = (
         ("param w: f32 from w", "extern jax f(x: f32) -> (y: f32) from m"),
         "a string is expected after `from`", 'write `from "..."`', exact=True,
     ),
+    Sample(
+        ("input x: f32 = 1", "input x[t]: f32 = 1", "input x: f32[3] = 1", "input x: {w: f32} = 1"),
+        "an input has no default",
+        "what has one is a param: `param x: f32 = ...`", exact=True,
+    ),
     Sample(("input x", "input x[t]"), "an input needs a type", "write `: f32` or `: f32[...]`"),
     Sample(
-        ("input x[0]: f32", "input x[t+1]: f32", "input x[:]: f32"),
+        ("input x[0]: f32", "input x[t+1]: f32", "input x[:]: f32", "input x[t, 3]: f32"),
         "the bracket of an input or a param names its dimensions",
         "the shape of the value at each point belongs to the type, as in `x[t]: f32[D]`",
     ),

@@ -114,10 +114,14 @@ def _misplaced(
 
 
 def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
-    """Errors after a complete expression, where the LALR state is the same in all statements."""
-    if len(before) < 2 or _open_bracket(before) or not layout.ends_value(before[-1]):
+    """Errors after a value, where the LALR state is the same in all statements."""
+    if len(before) < 2 or not layout.ends_value(before[-1]):
         return None
     first, value = str(before[0]), str(before[1])
+    if token == "," and first in ("output", "print") and [*before[1:-1]] == ["("]:
+        return statement_errors.in_parentheses(span, first, str(before[-1]))
+    if _open_bracket(before):
+        return None
     if token == "," and first in ("save", "assume"):
         return statement_errors.one_value(span, first, value if before[1].type == "NAME" else "x")
     if first in ("output", "print") and _starts(token):

@@ -59,6 +59,11 @@ no_comma = ErrorRow(
     "what stands after `{word}` is separated by commas",
     "write `{word} {first}, {second}`",
 )
+in_parentheses = ErrorRow(
+    "RT001",
+    "what stands after `{word}` has no parentheses around it",
+    "write `{word} {first}, ...`",
+)
 no_to = ErrorRow(
     "RT001", "`save` needs `to` before the name of the file", "write `save {name} to {file}`"
 )
