@@ -131,6 +131,7 @@ def _dimensions(
     if places:
         span, text = places[0]
         dim = round.universe.dims[0].name if round.universe.dims else "t"
+        dim = text if round.universe.is_dim(text) else dim  # named by a keyword
         return [domain_errors.constant_position(span, text, name, dim)], None
     expected = round.universe.sorted(dims)
     if dims != expected:
@@ -179,15 +180,24 @@ def _keyword_dimensions(
     for t in targets:
         span = t.target.span
         if len(t.entries) != len(dims):
-            other = next(iter(full), None) or next(u for u in targets if u is not t).target.span
-            counts = len(dims), len(t.entries)
-            problems.append(domain_errors.target_counts(span, name, *counts, other))
+            if full:
+                counts = len(dims), len(t.entries)
+                problems.append(domain_errors.target_counts(span, name, *counts, full[0]))
+            else:
+                other = next(u for u in targets if u is not t)
+                clash = name, _dims_text(other), _dims_text(t), other.target.span
+                problems.append(domain_errors.target_clash(span, *clash))
             continue
         for dim, own, e in zip(t.names or dims, t.dims, t.entries, strict=True):
             if own is not None and own != dim:
                 problems.append(domain_errors.target_entry(span, show(e)))
                 break
     return problems, dims
+
+
+def _dims_text(target: _Target) -> str:
+    """The dimensions that a target names."""
+    return ", ".join(target.names or filter(None, target.dims))
 
 
 def _place(
