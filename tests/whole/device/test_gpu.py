@@ -23,7 +23,7 @@ from tempoc.program.analysis.recorded_loops import counted_regions
 from tempoc.runtime.walk import blocks
 from tests.support.examples import EXAMPLES, ROOT, compiled
 from tests.support.gpu.cuda import IS_THERE, Gpu, gpu
-from tests.whole.device.test_copies import SEQUENCES, SIZES
+from tests.whole.device.test_copies import COPIED, SEQUENCES, SIZES
 
 __all__ = ["gpu"]
 pytestmark = pytest.mark.skipif(not IS_THERE, reason="XLA's compiler for CUDA is not installed")
@@ -42,7 +42,8 @@ def test_examples(name: str, gpu: Gpu, tmp_path: Path) -> None:
     compilation = compiled(ROOT / "examples" / f"{name}.rt")
     free = [b.name for b in compilation.emitted.program.bounds if b.value is None]
     bounds = {name: SIZES.get(name, 7) for name in free}
-    look(compilation, bounds, gpu, tmp_path)
+    rows = (store for stores in COPIED.get(name, {}).values() for store in stores)
+    look(compilation, bounds, gpu, tmp_path, tuple(rows))
 
 
 COPIED_ONCE = {"two rows": ("re.rows", "re.rows.out1")}
