@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tempoc.codegen.steps.at_steps import items_of
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.load.load import load
 from tempoc.runtime.run import run
 from tests.support.agree import agreed, compiled
 
@@ -142,3 +145,30 @@ def test_the_last_step_that_a_loop_may_take_is_no_one_before(
     longer = given | {"k": np.concatenate([k, k[..., :1]], axis=-1)}
     with pytest.raises(RunError, match=f"index 9 .*t = {T - 1}"):
         run(compiled(text, tmp_path), bounds | {"T": T + 1}, longer)
+
+
+LEAPS = """
+dim c < C
+dim i < I
+dim l < L
+input q0[c]: f32
+q[c, 0] = q0
+pos[c, i, 0] = q
+mom[c, i, 0] = 0.0
+pos[c, i, l+1] = pos + 0.1 * mom
+g = 4.0 * pos ** 3
+mom[c, i, l+1] = mom - 0.1 * g[c, i, l+1]
+h = pos[l = L-1] ** 4
+q[c, i+1] = where(h < 3.0, pos[l = L-1], q)
+output q
+"""
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 3), (3, 1), (3, 2), (2, 4)])
+def test_steps_that_nobody_needs_leave_no_loop_behind(
+    sizes: tuple[int, int], tmp_path: Path
+) -> None:
+    bounds = {"C": 2, "I": sizes[0], "L": sizes[1]}
+    agreed(LEAPS, tmp_path, bounds, {"q0": np.array([0.5, 1.5], np.float32)}, levels=(1, 2))
+    program = load(compiled(LEAPS, tmp_path)).program
+    assert not any(isinstance(s, prog.Loop) for s in items_of(program.tree))

@@ -1,7 +1,8 @@
 """Leaves out calls of which nothing reads a result.
 
 A last step often computes a gradient of which no weights are made any more: trimming the points of
-gradients would divide kernels that have the same points now.
+gradients would divide kernels that have the same points now. A loop that has nothing but frees then
+is left out as well, as the host would go through its steps: each store is freed once.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.program.analysis.traversal import touched_stores
+from tempoc.codegen.steps.leaves import Leaf, leaves
+from tempoc.program.analysis.traversal import statements_in, touched_stores
 from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
 
 Stores = frozenset[str]
 
@@ -63,7 +67,7 @@ class ReadLater:
                 while not inside <= read:
                     read |= inside
                     new, inside = self.without_unread(body, read)
-                return (None if new is None else replace(s, body=new)), read
+                return (None if new is None else _without_steps(replace(s, body=new))), read
             case prog.Call(args=args, results=results):
                 if not self.is_needed(s, after):
                     return None, after
@@ -78,3 +82,33 @@ class ReadLater:
         if call.endings or call.needs or self.kernels[call.kernel].checks:
             return True
         return not after.isdisjoint(c.store for c in call.results)
+
+
+def _without_steps(loop: prog.Loop) -> prog.ProgramStatement | None:
+    """Frees alone, each under the condition that a step has it, of a loop that has nothing else.
+
+    The loop itself where it is not known at which step; ``None`` if there is never one.
+    """
+    parts = statements_in(loop.body)
+    only_frees = all(isinstance(p, prog.Sequence | prog.Guard | prog.Free) for p in parts)
+    if not only_frees or loop.step != 1 or loop.limit is not None:
+        return loop
+    freed: list[prog.ProgramStatement] = []
+    for leaf in leaves(loop.body, {}, ()):
+        step = _step_of(leaf, loop)
+        if step is None:
+            return loop
+        within = ix.compare("<=", loop.lower, step), ix.compare("<", step, loop.upper)
+        at_step = leaves(leaf.guarded(), {loop.var: step}, ())
+        freed += [replace(f, when=(*within, *f.when)).guarded() for f in at_step]
+    return prog.Sequence(items=tuple(freed)) if len(freed) > 1 else next(iter(freed), None)
+
+
+def _step_of(leaf: Leaf, loop: prog.Loop) -> ix.Expr | None:
+    """The only step of a loop that frees something, or the first one if all free the same."""
+    assert isinstance(leaf.statement, prog.Free)
+    for c in leaf.when:
+        if isinstance(c, ix.Relation) and c.op == "==" and c.left == ix.Sym(loop.var):
+            return None if loop.var in symbols(c.right) else c.right
+    keys = (e for cell in leaf.statement.cells for e in cell.key)
+    return None if any(loop.var in symbols(e) for e in (*leaf.when, *keys)) else loop.lower

@@ -70,6 +70,31 @@ def test_a_store_of_several_arrays_is_read_as_long_as_one_is() -> None:
     assert left(two, one) == (two,)
 
 
+def freed(condition: str = "", name: str = "b") -> prog.ProgramStatement:
+    free = prog.Free(cells=cells(name))
+    return prog.Guard(condition=parse(condition), body=free) if condition else free
+
+
+def test_a_loop_that_only_frees_is_none() -> None:
+    unread = call("", "b")
+    assert left(loop(unread, freed())) == (freed("0 < N"),)
+    assert left(loop(unread, freed("l == N - 2"))) == (freed("0 <= N - 2"),)
+    assert left(loop(unread, freed("N >= 3 and l == 1"))) == (freed("1 < N and N >= 3"),)
+    (one,) = left(loop(unread, freed("l == 2", "k")))
+    assert one == prog.Guard(
+        condition=parse("2 < N"), body=prog.Free(cells=(prog.Cell(store="k", key=(parse("2"),)),))
+    )
+
+
+def test_a_loop_of_which_each_step_frees_its_own_stays() -> None:
+    for body in (freed("", "k"), freed("l >= 2"), freed("l == 2 * l - N")):
+        assert left(loop(call("", "b"), body)) == (loop(body),)
+    backwards = replace(loop(freed()), step=-1)
+    assert left(backwards) == (backwards,)
+    used = loop(call("a", "a"), freed())
+    assert left(used) == (used,)
+
+
 def test_frees_and_prints_stay() -> None:
     free = prog.Free(cells=(prog.Cell(store="b"),))
     assert left(call("", "b"), free) == (free,)
