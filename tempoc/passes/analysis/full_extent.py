@@ -39,6 +39,7 @@ def full_extent_nodes(
     *,
     ranges: bool = True,
     late: Collection[str] = (),
+    also: Collection[str] = (),
     carried: int = MODEL.carried_elements,
 ) -> set[str]:
     """The nodes, merges included, whose values are stored at all points of a dimension.
@@ -48,9 +49,10 @@ def full_extent_nodes(
     does a slice that is only summed, since a loop can accumulate the sum; with ``ranges=False`` no
     slice counts. A sum to at most ``carried`` elements is accumulated. Nodes in ``late`` wait for
     the round of their first consumer where all their operands are stored anyway; nodes that make
-    large tensors of small ones always do.
+    large tensors of small ones always do. Those in ``also`` are stored, whoever reads them.
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
+    full |= {*also}
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }

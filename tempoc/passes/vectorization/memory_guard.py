@@ -20,11 +20,13 @@ extent: computed before the loop, or consumed after it. That is allowed
 - for connected nodes that read fewer bytes of the loop than nodes that wait for its end read of
   them: the loop then stores the ones instead of the others. So the log-probabilities of actions,
   their entropy and derivatives are computed of logits and actions of all steps, after a rollout.
+  Of the others enough must not be stored any more, being computed when they are read: what several
+  later rounds read still is, and so are large tensors within the part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
@@ -58,8 +60,13 @@ def affordable_nodes(
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
     large = (n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes)
     late = _waiting(graph, dim, large)
-    full_extent = full_extent_nodes(graph, dim, late=late, carried=carried)
-    full_extent |= repeatedly_read(graph, dim, space)
+
+    def stored(vectorized: Collection[str], also: Collection[str] = ()) -> set[str]:
+        waiting = late.union(vectorized)
+        return repeated | full_extent_nodes(graph, dim, late=waiting, also=also, carried=carried)
+
+    repeated = repeatedly_read(graph, dim, space)
+    full_extent = stored(())
     limit = _size(graph, dim, full_extent, space)
     points = constant_elements((graph.universe.settled(ix.Sym(graph.universe.dim(dim).bound)),))
     few_points = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
@@ -82,7 +89,7 @@ def affordable_nodes(
         elif not boundary.is_read_by_loops(part, accepted):
             others += part
     for part in _parts_of_loops(graph, others, accepted, boundary):
-        if _stores_less(graph, part, accepted, boundary, space):
+        if _stores_less(graph, part, accepted, boundary, stored, space):
             accepted.update(part)
     return [s for s in candidates if s in accepted]
 
@@ -124,7 +131,8 @@ class _LoopBoundary:
         self.readers: dict[str, list[str]] = {}
         for reader, source in self.reads:
             self.readers.setdefault(source, []).append(reader)
-        along = [n for n in nodes if dim in n.domain.dims and is_computed(n)]
+        self.along = {n.name for n in nodes if dim in n.domain.dims}
+        along = [n for n in nodes if n.name in self.along and is_computed(n)]
         self.operands = {n.name: n.sources for n in along if not isinstance(n.op, Merge)}
 
     def growing(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -248,17 +256,25 @@ def _stores_less(
     part: Sequence[str],
     accepted: Collection[str],
     boundary: _LoopBoundary,
+    stored: Callable[[Collection[str], Collection[str]], set[str]],
     space: Space,
 ) -> bool:
-    """Whether a part reads fewer bytes of the loop than are stored of the part in any case."""
-    inside = {*part}
+    """Whether the loop stores fewer bytes for a part than of it, and no more are stored after it.
+
+    ``stored``: the nodes with full extent, if others are vectorized and computed when they are
+    read, and further ones are stored.
+    """
+    vectorized, inside = {*accepted, *part}, {*part}
     read = {s for reader, s in boundary.reads if s in inside and reader not in inside}
-    added = {tensor for _, tensor in boundary.growing({*accepted, *part})}
-    before, after = (
-        sum(_bytes(graph, graph.nodes[n], space) for n in names)
-        for names in (read & boundary.full_extent, added)
-    )
-    return after < before
+    added = {tensor for _, tensor in boundary.growing(vectorized)}
+
+    def size(names: Iterable[str]) -> int:
+        return sum(_bytes(graph, graph.nodes[n], space) for n in names)
+
+    if size(added) >= size(read & boundary.full_extent):
+        return False
+    before, after = stored(accepted, ()), stored(vectorized, added)
+    return size(boundary.along & after - before) <= size(boundary.along & before - after)
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str], space: Space) -> int:

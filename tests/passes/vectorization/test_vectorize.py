@@ -83,6 +83,39 @@ dim t < T
 %z = mul %y, %b : [t] f32[2]
 output z = %z[0:T]
 """,
+    "what later rounds read again is stored also after the loop": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%h.0 = copy %x[0] : [] f32[2]
+%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+%a = exp %h : [t] f32[2]
+%b = sin %h : [t] f32[2]
+%s = sum{axes=(0,)} %a[0:T] : [] f32[2]
+%c = sub %b, %s : [t] f32[2]
+%v = sum{axes=(0,)} %c[0:T] : [] f32[2]
+%y = sub %a, %v : [t] f32[2]
+%z = mul %y, %b : [t] f32[2]
+output z = %z[0:T]
+""",
+    "and so are large tensors in between": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(32,)} : [t] f32[32]
+%h.0 = copy %x[0] : [] f32[32]
+%h.1 = tanh %h[t-1] : [t | t >= 1] f32[32]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[32]
+%h.u = expand_dims{axis=1} %h : [t] f32[32, 1]
+%p = mul %h.u, %h : [t] f32[32, 32]
+%e = exp %p : [t] f32[32, 32]
+%a = sum{axes=(0,)} %e : [t] f32[32]
+%b = max{axes=(0,)} %p : [t] f32[32]
+%s = sum{axes=(0,)} %a[0:T] : [] f32[32]
+%y = sub %a, %s : [t] f32[32]
+%z = mul %y, %b : [t] f32[32]
+output z = %z[0:T]
+""",
     "a loop computes what it needs of another one when it needs it": """
 bound T
 dim t < T
