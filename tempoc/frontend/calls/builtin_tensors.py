@@ -22,6 +22,7 @@ from tempoc.ops.linear.fourier import PAIR
 from tempoc.ops.tensor.reshape import resolved
 from tempoc.ops.tensor.source import Arange, Eye, Full
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import is_condition
 
 BuiltinRule = Callable[[Round, Frame, str, BoundArguments], val.Value]
 
@@ -138,8 +139,9 @@ def _pad(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Va
     filler = bound.values.get("value", val.ConstantNumber(0))
     if not isinstance(filler, val.ConstantNumber):
         raise Failure(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
-    # The dtype of the operand may change until the last round; the result has its type in any case.
-    number = filler.value if round.partial else _fitting(filler, x.type.dtype, place)
+    number = filler.value
+    with apply.of_last_round(round, frame):
+        number = _fitting(filler, x.type.dtype, place)
     return _emit(round, frame, bound, apply.operator(name, widths=tuple(pairs), value=number), x)
 
 
@@ -319,7 +321,7 @@ def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val
 
 def _end(value: val.Value, bound: BoundArguments) -> ix.Expr:
     expr = as_expr(value)
-    if expr is None:
+    if expr is None or is_condition(expr):
         raise Failure(type_errors.needs_index(bound.span, "an end of `arange`", value))
     if isinstance(expr, ix.Const):
         apply.check_number(expr.value, DType.I32, bound.span)

@@ -334,7 +334,8 @@ def provisional(name: str) -> str:
 
 def bad_literal(span: Span, text: str, dtype: str) -> Diagnostic:
     """A number does not fit; it is underlined where it is written within or after the span."""
-    help = "cast it: `i64(...)` or `f32(...)`" if dtype == "i32" else None
+    is_wide = dtype == "i32" and text.removeprefix("-").isdigit()
+    help = "cast it: `i64(...)` or `f32(...)`" if is_wide else None
     return error("RT084", f"{text} does not fit into {dtype}", _number(span, text), help)
 
 

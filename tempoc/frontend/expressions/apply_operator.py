@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -98,6 +99,20 @@ def check_literals(drafts: Iterable[Draft], errors: Collector) -> None:
                 check_number(draft.op.value, draft.op.dtype, draft.spans[0])
             except Failure as failure:
                 errors.report(failure.diagnostic)
+
+
+@contextmanager
+def of_last_round(round: Round, frame: Frame) -> Iterator[None]:
+    """Report what fails in a check, and go on, where dtypes may change until the last round.
+
+    What is reported in earlier rounds is forgotten; to stop there would hide the type.
+    """
+    try:
+        yield
+    except Failure as failure:
+        if not round.partial:
+            raise
+        round.report(failure.diagnostic, frame.origin.calls)
 
 
 def check_reach(number: int, dtype: DType, span: Span) -> None:
@@ -415,9 +430,10 @@ def operand(
     fits = not weak and all(literals.holds(dtype, n) for n in numbers)
     if fits and isinstance(value, val.Ref):
         return literals.retyped(round, value, dtype)
-    for number in numbers if dtype.is_byte and not round.partial else ():
+    for number in numbers if dtype.is_byte else ():
         if isinstance(number, int):
-            check_reach(number, dtype, span)
+            with of_last_round(round, frame):
+                check_reach(number, dtype, span)
     if weak and isinstance(op, Select) and isinstance(value, val.ConstantNumber):
         check_number(value.value, DType.I64, span)
         return make(round, frame, literal(value.value), (), span)[0]

@@ -151,6 +151,16 @@ output x[0]
             "RT084 11 i32",
         ],
     ),
+    "numbers that do not fit where cycles decide the types": (
+        "dim t < T\ninput u[t]: u8[2]\na[0] = u[0]\na[t] = pad(b[t-1], [0, 1], 300)[:2]\n"
+        "b[t] = a + c\nc[t] = b[t-1] when t > 0\nc[t] = 1\n"
+        "d[t] = i8(300 if t > 0 else 2) + i8(a)\noutput a, b, d\n",
+        ["RT084 4 u8", "RT084 8 i8"],
+    ),
+    "conditions where there is an index": (
+        "dim t < T\nconst C = true\na = arange(C)\nb[t] = arange(0, t > 2)\noutput a\n",
+        ["RT068 3", "RT068 4"],
+    ),
     "wide numbers that conditions choose": (
         "dim t < T\ninput x[t]: i32\ninput p[t]: bool\na[t] = 3000000000 if t > 0 else 2\n"
         "b[t] = x * (3000000000 if t > 0 else 2)\nc[t] = abs(where(p, 3000000000, 2))\n"
