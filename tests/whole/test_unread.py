@@ -129,10 +129,15 @@ y = w[k]
 total = sum(y[0:T-1])
 output total
 """
+BACKWARDS = COUNTED.replace("h + 1.0", "h + y").replace(
+    "total = sum(y[0:T-1])", "r[T-1] = 0.0\nr[t] = r[t+1] + y\ntotal = r[0]"
+)
 
 
 @pytest.mark.parametrize("T", [1, 2])
-@pytest.mark.parametrize("text", [ENDED, COUNTED], ids=["for each", "at the end"])
+@pytest.mark.parametrize(
+    "text", [ENDED, COUNTED, BACKWARDS], ids=["for each", "at the end", "backwards"]
+)
 def test_the_last_step_that_a_loop_may_take_is_no_one_before(
     text: str, T: int, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from tempoc.sdg.graph.query import OperandUse, components, topological, users
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts, grows
-from tempoc.symbolic.walk import is_affine, substitute, symbols
+from tempoc.symbolic.walk import is_affine, rebuilt, substitute, symbols
 
 
 def needed_points(graph: Graph, space: Space) -> dict[str, ix.Expr]:
@@ -64,13 +64,27 @@ def _read_where(
         if where in (ix.TRUE, node.domain.where):
             return ix.TRUE
         conditions.append(where)
-    where = ix.disjunction(*conditions)
     universe = graph.universe
+    where = _ordered(ix.disjunction(*conditions), node.domain, universe.lengths, space)
     outer = {d for n in symbols(where) if n in universe.lengths for d in universe.outer(n)}
     is_passed = outer <= {*node.domain.dims} and grows(where, universe.lengths)
     if not is_passed or not is_affine(where) or space.symbolic.implies(node.domain, where):
         return ix.TRUE
     return space.symbolic.simplify(where, node.domain)
+
+
+def _ordered(where: ix.Expr, domain: Domain, lengths: tuple[str, ...], space: Space) -> ix.Expr:
+    """A condition with `t < T-1` for `t != T-1` of a length T, which holds for larger ones, too."""
+
+    def ordered(part: ix.Expr) -> ix.Expr:
+        match part:
+            case ix.Relation(op="!=", left=left, right=right) if {*lengths} & {*symbols(part)}:
+                below = space.symbolic.implies(domain, ix.compare("<=", left, right))
+                return ix.compare("<", left, right) if below else part
+            case _:
+                return rebuilt(part, ordered)
+
+    return where if grows(where, lengths) else ordered(where)
 
 
 def _used_part(reader: Node, slot: int) -> Edge:
