@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,7 +160,8 @@ def test_large_sums_are_added_up_where_nothing_else_needs_all_summands(steps: in
     found = fit_budget(compilation, {"T": SIZE}, default_filled_stores, 2_000_000)
     variant, cells = found.chosen.compilation, 4 * 20_000
     assert found.chosen.about() == "large sums added up step by step"
-    assert Options.from_provenance(variant.options.to_provenance()) == variant.options
+    plain = replace(variant.options, verify_each=False)  # programs of tests are verified
+    assert Options.from_provenance(plain.to_provenance()) == plain
     assert found.chosen.peak < 11 * cells < SIZE * cells < found.variants[0].peak
     inputs = data(compilation.graph, bounds, special=False)
     given = Given(bounds=bounds, inputs=as_sources(inputs), params={})

@@ -232,4 +232,5 @@ def test_an_error_in_the_compiler_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> N
 
     import_module = importlib.import_module
     monkeypatch.setattr("tempoc.cli.main.importlib.import_module", fails)
+    monkeypatch.delitem(sys.modules, "tempoc.cli.commands.check", raising=False)
     assert status(["check", "x.rt"]) == 70
