@@ -17,11 +17,11 @@ extent: computed before the loop, or consumed after it. That is allowed
   each step would read: so a model checks at once the few words that another one has proposed.
   Connected nodes that gain nothing themselves, like outer products, are left to the loop where that
   stores less;
-- for connected nodes that read fewer bytes of the loop than nodes that wait for its end read of
-  them: the loop then stores the ones instead of the others. So the log-probabilities of actions,
-  their entropy and derivatives are computed of logits and actions of all steps, after a rollout.
-  Of the others enough must not be stored any more, being computed when they are read: what several
-  later rounds read still is, and so are large tensors within the part.
+- for connected nodes whose operands from the loop take fewer bytes than their results that later
+  rounds read: the operands are stored instead of the results. So log-probabilities of actions,
+  their entropy and its derivatives are computed of the logits and actions of all steps, after a
+  rollout. Results that are stored nevertheless do not count: those that several later rounds read,
+  and large tensors in between.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def affordable_nodes(
                 accepted.update(compact)
         elif not boundary.is_read_by_loops(part, accepted):
             others += part
-    for part in _parts_of_loops(graph, others, accepted, boundary):
+    for part in _parts_by_operands(graph, others, accepted, boundary):
         if _stores_less(graph, part, accepted, boundary, stored, space):
             accepted.update(part)
     return [s for s in candidates if s in accepted]
@@ -153,7 +153,7 @@ class _LoopBoundary:
                     yield source, source
 
     def is_read_by_loops(self, names: Sequence[str], vectorized: Collection[str]) -> bool:
-        """Whether a node that loops reads of others; a loop may compute them when it needs them."""
+        """Whether a node of a loop reads some of these, which the loop may compute when it does."""
         inside = {*names}
         looping = self.operands.keys() - inside.union(vectorized)
         return any(source in inside and reader in looping for reader, source in self.reads)
@@ -239,10 +239,10 @@ def _compact(
     return chosen
 
 
-def _parts_of_loops(
+def _parts_by_operands(
     graph: Graph, names: Sequence[str], accepted: Collection[str], boundary: _LoopBoundary
 ) -> Iterator[tuple[str, ...]]:
-    """Nodes that are connected, also by what they read of the same loop."""
+    """Nodes that are connected, or read the same tensor of a loop."""
     own = {*names}
     read = {s: None for n in names for s in graph.nodes[n].sources}
     shared = [s for s in read if not (s in own or s in accepted or s in boundary.free)]
@@ -259,10 +259,10 @@ def _stores_less(
     stored: Callable[[Collection[str], Collection[str]], set[str]],
     space: Space,
 ) -> bool:
-    """Whether the loop stores fewer bytes for a part than of it, and no more are stored after it.
+    """Whether to store the operands of a part instead of its results takes fewer bytes.
 
-    ``stored``: the nodes with full extent, if others are vectorized and computed when they are
-    read, and further ones are stored.
+    ``stored`` gives the tensors of full extent, if some nodes are vectorized and computed as late
+    as possible, and others have their full extent.
     """
     vectorized, inside = {*accepted, *part}, {*part}
     read = {s for reader, s in boundary.reads if s in inside and reader not in inside}
