@@ -11,6 +11,18 @@ from tempoc.poly.relations.space import Space
 from tests.support.generators.graphs import Story, graph
 from tests.support.golden import Golden
 
+STATES = """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%h.0 = copy %x[0] : [] f32[2]
+%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+%a = exp %h : [t] f32[2]
+%b = sin %h : [t] f32[2]
+"""
+"""States of a loop, and two functions of them."""
+
 CASES = {
     "a batch of recurrences: the batch at once, time step by step": """
 bound B
@@ -69,29 +81,15 @@ dim n < N
 output w = %w[0:T]
 output cost = %cost[0:T]
 """,
-    "what waits for a loop is computed of what the loop stores, if that is less": """
-bound T
-dim t < T
-%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
-%h.0 = copy %x[0] : [] f32[2]
-%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
-%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
-%a = exp %h : [t] f32[2]
-%b = sin %h : [t] f32[2]
+    "what waits for a loop is computed of what the loop stores, if that is less": STATES
+    + """
 %s = sum{axes=(0,)} %a[0:T] : [] f32[2]
 %y = sub %a, %s : [t] f32[2]
 %z = mul %y, %b : [t] f32[2]
 output z = %z[0:T]
 """,
-    "what later rounds read again is stored also after the loop": """
-bound T
-dim t < T
-%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
-%h.0 = copy %x[0] : [] f32[2]
-%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
-%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
-%a = exp %h : [t] f32[2]
-%b = sin %h : [t] f32[2]
+    "what later rounds read again is stored also after the loop": STATES
+    + """
 %s = sum{axes=(0,)} %a[0:T] : [] f32[2]
 %c = sub %b, %s : [t] f32[2]
 %v = sum{axes=(0,)} %c[0:T] : [] f32[2]
@@ -116,15 +114,8 @@ dim t < T
 %z = mul %y, %b : [t] f32[32]
 output z = %z[0:T]
 """,
-    "a loop computes what it needs of another one when it needs it": """
-bound T
-dim t < T
-%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
-%h.0 = copy %x[0] : [] f32[2]
-%h.1 = tanh %h[t-1] : [t | t >= 1] f32[2]
-%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
-%a = exp %h : [t] f32[2]
-%b = sin %h : [t] f32[2]
+    "a loop computes what it needs of another one when it needs it": STATES
+    + """
 %g.0 = copy %x[T-1] : [] f32[2]
 %g.mul = mul %g[t+1], %a : [t | t < T-1] f32[2]
 %g.1 = add %g.mul, %b : [t | t < T-1] f32[2]
