@@ -169,7 +169,7 @@ class _Elaborator:
         return val.map_leaves(here, value)
 
     def visit(self, round: Round, cell: IndexedTensor) -> None:
-        """Evaluate the equations of a tensor of the program before those that read it."""
+        """Evaluate equations of a tensor of the program, until its type is known."""
         top = round.top
         name = None if top is None or top.scope.parent is None else top.scope.parent.find(cell.name)
         if top is None or not isinstance(name, TensorName) or len(cell.key) > 1:
@@ -179,6 +179,8 @@ class _Elaborator:
         round.active.append(name)
         try:
             for equation in name.equations:
+                if cell.key in round.table:
+                    break
                 equations.run(round, top, equation)
         finally:
             round.active.remove(name)

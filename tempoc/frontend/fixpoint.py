@@ -2,7 +2,9 @@
 
 A round evaluates all equations with the types inferred by the round before. Types grow from below:
 results of lower bounds are lower bounds (`environment/lower_bounds.py`), and errors that involve
-them are deferred. If a round infers nothing new, but something is unknown or deferred, then
+them are deferred. The first round also uses what it has inferred itself: of a tensor that is read,
+it evaluates equations until one gives it a type. For most programs the second is the last. If a
+round infers nothing new, but something is unknown or deferred, then
 
 0. operators with some unknown operands are typed by the others (`partial`);
 1. products with operands of unknown rank are assumed to be products with a vector (`guessing`), as

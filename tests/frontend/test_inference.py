@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.frontend import fixpoint
+from tempoc.frontend.environment.round import Round
 from tempoc.ops.definition.shapes import type_text
 from tests.support.elaborated import graph_of
 from tests.support.inference_programs import BODY, CYCLES, GIVEN, GROWING, INSIDE
@@ -91,6 +93,37 @@ def test_chains_may_be_long_and_stand_in_the_wrong_order() -> None:
     inside = "".join(f"a{k}[i] = a{k + 1}[i] * 2.0\n" for k in range(40))
     text = T + "def f(x, dim i) {\n" + inside + "a40[i] = x\nreturn a0\n}\ny = f(x, t)\noutput y\n"
     assert types_of(text)["y"] == (("f32[3]", False), ("t",))
+
+
+def test_two_rounds_suffice_where_first_points_give_the_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rounds = []
+    prepare = fixpoint._prepare_next_round
+
+    def counted(round: Round, state: fixpoint._FixpointState) -> bool:
+        rounds.append(dict(round.table))
+        return prepare(round, state)
+
+    monkeypatch.setattr(fixpoint, "_prepare_next_round", counted)
+    text = """dim i < I
+dim k < K = 2*I
+dim t < T
+input x[t]: f32[3]
+param W: f32[3, 3]
+now[i] = net[2*i]
+a[i, t] = now[i] @ s[i, t]
+s[i, 0] = x[0]
+s[i, t+1] = s[i, t] + a[i, t] * last[i-1] when i >= 1
+s[i, t+1] = s[i, t] + a[i, t] when i < 1
+last[i] = sum(a[i, T-1])
+net[0] = W
+net[k+1] = net[k] - 0.1 * last[k//2]
+output s
+"""
+    graph_of(text)
+    assert len(rounds) == 2
+    assert rounds[0].keys() == rounds[1].keys() == {("now",), ("a",), ("s",), ("last",), ("net",)}
 
 
 @pytest.mark.parametrize(

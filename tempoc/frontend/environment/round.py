@@ -87,7 +87,7 @@ class Language(Protocol):
         """An indexed tensor of the program in this round; its plan is made lazily."""
 
     def visit(self, round: Round, cell: IndexedTensor) -> None:
-        """Evaluate the equations of a tensor of the program before those that read it."""
+        """Evaluate equations of a tensor of the program, until its type is known."""
 
     def call(
         self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
@@ -140,9 +140,9 @@ class Round:
     the error).
 
     Flags: `deferred`: an expression was deferred, or evaluated with a stand-in; `changed`: a type
-    changed; `firmer`: a doubt decreased; `eager`: equations are evaluated at the first read;
-    `partial`, `guessing`: see `fixpoint.py`; `final`: no more can be inferred, so every error is
-    reported. `doubted` counts the reads of tensors with doubt.
+    changed; `firmer`: a doubt decreased; `eager`: equations are evaluated at the first read,
+    until a type is known; `partial`, `guessing`: see `fixpoint.py`; `final`: no more can be
+    inferred, so every error is reported. `doubted` counts the reads of tensors with doubt.
 
     `outer` has the dimensions over which lengths vary, `data_dims` the dimensions that calls of
     `length` and the like ask for, which are part of the universe in the next round; `counted` the

@@ -13,7 +13,7 @@ from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTe
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope, TensorName
-from tempoc.frontend.equations.merge_branches import finish
+from tempoc.frontend.equations.merge_branches import anticipate, finish
 from tempoc.frontend.equations.targets import make_plan
 from tempoc.frontend.errors import (
     domains as domain_errors,
@@ -250,6 +250,8 @@ def _branch(
         cell.carried = round.universe.ordered((*cell.carried, *carried))
     value = val.map_leaves(lambda _, v: _storable_leaf(round, here, v, place), value)
     cell.branches.append(EquationBranch(placement=place, value=value, origin=here.origin))
+    if round.eager and len(cell.branches) < len(cell.plan.placements):
+        anticipate(round, cell)
 
 
 def _remaining_type(value: val.Value, free: list[str], span: Span) -> val.Value:

@@ -37,8 +37,13 @@ def source_type(place: Placement, type: TensorType) -> TensorType:
     return TensorType(type.dtype, shape, type.weak)
 
 
-def join_branches(round: Round, cell: IndexedTensor) -> InferredTensor | None:
-    """The join of the branches; `None` if nothing is known yet. Raises `Failure`."""
+def join_branches(
+    round: Round, cell: IndexedTensor, *, early: bool = False
+) -> InferredTensor | None:
+    """The join of the branches; `None` if nothing is known yet. Raises `Failure`.
+
+    ``early``: before the last branch.
+    """
     branches = [b for b in cell.branches if not isinstance(b.value, val.Unknown)]
     if not branches:
         return _previous(round, cell)
@@ -49,10 +54,10 @@ def join_branches(round: Round, cell: IndexedTensor) -> InferredTensor | None:
         values = [val.leaf_at(b.value, path) for b in cell.branches]
         pairs = zip(cell.branches, values, strict=True)
         parts = [_part(b, v) for b, v in pairs if not isinstance(v, val.Unknown)]
-        early = any(is_open(v) for v in values)
+        is_early = early or any(is_open(v) for v in values)
         if parts:
-            return _join(round, cell, parts, early)
-        return val.Unknown(frozenset((val.LATER,))) if early else val.BAD
+            return _join(round, cell, parts, is_early)
+        return val.Unknown(frozenset((val.LATER,))) if is_early else val.BAD
 
     tree = val.map_leaves(leaf, shape)
     leaf_types = [v for _, v in val.leaves(tree)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
@@ -60,6 +61,20 @@ def _leaf(
         )
         cell.leaves[path] = draft
     return draft
+
+
+def anticipate(round: Round, cell: IndexedTensor) -> None:
+    """Before the last branch: the type that the first ones give is a lower bound for the others.
+
+    In a cycle these would read an unknown tensor, and wait for a further round.
+    """
+    if cell.plan.broken or cell.key in round.table:
+        return
+    with suppress(Failure):  # which `finish` reports
+        inferred = join_branches(round, cell, early=True)
+        if inferred is not None:
+            round.table[cell.key] = inferred
+            round.changed = True
 
 
 def finish(round: Round, cell: IndexedTensor) -> None:
