@@ -35,6 +35,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "runtime/rewriting/draws.py": ...,
         "ops/tensor/arithmetic.py": {64},
         "ops/tensor/elementwise.py": {-(2.0**62), 0.5, 2.0**62},
+        "passes/simplify/constant_folding.py": {2.0**-126},
         "passes/simplify/rules/arithmetic.py": {0.5, 3},
         "runtime/messages/faults.py": {2**30},
         "runtime/walk/region_calls.py": {4},

@@ -257,6 +257,9 @@ class Op(metaclass=_OpMeta):
     kernels of XLA compute it."""
     differentiable: ClassVar[bool] = True
     """Derivatives flow to the operands; not through what is constant nearly everywhere."""
+    in_double: ClassVar[Callable[..., float] | None] = None
+    """The operator in double precision, if that rounded to ``f32`` is its result in ``f32``
+    (Figueroa 1995: double rounding is innocuous)."""
     monoid: ClassVar[Monoid | None] = None
     """What combines the elements of reduced axes, and so the results of their parts."""
 

@@ -5,6 +5,7 @@ Operands are converted to the dtype they promote to, then computed in it. Intege
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -126,6 +127,7 @@ class Add(Arithmetic):
     """``a + b``."""
 
     name, symbol, jax, numpy = "add", "+", "{0} + {1}", "add"
+    in_double = operator.add
     commutative = light = keeps_nan = True
 
 
@@ -133,6 +135,7 @@ class Subtract(Arithmetic):
     """``a - b``."""
 
     name, symbol, jax, numpy = "sub", "-", "{0} - {1}", "subtract"
+    in_double = operator.sub
     light = keeps_nan = True
 
 
@@ -140,6 +143,7 @@ class Multiply(Arithmetic):
     """``a * b``."""
 
     name, symbol, jax, numpy = "mul", "*", "{0} * {1}", "multiply"
+    in_double = operator.mul
     commutative = multilinear = light = keeps_nan = True
 
 
@@ -147,6 +151,7 @@ class Divide(Arithmetic):
     """``a / b``; integers become ``f32``."""
 
     name, symbol, jax, numpy = "div", "/", "{0} / {1}", "divide"
+    in_double = operator.truediv
     keeps_nan = True
 
     def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:

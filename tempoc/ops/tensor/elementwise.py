@@ -7,6 +7,7 @@ Functions of real numbers turn integers into ``f32``. Those that keep integers a
 from __future__ import annotations
 
 import math
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -125,6 +126,7 @@ class Negative(NumberFunction):
     """``-x``."""
 
     name, jax, numpy = "neg", "-{x}", "negative"
+    in_double = operator.neg
     overflows = light = keeps_nan = True
     multilinear = True
 
@@ -216,6 +218,7 @@ class Sqrt(RealFunction):
     """The square root; NaN below 0."""
 
     name, jax, numpy = "sqrt", "jnp.sqrt({x})", "sqrt"
+    in_double = math.sqrt
     transcendental = False
 
 
@@ -371,6 +374,7 @@ class Cast(Unary):
     dtype: DType
 
     name = "cast"
+    in_double = float
     multilinear = overflows = keeps_nan = True
 
     def kind(self, operand: PromotedType) -> PromotedType:

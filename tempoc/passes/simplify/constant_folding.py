@@ -9,6 +9,9 @@ expressions combine with whole numbers as long as the result is an index express
 
 from __future__ import annotations
 
+import math
+import struct
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
@@ -21,6 +24,8 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
 _LIMIT = 2**31
+_LEAST_NORMAL = 2.0**-126
+"""Of ``f32``. Below it a second rounding may be at another bit."""
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -51,8 +56,11 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     literals = [o for o in operands if isinstance(o, Literal)]
     if len(literals) != len(operands):
         return None
-    values = tuple(o.evaluate((), {})[0] for o in literals)
     (type_,) = node.types
+    number = _without_numpy(node.op, literals, type_.dtype)
+    if number is not None:
+        return Literal(value=number, dtype=type_.dtype, weak=type_.weak)
+    values = tuple(o.evaluate((), {})[0] for o in literals)
     (result,) = node.op.evaluate(node.op.settle(values, types), {})
     value = result.item()
     if not isinstance(value, bool | int | float):
@@ -61,6 +69,31 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     # Meanings give dtypes without weakness: only what survives the trip through the type is folded.
     (reevaluated,) = folded.evaluate((), {})
     return folded if reevaluated.dtype == result.dtype else None
+
+
+def _without_numpy(op: Op, literals: Sequence[Literal], dtype: DType) -> float | None:
+    """The same number where Python gives it: most programs need NumPy, which loads slowly, no more.
+
+    Those are integers that keep their dtype, and normal numbers in ``f32``.
+    """
+    is_cast, given = isinstance(op, unary.Cast), {o.dtype for o in literals}
+    if is_cast and given == {DType.I32} == {dtype} and abs(literals[0].value) < _LIMIT:
+        return int(literals[0].value)
+    known = {DType.F32, DType.I32} if is_cast else {DType.F32}
+    if op.in_double is None or dtype is not DType.F32 or not given <= known:
+        return None
+    try:
+        number = _single(op.in_double(*(_single(float(o.value)) for o in literals)))
+    except (ArithmeticError, ValueError):
+        return None
+    is_normal = math.isfinite(number) and (not number or abs(number) >= _LEAST_NORMAL)
+    return number if is_normal else None
+
+
+def _single(number: float) -> float:
+    """The nearest number of ``f32``. Raises ``OverflowError``."""
+    (nearest,) = struct.unpack("f", struct.pack("f", number))
+    return float(nearest)
 
 
 def _folded_index(nodes: dict[str, Node], node: Node) -> Op | None:
