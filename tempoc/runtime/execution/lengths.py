@@ -133,10 +133,10 @@ class KernelOfLengths:
             for step in (self.tuning.far_step, self.tuning.near_step):
                 with suppress(UnlikeError):
                     moves = BoundMoves.of(self.source, self.equal, names, bounds, step)
-                    like, first = self._compiled(now, trace, moves, numbers), moves.probes.first
+                    like, lengths = self._compiled(now, trace, moves, numbers)
                     self.several.append(like)
-                    more, _ = self._costs(like.form, like.most, first, numbers)
-                    return like.at(first, more, self.tuning)
+                    more, _ = self._costs(like.form, like.most, lengths, numbers)
+                    return like.at(lengths, more, self.tuning)
         return None
 
     def cheap(
@@ -155,8 +155,8 @@ class KernelOfLengths:
 
     def _compiled(
         self, now: KernelAt, trace: TracedKernel, moves: BoundMoves, numbers: KnownNumbers
-    ) -> LikeLengths:
-        """The kernel for all lengths to which bounds may be moved. Raises ``UnlikeError``."""
+    ) -> tuple[LikeLengths, Lengths]:
+        """The kernel for all lengths worth sharing, and those now. Raises ``UnlikeError``."""
         if not 0 < len(moves.names) <= self.tuning.probed_bounds:
             raise UnlikeError
         corners, first = moves.corners(), moves.probes.first
@@ -177,7 +177,8 @@ class KernelOfLengths:
         function = with_rows(form, trace.results, most, now.function)
         require_padded(form, function, trace.arguments, most)
         kernel = self.compiled(function, repr((moves.names, most, form, trace[1:])))
-        return LikeLengths(moves.names, moves.fixed, form, trace[1:], most, kernel)
+        like = LikeLengths(moves.names, moves.fixed, form, trace[1:], most, kernel)
+        return like, moves.probes.first
 
     def _traced(self, bounds: Bounds, now: KernelAt) -> TracedKernel:
         """The kernel for larger bounds: a run does not fail because it does for these."""

@@ -19,6 +19,7 @@ from tempoc.runtime.rewriting.lengths.work import operator_count
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.walk.blocks import single_call_blocks
 from tempoc.sdg.evaluation.interpret import evaluate as evaluate_graph
+from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text
 from tests.support.session.long import chosen, sampled
@@ -316,20 +317,39 @@ output z, loss, slope, order
 """
 
 
+def compare_batch(graph: Graph, loaded: LoadedProgram, batch: int, length: int) -> None:
+    """What a batch of sequences gives, with what the evaluator finds."""
+    random = np.random.default_rng([batch, length])
+    x = {"x": random.standard_normal((batch, length, 3), np.float32)}
+    w = {"W": random.standard_normal((3, 3), np.float32)}
+    given = Given(bounds={}, inputs=as_sources(x), params=as_sources(w))
+    outputs = run_given(loaded, given, Settings()).outputs
+    for name, wanted in evaluate_graph(graph, {"B": batch, "T": length}, x, w).items():
+        np.testing.assert_allclose(outputs[name], wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
 @pytest.mark.usefixtures("each_its_own")
 def test_two_bounds_change_at_once(compilations: list[str]) -> None:
     """Exactly for the first ones, then for all even lengths in batches of up to a size."""
     graph, loaded = compile_text(BATCH, 2)
     for batch, length in ((4, 40), (3, 44), (4, 64), (12, 12)):
-        random = np.random.default_rng([batch, length])
-        x = {"x": random.standard_normal((batch, length, 3), np.float32)}
-        w = {"W": random.standard_normal((3, 3), np.float32)}
-        given = Given(bounds={}, inputs=as_sources(x), params=as_sources(w))
-        outputs = run_given(loaded, given, Settings()).outputs
-        for name, wanted in evaluate_graph(graph, {"B": batch, "T": length}, x, w).items():
-            np.testing.assert_allclose(outputs[name], wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+        compare_batch(graph, loaded, batch, length)
     assert compilations == ["jit(block)"] * 2
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
+@pytest.mark.usefixtures("each_its_own")
+def test_of_two_bounds_one_is_shared(compilations: list[str]) -> None:
+    """Where another batch would cost much and another length little."""
+    graph, loaded = compile_text(BATCH, 2)
+    compare_batch(graph, loaded, 4, 40)
+    kernel = padded_kernel(loaded)
+    kernel.tuning = replace(kernel.tuning, padded_bytes=0, rounded_part=5, compiled_part=1 << 30)
+    for length in (64, 62):
+        compare_batch(graph, loaded, 8, length)
+    assert compilations == ["jit(block)"] * 2
+    assert [like.names for like in kernel.several] == [(("T",),)]
 
 
 ANSWERED = """
