@@ -70,12 +70,12 @@ def join(separator: Doc, parts: Iterable[Doc]) -> Doc:
     return DocConcat(tuple(joined))
 
 
-def bracket(opening: str, parts: Sequence[Doc], closing: str, indent: int = 2) -> Doc:
+def bracket(opening: str, parts: Sequence[Doc], closing: str) -> Doc:
     """`(a, b)` on one line, or one item a line with a comma after each."""
     if not parts:
         return opening + closing
     body = concat(SOFT, join(concat(",", SPACE), parts), IfBroken(","))
-    return DocGroup(concat(opening, DocNest(body, indent), SOFT, closing))
+    return DocGroup(concat(opening, DocNest(body, 2), SOFT, closing))
 
 
 def render(document: Doc, width: int = 100) -> str:

@@ -59,7 +59,7 @@ def _closure(
             raise Failure(type_errors.recursion(span, name))
     round.check_limit("call_depth", len(frame.origin.calls) + 1)
     round.expand()
-    scope = Scope("body", parent=function.scope, owner=name)
+    scope = Scope("body", parent=function.scope)
     site = CallSite(name, span, definition.span)
     inner = Frame(
         scope=scope,

@@ -69,10 +69,10 @@ class Scopes:
             self._bind_items(prelude, outer)
         for module in self.loaded.modules.values():
             if module.key not in (self.loaded.prelude, self.loaded.main.key):
-                scope = self.modules[module.key] = Scope("module", parent=outer, owner=module.key)
+                scope = self.modules[module.key] = Scope("module", parent=outer)
                 self._bind_items(module, scope)
                 self._hide(scope, module.source.path)
-        scope = Scope("module", parent=outer, owner=self.loaded.main.key)
+        scope = Scope("module", parent=outer)
         tensors = self._bind_items(self.loaded.main, scope)
         return scope, tensors
 
@@ -257,7 +257,7 @@ def builtin_scope() -> Scope:
     for name in SIGNATURES:
         package, dot, member = name.rpartition(".")
         if dot and package not in packages:
-            packages[package] = Scope("module", parent=scope, owner=package)
+            packages[package] = Scope("module", parent=scope)
             scope.bind(package, val.Package(package, packages[package]))
         (packages[package] if dot else scope).bind(member, val.Builtin(name))
     return scope

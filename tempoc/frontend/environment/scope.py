@@ -76,7 +76,6 @@ class Scope:
 
     kind: ScopeKind
     parent: Scope | None = None
-    owner: str = ""
     dims: tuple[str, ...] = ()
     names: dict[str, object] = field(default_factory=dict)
     places: dict[str, Span] = field(default_factory=dict)

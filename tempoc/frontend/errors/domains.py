@@ -69,7 +69,7 @@ def _by_keyword(bounds: Mapping[str, str], entries: Sequence[str]) -> str:
     return ", ".join(f"{dim} = {named[dim]}" for dim in bounds if dim in named)
 
 
-def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnostic:
+def not_affine(span: Span, text: str) -> Diagnostic:
     """An index that is not quasi-affine."""
     return error(
         "RT122",
@@ -77,7 +77,7 @@ def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnosti
         span,
         "a data-dependent access reads at a computed point: `x[t = j in lo:hi]`, `j` an i32 tensor",
         notes=(
-            f"a {what} is made of integers, dimensions, bounds, `+ -`, `*` `//` `%` by "
+            "a temporal index is made of integers, dimensions, bounds, `+ -`, `*` `//` `%` by "
             "compile-time integers, `min` and `max`, so that it can be reasoned about exactly",
         ),
     )

@@ -63,13 +63,12 @@ def broadcast(shapes: Sequence[Shape], facts: ShapeFacts) -> Shape:
     return tuple(result)
 
 
-def axis_of(axis: int, ndim: int, what: str = "") -> int:
+def axis_of(axis: int, ndim: int) -> int:
     """The axis counted from the front. ``OperandError`` unless ``-ndim <= axis < ndim``."""
     if not -ndim <= axis < ndim:
-        if ndim == 0 and not what:
+        if ndim == 0:
             raise OperandError(f"{NO_AXIS} {axis}")
-        axes = counted(ndim, "axis", "axes")
-        raise OperandError(f"{what or f'a tensor with {axes}'} has no axis {axis}")
+        raise OperandError(f"a tensor with {counted(ndim, 'axis', 'axes')} has no axis {axis}")
     return axis % ndim
 
 

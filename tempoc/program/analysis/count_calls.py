@@ -9,37 +9,28 @@ from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate, symbols
 
 
-def count_calls(
-    s: prog.ProgramStatement,
-    env: Mapping[str, int],
-    weigh: Callable[[prog.Call], int] = lambda call: 1,
-) -> int:
-    """How many kernels are called. Loops whose body does not depend on the variable are not run.
-
-    With `weigh`, what they weigh together.
-    """
-    count = _counter(s, weigh)
+def count_calls(s: prog.ProgramStatement, env: Mapping[str, int]) -> int:
+    """How many kernels are called. Loops whose body does not depend on the variable are not run."""
+    count = _counter(s)
     return count if isinstance(count, int) else count(env)
 
 
 _CallCount = Callable[[Mapping[str, int]], int]
 
 
-def _counter(s: prog.ProgramStatement, weigh: Callable[[prog.Call], int]) -> int | _CallCount:
+def _counter(s: prog.ProgramStatement) -> int | _CallCount:
     """What is called in a statement, or how to find that out."""
     match s:
         case prog.Sequence(items=items):
-            return _sum_counters([_counter(item, weigh) for item in items])
+            return _sum_counters([_counter(item) for item in items])
         case prog.Loop(body=body):
-            return _loop_counter(s, _counter(body, weigh))
+            return _loop_counter(s, _counter(body))
         case prog.Guard(condition=condition, body=body):
-            return _guard_counter(condition, _counter(body, weigh))
-        case prog.Call():
-            return weigh(s)
-        case prog.Effect(call=call):
-            return weigh(call)
+            return _guard_counter(condition, _counter(body))
+        case prog.Call() | prog.Effect():
+            return 1
         case prog.Region(loop=body) | prog.Block(body=body):
-            return _counter(body, weigh)
+            return _counter(body)
         case prog.Free() | prog.Host() | prog.Load() | prog.Evict() | prog.Chunk():
             return 0
 
