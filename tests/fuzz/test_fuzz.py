@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -18,7 +19,7 @@ from tempoc.driver.options import Options
 from tempoc.ops.tensor.elementwise import Cos, Sin
 from tempoc.sdg.graph.graph import Graph
 from tests.fuzz.campaign import Case, case_of, plan_of, sent
-from tests.fuzz.check import Plan, Verdict, examine
+from tests.fuzz.check import DiffersError, Plan, Reference, Verdict, compare, data, examine
 from tests.fuzz.generate import program
 from tests.fuzz.mutants import free_bounds, originals, program as mutant
 from tests.fuzz.neutral import CHANGES, SAME_MEMORY, Original
@@ -187,6 +188,18 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch)
             assert "cos" in text and len(lines) <= 6, text
             return
     raise AssertionError("not found")
+
+
+def test_what_cancelling_terms_leave_is_no_difference() -> None:
+    """It is another rounding with other last bits of the data, unlike a number that is wrong."""
+    graph = graph_of("input x: f32\noutput y\ny = 0.5 * (x - x)\n")
+    known = Reference(graph, {}, data(graph, {}, False))
+    assert known.moved(1e-14)["x"] != known.given["x"]
+    left = {"y": np.array(3e-8)}
+    compare(left, known.wide, known, wide=True, again=lambda: {"y": np.array(-1e-8)})
+    for again in (None, lambda: {"y": np.array(3.001e-8)}):
+        with pytest.raises(DiffersError, match="is 3e-08, not 0"):
+            compare(left, known.wide, known, wide=True, again=again)
 
 
 def test_mutants_agree_or_are_refused() -> None:
