@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from unicodedata import combining, east_asian_width
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label
 from tempoc.diagnostics.source import Span
@@ -80,7 +81,7 @@ def _excerpt(label: Label, width: int, mark: str) -> list[str]:
 
 
 def _visible(span: Span) -> tuple[str, int, int]:
-    """The line as shown (tabs widened), and where the underline starts and how long it is.
+    """The line as shown (tabs widened), and the columns of the underline's start and length.
 
     A span of several lines is underlined to the end of its first; an empty one gets one mark.
     """
@@ -93,8 +94,8 @@ def _visible(span: Span) -> tuple[str, int, int]:
         before = before if begin <= WIDEST // 4 else _CUT + before[-WIDEST // 4 :]
         inside = inside[: WIDEST // 2]
         after = (inside and text[begin + len(inside) :])[: WIDEST // 4] + _CUT
-    before, inside, after = map(_widened, (before, inside, after))
-    return before + inside + after, len(before), max(len(inside), 1)
+    before, inside, after = (printed(p.replace("\t", TAB)) for p in (before, inside, after))
+    return before + inside + after, _columns(before), max(_columns(inside), 1)
 
 
 def printed(text: str) -> str:
@@ -104,5 +105,6 @@ def printed(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def _widened(text: str) -> str:
-    return printed(text.replace("\t", TAB))
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for wide characters, none for accents."""
+    return sum((east_asian_width(c) in "WF") + (not combining(c)) for c in text)

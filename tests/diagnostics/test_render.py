@@ -45,6 +45,13 @@ def test_an_empty_span_at_the_end_gets_one_mark() -> None:
     assert text.splitlines()[-1] == "  | ^"
 
 
+def test_marks_stand_below_wide_characters_and_accents() -> None:
+    source = Source("m.rt", 'print "\u65e5\u672ce\u0301", z')
+    for start, end, marks in ((14, 15, " " * 15 + "^"), (6, 11, " " * 6 + "^" * 6)):
+        text = render(Diagnostic(code="X", message="m", primary=Label(source.span(start, end))))
+        assert text.splitlines()[-1] == f"  | {marks}"
+
+
 def test_without_a_place_only_the_sentence_is_left() -> None:
     assert render(Diagnostic(code="RT500", message="no")) == "error[RT500]: no\n"
 
