@@ -13,8 +13,10 @@ from tempoc.diagnostics.source import Span
 from tempoc.driver import errors
 from tempoc.driver.options import Options
 from tempoc.files.reading import read_file
+from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast
 
+_Declaration = ast.ConstDecl | ast.DimDecl
 R = TypeVar("R")
 _MOST_BYTES = 16 << 20
 _ABSENT = object()
@@ -70,30 +72,35 @@ def configured(options: Options, main: ast.Module) -> Configured:
         raise DiagnosticError(errors.nothing_configured(options.config))
     problems = Collector()
     defines, absent, given = dict(options.defines), {}, {}
-    for name, entry, span in entries:
-        if name in options.defines:
+    for name, entry, item in entries:
+        if name.name in options.defines:
             continue
         value = _entry(config, entry.value)
         if value is _ABSENT or value is None:
-            absent[name] = entry.value
+            absent[name.name] = entry.value
         elif _is_constant(value):
-            defines[name] = json.dumps(value)
-            given[span] = f"`{entry.value}` of {options.config} is {defines[name]}"
+            defines[name.name] = text = json.dumps(value)
+            given[item.span] = note = f"`{entry.value}` of {options.config} is {text}"
+            # Where a string is defined, `-D` takes any text for one.
+            is_text = isinstance(item, ast.ConstDecl) and isinstance(item.value, ast.String)
+            if is_text and not isinstance(value, str):
+                wrong = name_errors.define_kind(name.name, text, "a string", name.span)
+                problems.add(replace(wrong, notes=(note,)))
         else:
             problems.add(errors.configured_value(entry.span, entry.value, options.config))
     problems.raise_errors()
     return Configured(options=replace(options, defines=defines), absent=absent, given=given)
 
 
-def _entries(main: ast.Module) -> list[tuple[str, ast.String, Span]]:
+def _entries(main: ast.Module) -> list[tuple[ast.Ident, ast.String, _Declaration]]:
     """The constants and bounds that name an entry, the entries, and the declarations."""
-    named: list[tuple[str, ast.String, Span]] = []
+    named: list[tuple[ast.Ident, ast.String, _Declaration]] = []
     for item in main.items:
         match item:
             case ast.ConstDecl(name=name, entry=ast.String() as entry):
-                named.append((name.name, entry, item.span))
-            case ast.DimDecl(bound=bound, entry=ast.String() as entry):
-                named.append((bound.name, entry, item.span))
+                named.append((name, entry, item))
+            case ast.DimDecl(bound=name, entry=ast.String() as entry):
+                named.append((name, entry, item))
     return named
 
 

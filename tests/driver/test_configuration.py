@@ -97,6 +97,7 @@ def test_what_the_configuration_lacks_is_said(tmp_path: Path) -> None:
         ('{"num_hidden_layers": 0}', "RT"),
         ('{"torch_dtype": "int3"}', "`real` is a dtype"),
         ('{"tied": 1}', "`tied` is a bool"),
+        ('{"hidden_act": 3}', "RT032: `act` is a string, not 3"),
         ('{"rope": {"theta": 1e999}}', "neither a number nor"),
         ('{"hidden_size": 4, "hidden_size": 5}', 'RT054: .* it names "hidden_size" twice'),
         ('{"rope": {"theta": 1.0, "x": 2, "theta": 1.0}}', 'it names "theta" twice'),
