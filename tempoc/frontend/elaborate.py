@@ -40,7 +40,7 @@ from tempoc.frontend.errors import (
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.expressions.apply_operator import check_literals
 from tempoc.frontend.fixpoint import run_rounds, top_cell
-from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax import ast, casts
 from tempoc.frontend.syntax.load_modules import LoadedSources, is_standard
 from tempoc.frontend.syntax.stable_places import SourcePlaces
 from tempoc.poly.relations.space import Space
@@ -219,7 +219,9 @@ class _Elaborator:
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)
-            raise Failure(domain_errors.plain_cycle(spans[0], names, spans))
+            extents = casts.cast_names(n.equations[0] for n in cycle)
+            own = next((n for n in names if n in extents), None)
+            raise Failure(domain_errors.plain_cycle(spans[0], names, spans, own))
         round.active.append(name)
         try:
             equations.run(round, top, name.equations[0])

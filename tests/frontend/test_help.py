@@ -45,6 +45,9 @@ MENDED = {
     "RT125 a tensor": (
         "y[b, t] = 1. when x > 0.", "`where(x > 0., a, b)`", "y[b, t] = where(x > 0., 1., 0.)"
     ),
+    "RT140 an extent": (
+        "m = A[0:T] as f32[m, D, D]", "call the extent something else", "m = A[0:T] as f32[k, D, D]"
+    ),
     "RT137 some points": (
         "y[0, 0] = x\ny[b, t] = x", "`x[b = 0, t = 0]`", "y[0, 0] = x[b = 0, t = 0]\ny[b, t] = x"
     ),

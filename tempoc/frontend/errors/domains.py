@@ -302,17 +302,20 @@ def unreachable(span: Span, name: str, covered: bool) -> Diagnostic:
     )
 
 
-def plain_cycle(span: Span, names: tuple[str, ...], spans: tuple[Span, ...]) -> Diagnostic:
-    """Unindexed equations that read each other in a circle."""
+def plain_cycle(
+    span: Span, names: tuple[str, ...], spans: tuple[Span, ...], extent: str | None
+) -> Diagnostic:
+    """Unindexed equations that read each other in a circle; `extent`: one named in a cast."""
     cycle = " -> ".join((*names, names[0]))
-    return error(
-        "RT140",
-        f"unindexed equations form a cycle: {cycle}",
-        span,
+    help = (
         "recurrences need an index: write one of them for its points, "
-        f"`{names[0]}[0] = ...` and `{names[0]}[t] = ...`",
-        secondary=tuple(Label(s) for s in spans if s != span),
+        f"`{names[0]}[0] = ...` and `{names[0]}[t] = ...`"
+        if extent is None
+        else f"`{extent}` in the cast is the tensor of that name: call the extent something else"
     )
+    message = f"unindexed equations form a cycle: {cycle}"
+    others = tuple(Label(s) for s in spans if s != span)
+    return error("RT140", message, span, help, secondary=others)
 
 
 spatial_data_point = ErrorRow(
