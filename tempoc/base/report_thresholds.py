@@ -35,6 +35,10 @@ class ReportThresholds(NamedTuple):
     without: 500 positions in each of 100 steps 142 and 92, 8176 at once 125 and 98."""
     checked_ns: float = 1.0
     """See above."""
+    read_steps: int = 4096
+    """At so many first steps of a loop it is looked up which of them others read. 2026-11-29, CPU
+    ms of 2000 steps with three products with a matrix of 256 rows, of which every 16th is read:
+    100, and 4 where these alone are computed."""
     choice_ns: float = 75.0
     """What a step computes for one side of a `where` is named from here on. 2026-11-28, CPU ms of
     4096 steps with `where` and with `cond` of a matrix times a vector, taken in one of five: 32

@@ -145,10 +145,19 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "b[i+1] = maximum(b, (b)[arange(500) - w])\noutput b[I-1] as last\n",
         ("line 5 checks at each `i` whether 500 positions lie inside", "`clip(k, 0, n - 1)`"),
     ),
+    "a number of double precision": (
+        "dim t < T\nparam w: f32[64, 64]\nh[0] = w[0]\nh[t] = tanh(f64(0.5) * (w @ h[t-1]))\n"
+        "output h\n",
+        ("lines 3 and 4 compute in `f64`, as `f64(0.5)` (line 4) is", "`f32` there takes half"),
+    ),
+    "integers of 64 bits": (
+        "dim t < T\ninput k[t]: i64[512]\ny = (k * 7 + t) % 1000\noutput y\n",
+        ("line 3 computes in `i64`, as `k` (line 2) is", "below 2 ** 31, `i32` there takes half"),
+    ),
     "double precision": (
         "dim t < T\nparam w: f64[64, 64]\nh[0] = ones([64], dtype = f64)\nh[t] = tanh(w @ h[t-1])\n"
         "output h[T-1] as last\n",
-        ("lines 3 and 4 compute in `f64`", "`f32` takes half"),
+        ("lines 3 and 4 compute in `f64`, as `h[0] =", "and `w` (line", "`f32` there takes half"),
     ),
     "steps that are written out": (
         "dim t < T\nparam w: f32[8, 8]\ndef f(h) {\nfor k in range(40) {\n"

@@ -186,6 +186,34 @@ scale[b] = 0.9 * scale[b-1] + 0.1 * mean(abs(h[b-1, T-1]))
 y = sum(h)
 output y
 """
+RESET = """\
+# Choices between sums and products are fused with them.
+dim t < T
+input x[t]: f32[512]
+input new[t]: bool
+h[0] = x[0]
+h[t] = where(new, x, 0.9 * h[t-1] + x)
+output h
+"""
+COUNTS = """\
+dim t < T
+input k[t]: i32
+input x[t]: f32
+n[0] = zeros([1000000])
+n[t+1] = n + one_hot(k, 1000000) * x
+m = sum(n)
+print n[t][0]
+output n[T-1] as last
+"""
+SPARSE = """\
+dim t < T
+input x[t]: f32[128]
+param W: f32[128, 128]
+h[0] = x[0]
+a = tanh(W @ (W @ h))
+h[t] = 0.5 * h[t-1] + (a[t-1] if t % 16 == 0 else x)
+output h[T-1] as last
+"""
 
 REPORTS: Mapping[str, tuple[str, Mapping[str, int], tuple[str, ...]]] = {
     "the diagonal of a product": (
@@ -263,6 +291,11 @@ REPORTS: Mapping[str, tuple[str, Mapping[str, int], tuple[str, ...]]] = {
         {"B": 64, "T": 300},
         ("`h[b-1, T-1]` (line 8) is the last `t` of another `b`", "for all `b` at once"),
     ),
+    "steps that nothing reads": (
+        SPARSE,
+        {"T": 2000},
+        ("`a` (line 5) is computed at each `t`, of which others read one in 16", "t % 16 == 15"),
+    ),
     "what is read takes the time": (
         PREFIXES,
         {"T": 600},
@@ -302,6 +335,17 @@ def test_reports(name: str) -> None:
         (NEWTON, " until stop", "", "in place of `until`"),
         (SQUARES, "axis = 1", "axis = 1", "`assume"),
         (PREFIXES, "outer = ", "outer = ", "is written as a whole, 2.34 KiB"),
+        (
+            SPARSE,
+            "a = tanh(W @ (W @ h))",
+            "a[t] = tanh(W @ (W @ h)) when t % 16 == 15",
+            "others read",
+        ),
+        (SPARSE, "output h[T-1]", "output a, h[T-1]", "others read"),
+        (SPARSE, "else x)", "else x[0] + a[t-1])", "others read"),
+        (RESET, "sums", "sums", "`cond` in place of `where`"),
+        (COUNTS, "1000000", "1000000", "would have to be kept"),
+        (COUNTS, "print n", "print n", "such as a sum or an element"),
     ],
 )
 def test_what_is_not_so_is_not_said(text: str, one: str, other: str, sentence: str) -> None:
@@ -326,6 +370,12 @@ def test_what_is_not_so_is_not_said(text: str, one: str, other: str, sentence: s
         ("the last layer of the step before", "h[L-1, t-1]", "h[l+1, t-1]", 2),
         ("the last layer of the step before, by a name", "= h[L-1, t-1]", "= x[t-1]", 4),
         ("an order drawn at each step", "order[e, k]", "order[e]", 10),
+        (
+            "steps that nothing reads",
+            "a = tanh(W @ (W @ h))",
+            "a[t] = tanh(W @ (W @ h)) when t % 16 == 15",
+            5,
+        ),
     ],
 )
 def test_what_helps_does(name: str, one: str, other: str, factor: float) -> None:

@@ -62,7 +62,7 @@ class ChoiceFindings:
         for step, names in self.steps(part, kernel):
             total = sum(x.nanoseconds for x in step.operations.values()) or 1.0
             for keys, number in _choices(step):
-                spared = sum(step.operations[k].nanoseconds for k in _only_for(step, keys, number))
+                spared = _spared(step, keys, number)
                 key = keys[0]
                 written = self.written(names, (isinstance(key, str) and key) or "")
                 if written is None or spared < max(REPORTED.choice_ns, REPORTED.main_share * total):
@@ -83,9 +83,7 @@ class ChoiceFindings:
             read = {s for e in condition.entries for s in symbols(e)} if condition else set()
             varying = [d for d in vector if d in read]
             for number in (1, 2) if varying else ():
-                spared = sum(
-                    step.operations[k].nanoseconds for k in _only_for(step, [node.name], number)
-                )
+                spared = _spared(step, [node.name], number)
                 if spared >= REPORTED.main_share * total:
                     yield self.both(node, number, varying)
                     return
@@ -220,6 +218,16 @@ def _choices(step: _StepOperations) -> Iterator[tuple[Sequence[ChosenValue], int
     for keys in by.values():
         yield keys, 1
         yield keys, 2
+
+
+def _spared(step: _StepOperations, choices: Collection[ChosenValue], number: int) -> float:
+    """The time of what is computed for one side of choices alone.
+
+    Sums and products of elements do not count: they are fused with the choice, whose pass over its
+    operands they hardly lengthen.
+    """
+    operations = [step.operations[k] for k in _only_for(step, choices, number)]
+    return sum(x.nanoseconds for x in operations if x.op.transcendental or not x.op.elementwise)
 
 
 def _only_for(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
@@ -228,21 +229,7 @@ class LoopFindings:
                     "at all points and choose with `where`",
                 )
             case "kept":
-                source = self.words.source.nodes
-                given = [source.get(self.words.name(n.name)) for n in nodes]
-                whole = next((n for n in given[::-1] if n and dim in n.domain.dims), None)
-                if whole is None and not is_part:
-                    return None  # of a gradient's own parts no equation can be written
-                name = "part" if is_part or whole is None else whole.name
-                return Finding(
-                    why=f"{start}, but at all `{dim}` at once it would have to be kept for the "
-                    f"loop as a whole",
-                    help="give it an equation of its own, `part`; "
-                    * (name == "part")
-                    + "where that fits, read it as one tensor: `whole = "
-                    f"{bracketed(name, self.whole(whole or nodes[-1], dim))}`, then `whole[{dim}]`",
-                    minor=2 * kernel.fixed > kernel.time,
-                )
+                return None if is_part else self.in_loop(start, kernel, nodes, dim)
             case "shown":
                 return Finding(
                     why=f"{start}, but it is printed or saved as the loop goes",
@@ -262,6 +249,34 @@ class LoopFindings:
                 return self.elsewhere(start, dim)
             case _:
                 return None
+
+    def in_loop(
+        self, start: str, kernel: TimedKernel, nodes: list[Node], dim: str
+    ) -> Finding | None:
+        """What a pass leaves in a loop, since all of it would have to be there before the loop.
+
+        Of a gradient's own parts no equation can be written.
+        """
+        source = self.words.source.nodes
+        given = [source.get(self.words.name(n.name)) for n in nodes]
+        whole = next((n for n in given[::-1] if n and dim in n.domain.dims), None)
+        if whole is None:
+            return None
+        steps = self.estimator.values[self.graph.universe.dim(dim).bound]
+        at = {**self.estimator.values, **kernel.at}
+        elements = sum(
+            prod(evaluate(e, at) for e in t.shape) * t.dtype.itemsize for t in whole.types
+        )
+        size = steps * elements
+        return Finding(
+            why=f"{start}, but at all `{dim}` at once it would have to be kept for the loop as a "
+            f"whole, {size_text(size)}",
+            help=f"where that fits, read it as one tensor: `whole = "
+            f"{bracketed(whole.name, self.whole(whole, dim))}`, then `whole[{dim}]`"
+            if size <= MODEL.array_bytes
+            else "",
+            minor=2 * kernel.fixed > kernel.time,
+        )
 
     def subject(self, nodes: list[Node], is_part: bool) -> str:
         """`e` and `f` (lines 3 and 4) need."""

@@ -13,6 +13,7 @@ from tempoc.driver.slow.choices import ChoiceFindings
 from tempoc.driver.slow.findings import NOTHING
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.operators import OperatorFindings
+from tempoc.driver.slow.unread import UnreadFindings
 from tempoc.driver.slow.words import Words, quoted, time_text
 from tempoc.driver.timing.estimate import Estimator, ProgramPart, TimedKernel
 from tempoc.ops.control.recurrence import Recurrence
@@ -41,6 +42,7 @@ class KernelFindings:
         self.words = words
         self.operators = OperatorFindings(compilation, estimator, words)
         self.choices = ChoiceFindings(compilation, words)
+        self.unread = UnreadFindings(estimator, words)
 
     def of(self, part: ProgramPart) -> Iterator[Finding]:
         """The findings about the kernels that take most of a part's time."""
@@ -55,6 +57,7 @@ class KernelFindings:
                 yield from self.sent(kernel)
                 yield from self.scan(kernel)
                 yield from self.choices.of(part, kernel)
+                yield from self.unread.of(part, kernel)
                 known = [*self.operators.of(part, kernel)]
                 yield from known or self.operator(part, kernel)
         whole = self.whole(part)

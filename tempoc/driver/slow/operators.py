@@ -1,4 +1,4 @@
-"""Operators that cost much, with one that costs less: text, sorts, picked rows, checks, `f64`."""
+"""Operators that cost much, with one that costs less: text, sorts, picked rows, checks, 64 bits."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.base.report_thresholds import REPORTED
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.cost import thousands_text
 from tempoc.driver.slow.arithmetic import ArithmeticFindings
 from tempoc.driver.slow.host_loops import Finding
 from tempoc.driver.slow.matrices import MatrixFindings
-from tempoc.driver.slow.words import Words, fits, time_text
+from tempoc.driver.slow.words import Words, fits, listed, time_text
 from tempoc.driver.timing.estimate import Estimator, ProgramPart, TimedKernel, dims_of
 from tempoc.driver.timing.rates import extent_sorted, numbers_shown, wide_share
 from tempoc.ops.control.effects import Print
+from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import OneHot
 from tempoc.ops.indexing.search import Ordering
 from tempoc.ops.random.draws import Draw, Permutation
+from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate, symbols
@@ -43,9 +46,10 @@ class OperatorFindings:
                 yield from self.lines(kernel, node)
                 yield from self.sort(kernel, node)
                 yield from self.picked(kernel, node)
-                yield from self.drawn(kernel, node)
+                yield from self.shuffled(kernel, node)
                 yield from self.arithmetic.of(kernel, node)
                 yield from self.matrices.of(kernel, node)
+        yield from self.drawn(part, kernel, nodes)
         yield from self.checks(part, kernel, nodes)
         yield from self.wide(part, kernel, nodes)
         yield from self.copies(nodes)
@@ -67,8 +71,8 @@ class OperatorFindings:
         yield Finding(
             why=f"{self.words.line(node)} prints {thousands_text(round(kernel.count) * each)} "
             f"numbers{every}, which become text",
-            help="print less of it, such as a sum or an element, or less often (`when`), or make "
-            "it an output",
+            help=f"print {'less of it, such as a sum or an element, or ' * (each > 1)}less often "
+            "(`when`), or make it an output",
         )
 
     def sort(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
@@ -84,30 +88,43 @@ class OperatorFindings:
                 "`-top_k(-x, k)[0]` the least in less time, `max` and `min` one of them",
             )
 
-    def drawn(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
-        """Random numbers, each of which is a dozen rounds of a cipher; places in a random order."""
-        if not isinstance(node.op, Draw):
+    def shuffled(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
+        """Places in a random order."""
+        if not isinstance(node.op, Permutation):
             return
-        types = (*operand_types(self.graph, node)[1:], *node.types)
-        count = max(prod(evaluate(e, kernel.at) for e in t.shape) for t in types)
-        each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
-        line = self.words.line(node)
-        if isinstance(node.op, Permutation):
-            loop = f"`{kernel.loops[-1].var}`" if kernel.loops else ""
-            once = f"; one order, drawn in an equation without {loop}, serves all {loop}"
-            once = once if loop else ""
-            yield Finding(
-                why=f"{line} puts {thousands_text(count)} places in a random order{each}, which "
-                f"takes as long as {MODEL.shuffles} times a `sort`",
-                help="where a place may come twice, `random.integers` draws places without a sort"
-                + once,
-            )
-            return
-        count = round(count * kernel.points * self.estimator.read_portion(node, kernel.at))
+        loop = f"`{kernel.loops[-1].var}`" if kernel.loops else ""
+        each = f" at each {loop}" if loop else ""
+        once = f"; one order, drawn in an equation without {loop}, serves all {loop}"
+        once = once if loop else ""
         yield Finding(
-            why=f"{line} draws {thousands_text(count)} random numbers{each}, which "
-            f"take about {time_text(MODEL.drawn_ns * 1e-9)} each",
+            why=f"{self.words.line(node)} puts {thousands_text(self.draws(kernel, node))} places "
+            f"in a random order{each}, which takes as long as {MODEL.shuffles} times a `sort`",
+            help="where a place may come twice, `random.integers` draws places without a sort"
+            + once,
         )
+
+    def drawn(
+        self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
+    ) -> Iterator[Finding]:
+        """Random numbers, each of which is a dozen rounds of a cipher; those of a line together."""
+        draws = [n for n in nodes if isinstance(n.op, Draw) and not isinstance(n.op, Permutation)]
+        if not draws or not self.tells(part, kernel, draws):
+            return
+        each = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
+        counts = Counter[str]()
+        for node in draws:
+            share = self.estimator.read_portion(node, kernel.at)
+            counts[self.words.line(node)] += round(self.draws(kernel, node) * kernel.points * share)
+        for line, count in counts.items():
+            yield Finding(
+                why=f"{line} draws {thousands_text(count)} random numbers{each}, which "
+                f"take about {time_text(MODEL.drawn_ns * 1e-9)} each",
+            )
+
+    def draws(self, kernel: TimedKernel, node: Node) -> int:
+        """How many numbers a draw takes at a point: one for each element, or for each weight."""
+        types = (*operand_types(self.graph, node)[1:], *node.types)
+        return max(prod(evaluate(e, kernel.at) for e in t.shape) for t in types)
 
     def picked(self, kernel: TimedKernel, node: Node) -> Iterator[Finding]:
         """A product with `one_hot`, which takes a row of a matrix."""
@@ -148,8 +165,9 @@ class OperatorFindings:
             lines = self.words.lines(checking)
             verb = "check" if lines.startswith("lines") else "checks"
             often = f" at each `{kernel.loops[-1].var}`" if kernel.loops else ""
+            positions = f"{thousands_text(count)} positions lie" if count > 1 else "a position lies"
             yield Finding(
-                why=f"{lines} {verb}{often} whether {thousands_text(count)} positions lie inside",
+                why=f"{lines} {verb}{often} whether {positions} inside",
                 help="what is proved is not checked: `clip(k, 0, n - 1)` for a position `k` of "
                 "`n`, which takes the nearest one for what lies outside",
             )
@@ -168,23 +186,54 @@ class OperatorFindings:
     def wide(
         self, part: ProgramPart, kernel: TimedKernel, nodes: Sequence[Node]
     ) -> Iterator[Finding]:
-        """Double precision."""
+        """Numbers of 64 bits, and what in the program makes them so."""
         wide = [
             n
             for n in nodes
             if wide_share(n.op, operand_types(self.graph, n), n.types, kernel.at)
             >= REPORTED.main_share
         ]
-        if kernel.time >= REPORTED.main_share * part.time and (
-            self.estimator.portion(kernel, [n.name for n in wide]) >= REPORTED.main_share
+        if kernel.time < REPORTED.main_share * part.time or (
+            self.estimator.portion(kernel, [n.name for n in wide]) < REPORTED.main_share
         ):
-            lines = self.words.lines(wide)
-            verb = "compute" if lines.startswith("lines") else "computes"
-            yield Finding(
-                why=f"{lines} {verb} in `f64`",
-                help="where seven digits are enough, `f32` takes half of the time and of the "
-                "memory",
-            )
+            return
+        dtypes = {t.dtype for n in wide for t in n.types}
+        dtype = DType.F64 if DType.F64 in dtypes else DType.I64
+        lines = self.words.lines(wide)
+        verb = "compute" if lines.startswith("lines") else "computes"
+        origins = self.origins(wide, dtype)
+        cause = f", as {listed(origins)} {'are' if len(origins) > 1 else 'is'}" if origins else ""
+        enough = "seven digits are enough" if dtype is DType.F64 else "numbers stay below 2 ** 31"
+        narrow = "f32" if dtype is DType.F64 else "i32"
+        yield Finding(
+            why=f"{lines} {verb} in `{dtype.value}`{cause}",
+            help=f"where {enough}, `{narrow}`{' there' * bool(origins)} takes half of the time and "
+            "of the memory",
+        )
+
+    def origins(self, wide: Sequence[Node], dtype: DType) -> list[str]:
+        """What of the source has a dtype that none of its operands has: inputs, casts, constants.
+
+        All that meets them has it as well. Named are those of which ``wide`` is made.
+        """
+        source = self.words.source.nodes
+        same = {n.name for n in source.values() if any(t.dtype is dtype for t in n.types)}
+        operands = {name: [s for s in source[name].sources if s in same] for name in same}
+        names = {self.words.name(n.name) for n in wide}
+        starts = [name for name in source if name in same and self.words.name(name) in names]
+        made_of = reachable(starts or sorted(same), lambda name: operands[name])
+        origins = sorted(name for name in made_of if not operands[name])
+        return [text for name in origins if (text := self.origin(source[name], dtype))]
+
+    def origin(self, node: Node, dtype: DType) -> str:
+        """What is declared with a dtype, or asks for it; empty for numbers, which take any."""
+        text = node.spans[-1].text if node.spans else ""
+        asks = text.startswith(f"{dtype.value}(") or "dtype" in text
+        if not isinstance(node.op, Input | Param) and not asks:
+            return ""
+        shown = text if fits(text) and node.name not in self.words.roots else node.name
+        line = self.words.line(node)
+        return f"`{shown}`" + (f" ({line})" if line else "")
 
     def copies(self, nodes: Sequence[Node]) -> Iterator[Finding]:
         """What a `for` or a list writes out again and again within one kernel."""

@@ -20,6 +20,9 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate
 
+WIDE = (DType.F64, DType.I64)
+"""The dtypes of 64 bits, with which arithmetic takes longer."""
+
 
 def nanoseconds(graph: Graph, node: Node, at: Mapping[str, int], model: CostModel) -> float:
     """The time of a node at a point, without what a step or a call costs anyway."""
@@ -98,14 +101,14 @@ def _number(made_by: Sequence[Op | None]) -> float | None:
 
 
 def wide_share(op: Op, types: Types, results: Types, at: Mapping[str, int]) -> float:
-    """The fraction of its operations that an operator does in double precision."""
+    """The fraction of its operations that an operator does with numbers of 64 bits."""
     if not isinstance(op, Recurrence):
-        return float(any(t.dtype is DType.F64 for t in results))
+        return float(any(t.dtype in WIDE for t in results))
     wide, total = 0, 0
     for step in typed_steps(op.steps, op.given(types)):
         count = evaluate(step.op.work(step.operands, step.results), at)
         total += count
-        wide += count * any(t.dtype is DType.F64 for t in step.results)
+        wide += count * any(t.dtype in WIDE for t in step.results)
     return wide / (total or 1)
 
 
