@@ -1,7 +1,8 @@
 """The dtype of a number written among operands: that of the operation, as in JAX.
 
 ``x * 0.1`` with ``x`` in ``f64`` means the ``f64`` nearest to 0.1, not the ``f32`` widened. So do
-numbers among which a condition chooses, as in ``x * (0.1 if t == 0 else 0.3)``; what operators
+numbers among which a condition chooses, as in ``x * (0.1 if t == 0 else 0.3)``, and those of
+which a tensor is laid out, as in ``x * stack([0.1, 0.2])``; what operators
 make of numbers and indices is computed in ``f64``, too: ``x * 0.9 ** t``. Named tensors keep their
 dtype.
 """
@@ -15,7 +16,7 @@ from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.control import Copy, Merge, Select
+from tempoc.ops.control.control import Merge, Select
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.promotion import PromotedType, promote
@@ -75,7 +76,7 @@ def is_literal(value: val.Value) -> bool:
 
 
 def numbers_of(value: val.Value) -> tuple[Scalar, ...]:
-    """The number that a leaf is, or those among which conditions choose; none of other leaves."""
+    """The numbers that a leaf is, chooses from or is laid out of; none of other leaves."""
     if isinstance(value, val.ConstantNumber):
         return () if isinstance(value.value, bool) else (value.value,)
     if not isinstance(value, val.Ref) or not value.type.weak:
@@ -122,7 +123,9 @@ def _weak_operands(draft: Draft, operators: bool) -> list[Wire] | None:
     match draft.op:
         case Literal():
             return []
-        case Merge() | Copy():
+        case Merge():
+            return draft.inputs
+        case op if op is not None and op.moves and len(draft.types) == 1:
             return draft.inputs
         case Select() | Cond():
             return draft.inputs[1:]

@@ -68,7 +68,8 @@ i[t] = f64(0.1 if t == 0 else 0.3) + f64(0.7)
 j[t] = x - (0.1 if t == 0 else 0.3)[t = 0]
 k[t] = stack([x, 0.1 if t == 0 else 0.3, 0.7], 0)
 l[t] = x * ((3 if t == 0 else 7) // 2 * 0.1)
-output a, b, d, e, f, g, h, i, j, k, l
+o[t] = x * flip(reshape(stack([0.1, where(c, 0.3, 2)]), [2, 1]), 0)
+output a, b, d, e, f, g, h, i, j, k, l, o
 """
     x, n = np.array([1.0, 0.3, 7.0]), np.array([2**40, -3, 5])
     inputs = {"x": x, "n": n, "c": np.array(True), "m": np.array([True, False])}
@@ -86,6 +87,7 @@ output a, b, d, e, f, g, h, i, j, k, l
         "j": x - 0.1,
         "k": np.stack([x, first, np.full(3, 0.7)], 1),
         "l": x * np.array([0.1, 3 * 0.1, 3 * 0.1]),
+        "o": x[:, None, None] * np.array([[0.3], [0.1]]),
     }
     for name, value in exact.items():
         assert found[name].dtype == value.dtype

@@ -145,10 +145,11 @@ output x[0]
         "a[t] = i8(C if t > 0 else 2)\nb = small()\nc = u8(where(u > 2, -1, 256))\n"
         "d[t] = full([2], 300 if t > 0 else 2, dtype = i8)\ne = pad(u, [1, 1], 300)\n"
         "f = full([2], inf, dtype = i32)\ng = pad(i32(u), [1, 1], inf)\n"
-        "h[t] = u8(-1 if t > 0 else 255)\noutput a, b, c, d, e, f, g, h\n",
+        "h[t] = u8(-1 if t > 0 else 255)\ni = i8(stack([300, 1]))\n"
+        "j = u + broadcast_to(where(u[0] > 2, 300, 1), [2])\noutput a, b, c, d, e, f, g, h\n",
         [
             "RT084 4 i8", "RT084 5 i8", "RT084 7 u8", "RT084 8 i8", "RT084 9 u8", "RT084 10 i32",
-            "RT084 11 i32",
+            "RT084 11 i32", "RT084 13 i8", "RT084 14 u8",
         ],
     ),
     "numbers that do not fit where cycles decide the types": (
