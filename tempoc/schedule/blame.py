@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
@@ -41,7 +41,8 @@ def explain_cycle(
             tensors = [tensor for (tensor, _), _ in cycle]
             ended = next((b for b in universe.ended if b.until in tensors), None)
             names = [name for (tensor, _), (task, _) in cycle for name in (tensor, task)]
-            gradient = any(COTANGENT in name.split(".")[1:-1] for name in names)
+            roots = None if graph is None else {_base(n) for n in graph.nodes}
+            gradient = any(_cotangent_of(name, roots) for name in names)
             steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
             return errors.no_order(steps, _given(world.bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
@@ -236,21 +237,28 @@ def _by_equations(
     of the cycle, and with them it is longer than anyone reads.
     """
     steps: list[CycleStep] = []
+    roots = None if graph is None else {_base(n) for n in graph.nodes}
     for (tensor, point), (name, _) in needs:
         parts = tensor.split(".")
         shown, kind = parts[0], parts[0]
-        if COTANGENT in parts[1:-1]:
-            by = parts[parts.index(COTANGENT, 1) + 1]
+        if by := _cotangent_of(tensor, roots):
             shown, kind = f"grad({parts[0]}, {by})", f"grad({parts[0]})"
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         span = _span(statements.by_name[name], graph)
         if not steps or steps[-1].tensor != kind:
             steps.append(CycleStep(f"{shown}{at}", kind, span))
-        elif COTANGENT in parts[1:-1]:  # the read that closes the cycle is next to the last step
+        elif by:  # the read that closes the cycle is next to the last step
             steps[-1] = replace(steps[-1], span=span)
     if len(steps) > 1 and steps[-1].tensor == steps[0].tensor:
         steps[0] = CycleStep(steps.pop().value, steps[0].tensor, steps[0].span)
     return _from_first([replace(s, tensor=s.value.split("[")[0]) for s in steps])
+
+
+def _cotangent_of(name: str, roots: Collection[str] | None) -> str | None:
+    """The tensor, one of `roots`, of which a node is the cotangent; a function may have a `d`."""
+    pairs = pairwise(name.split(".")[1:])
+    named = (by for p, by in pairs if p == COTANGENT and (roots is None or by in roots))
+    return next(named, None)
 
 
 def _from_first(steps: Sequence[CycleStep]) -> list[CycleStep]:

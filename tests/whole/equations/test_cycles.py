@@ -107,6 +107,16 @@ def test_a_cycle_through_a_gradient_has_a_step_for_each_equation(
     assert "stop_gradient" in (found.help or "")
 
 
+def test_a_tensor_of_a_function_is_no_derivative_by_its_name() -> None:
+    text = (
+        "dim t < T\ninput x[t]: f32\ndef f(a, b) {\nd = stack([a, b])\nreturn sum(d)\n}\n"
+        "y[t] = f(x, z)\nz[t] = f(y, x)\noutput y\n"
+    )
+    with pytest.raises(DiagnosticError, match=r"RT400: .*: y and z need each other") as caught:
+        _ = Compilation(load_source(Source("m.rt", text)), Options()).ordered
+    assert "stop_gradient" not in (caught.value.diagnostics[0].help or "")
+
+
 IDENTITIES = (
     "{}", "{}", "f32({})", "1. * {}", "-(-{})", "reshape({}, [])", "stop_gradient({})",
     "where(u > 0., {0}, {0})", "cond(u > 0., {0}, {0})", "({0} if t % 2 == 0 else {0})",
