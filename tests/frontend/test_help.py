@@ -35,6 +35,9 @@ MENDED = {
         "y[b, t] = x[b, t+1] when t < T-1\noutput y", "output `y[t = 0:T-1]`",
         "y[b, t] = x[b, t+1] when t < T-1\noutput y[t = 0:T-1]",
     ),
+    "RT060 a bool": (
+        "y = abs(x > 0.)", "convert with i32(x)", "y = abs(i32(x > 0.))"
+    ),
     "RT123 a tensor": (
         "j = argmax(x[t = 0:T])\ny = x[b, j]", "write a data-dependent access, `x[t = j in 0:T]`",
         "j = argmax(x[t = 0:T])\ny = x[t = j in 0:T]",

@@ -101,7 +101,8 @@ class NumberFunction(Unary):
     def kind(self, operand: PromotedType) -> PromotedType:
         """That of the operand, which must be a number."""
         if operand[0] in (DType.BOOL, DType.KEY):
-            raise OperandError(f"{self.name} takes numbers, not {operand[0].value}")
+            help = "convert with i32(x)" if operand[0] is DType.BOOL else None
+            raise OperandError(f"{self.name} takes numbers, not {operand[0].value}", help=help)
         return operand
 
 
