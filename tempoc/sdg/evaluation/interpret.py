@@ -90,7 +90,8 @@ def evaluate(
     derived value need not be given. ``float64`` computes as if every float of the program were f64.
     ``seed`` is that of the random draws. ``perform`` is called with each effect's operator, point
     and operands, in the order of effects. ``externs`` calls the user's Python functions.
-    ``watch`` sees each operator that has been applied, and ``length_known`` each length.
+    ``watch`` sees each operator that has been applied, and ``length_known`` each length; all
+    lengths are determined.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be computed.
     """
     if float64:
@@ -114,6 +115,7 @@ def evaluate(
             if machine.resolve(partial(machine.exists, last)):
                 machine.force(last)
         machine.effects(perform)
+        machine.determine_lengths()
         return {output.name: machine.output(output) for output in graph.outputs}
 
 
@@ -203,6 +205,16 @@ class _Evaluation:
             while unknown := self.at(instance).open:
                 self.force(_length_instance(UnknownLength(next(iter(unknown.values()))[0])))
             perform(op, self.at(instance).values, values)
+
+    def determine_lengths(self) -> None:
+        """Determine all lengths, as a run does, also those on which no output depends."""
+        universe = self.graph.universe
+        for bound, node in self.lengths.nodes.items():
+            outer = universe.outer(bound)
+            for point in product(*(range(self.bounds[universe.dim(d).bound]) for d in outer)):
+                first = node.name, self.lengths.step((bound, point))
+                if self.resolve(partial(self.exists, first)):
+                    self.force(_length_instance(UnknownLength((bound, point))))
 
     # ------------------------------------------------------------ demand-driven evaluation
 

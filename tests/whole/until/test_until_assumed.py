@@ -111,6 +111,12 @@ def test_what_follows_from_a_length_is_said_once(most: int, h: float, tmp_path: 
         assert problem.message == f"the derived bound S = T - 2 is {value}, it must be >= 1"
 
 
+def test_of_a_length_that_no_output_needs(tmp_path: Path) -> None:
+    text = _without(EACH.replace("output y", "output x[t = 0] as first"), " = sum(")
+    for (problem,) in said(text, {"T": 6}, {"h": np.array([3.5, 0.5], np.float32)}, tmp_path):
+        assert (problem.code, problem.notes) == ("RT515", ("T ended at 2 where b = 1",))
+
+
 def test_two_lengths_of_each_point(tmp_path: Path) -> None:
     h, w = np.array([0.5, 2.5], np.float32), np.array([3.5, 2.5], np.float32)
     bounds = {"T": 9, "K": 9}
