@@ -120,7 +120,8 @@ def open_inputs(options: RunOptions) -> Given:
 def report_defaults(program: Program, given: Given) -> None:
     """Say which params the program computes although there are files for params."""
     if absent := left_to_defaults(program, given):
-        write_notice(errors.defaults_used(absent, given.params_origin))
+        others = [*given.params] if len(absent) == len(program.params) else []
+        write_notice(errors.defaults_used(absent, given.params_origin, others))
 
 
 def check_targets(options: RunOptions, saving: bool) -> None:

@@ -203,8 +203,7 @@ class _Binder:
         if missing:
             offered = [n for n in self.given.params if n not in names.values()]
             origin = self.given.params_origin
-            problem = errors.missing_param(p.name, missing, offered, origin)
-            self.resolved.errors.add(problem)
+            self.resolved.errors.add(errors.missing_param(p.name, missing, offered, origin))
         # One complaint is enough for tensors that are wrong in the same way.
         problem_count = len(self.resolved.problems)
         for point, source in sources.items():
@@ -220,16 +219,16 @@ class _Binder:
         cast = self.given.cast_params and castable
         if actual != expected and not cast and not widens(actual, expected):
             texts = described(source.dtype), described(expected)
-            problem = errors.wrong_dtype(subject, *texts, source.origin, castable)
-            self.resolved.errors.add(problem)
+            self.resolved.errors.add(errors.wrong_dtype(subject, *texts, source.origin, castable))
         self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
     def shape(self, subject: str, sizes: tuple[ix.Expr, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
             expected = [self.extent(e) for e in sizes]
-            problem = errors.wrong_rank(subject, source.shape, expected, source.origin)
-            self.resolved.errors.add(problem)
+            self.resolved.errors.add(
+                errors.wrong_rank(subject, source.shape, expected, source.origin)
+            )
             return
         for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
             value = self.resolved.value(e)

@@ -208,10 +208,14 @@ def missing_param(
     )
 
 
-def defaults_used(tensors: Sequence[str], origin: str) -> str:
-    """A line that says which params the program computes, as no file holds them."""
+def defaults_used(tensors: Sequence[str], origin: str, others: Sequence[str]) -> str:
+    """A line that says which params the program computes, as no file holds them.
+
+    ``others`` are the tensors of a file of which no param has one: their names may be wrong.
+    """
     verb, theirs = ("are", "their defaults") if len(tensors) > 1 else ("is", "the default")
-    return f"note: {listed(tensors)} {verb} not in {origin}: {theirs} will be used\n"
+    holds = f", which holds {listed(others, 3)}" if others else ""
+    return f"note: {listed(tensors)} {verb} not in {origin}{holds}: {theirs} will be used\n"
 
 
 # ------------------------------------------------------------------ files

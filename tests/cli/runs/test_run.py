@@ -127,4 +127,7 @@ def test_params_that_no_file_holds_are_named(tempoc: Session, command: str) -> N
     np.savez("some.npz", **{"net.0.w": np.ones(2, np.float32), "other": np.ones(2)})
     assert tempoc(f"{command} net.rt --params some.npz") == 0
     assert tempoc.err == "note: net.0.b, v.{l} are not in some.npz: their defaults will be used\n"
+    np.savez("w.npz", **{"w.0.w": np.ones(2), "w.0.b": np.ones(2)})
+    assert tempoc(f"{command} net.rt --params w.npz") == 0
+    assert "are not in w.npz, which holds w.0.w, w.0.b: their defaults" in tempoc.err
     assert tempoc(f"{command} net.rt") == 0 and not tempoc.err
