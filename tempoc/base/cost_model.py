@@ -336,8 +336,8 @@ class CostModel(NamedTuple):
     prefix_parts: tuple[int, ...] = (2,)
     """Of all rows of growing stores, the parts on which the first steps of a loop within a block
     run. Each is another loop for XLA to compile."""
-    prefix_rows: int = 64
-    """The least rows of such a part: copies of fewer cost more than they save."""
+    prefix_bytes: int = 1 << 28
+    """What such steps need not read then at least, 4 to 7 ms; that loop takes XLA 0.4 to 0.8 s."""
     rounded_bytes: int = 1 << 20
     """What it may take to round sizes up, whatever a run takes: a process takes a hundred times as
     much."""

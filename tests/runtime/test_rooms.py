@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
+from tempoc.codegen.program.module import REGION_HELPERS
 from tempoc.codegen.program.run_tuning import RUN_TUNING
+from tempoc.codegen.regions.prelude import looped_in_prefixes
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
@@ -119,8 +124,31 @@ output tok
 """
 
 
-def test_a_plain_decoder_takes_another_length_without_compiling() -> None:
+@pytest.mark.parametrize(("width", "loops"), [(2, [16]), (4, [8, 16])])
+def test_first_steps_have_their_own_loop_where_that_saves_much(
+    width: int, loops: list[int]
+) -> None:
+    """Half of the rows, for eight of 16 steps, are 512 bytes or 1024."""
+    found: list[int] = []
+
+    def loop(first: Any, end: Any, carry: Any) -> Any:
+        found.append(len(carry[0]))
+        return lax.fori_loop(first, end, lambda t, carry: (carry[0].at[t].set(t),), carry)
+
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    exec(looped_in_prefixes((2,), 1024), scope)
+    carry = (jnp.zeros((16, width), jnp.int32),)
+    (rows,) = scope["looped_in_prefixes"](0, 15, loop, carry, {0: 0}, 1)
+    assert found == loops
+    np.testing.assert_array_equal(rows[:, 0], [*range(15), 0])
+
+
+def test_a_plain_decoder_takes_another_length_without_compiling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Of `k` the last row is missing; the first 63 steps are run on half of 128 rows."""
+    text = looped_in_prefixes((2,), 1)
+    monkeypatch.setitem(REGION_HELPERS, "looped_in_prefixes", text)
     graph, loaded = compile_text("import nn\n" + DECODER.replace("softmax", "nn.softmax"), 2)
     assert {s.growing.size for s in loaded.program.stores if s.growing} == {ix.Sym("T")}
     inputs = {"e": np.random.default_rng(0).standard_normal((7, 4)).astype(np.float32)}

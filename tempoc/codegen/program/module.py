@@ -38,7 +38,7 @@ REGION_HELPERS = {
     "looped_while": prelude.LOOPED_WHILE,
     "strip_mined_loop": prelude.strip_mined_loop(MODEL.strip_steps),
     "looped_in_strips": prelude.LOOPED_IN_STRIPS,
-    "looped_in_prefixes": prelude.looped_in_prefixes(MODEL.prefix_parts, MODEL.prefix_rows),
+    "looped_in_prefixes": prelude.looped_in_prefixes(MODEL.prefix_parts, MODEL.prefix_bytes),
     "rotated": prelude.rotated(MODEL.rotated_bytes),
 }
 """Functions that regions call; they are emitted in front of the regions."""

@@ -195,8 +195,8 @@ def looped_in_prefixes(parts: tuple[int, ...], least: int) -> str:
 
     A block is one call, so that its growing stores have their final size from the start, with room
     for the runs that share it. A step reads all rows that it is given, and masks those to come; so
-    the first ones are given these ``parts`` of them if they have ``least`` rows each. A part is
-    copied once, and then each step reads less.
+    the first ones are given these ``parts`` of them if that saves reading ``least`` bytes: XLA
+    compiles the steps once more for each. A part is copied once, and then each step reads less.
     """
     return f'''\
 def looped_in_prefixes(lower, upper, loop, carry, axes, ahead):
@@ -205,12 +205,15 @@ def looped_in_prefixes(lower, upper, loop, carry, axes, ahead):
     ``axes`` are those along which arrays of the carry have rows, by their place.
     """
     rows = [jax.tree.leaves(carry[place])[0].shape[axis] for place, axis in axes.items()][0]
+    every = jax.tree.leaves([carry[place] for place in axes])
+    size = sum(x.size * x.dtype.itemsize for x in every)
+    saved = lambda part: rows // part * (size - size // part)
     def first_rows(count):
         cut = lambda axis: lambda x: lax.slice_in_dim(x, 0, count, axis=axis)
         both = enumerate(carry)
         return tuple(jax.tree.map(cut(axes[k]), x) if k in axes else x for k, x in both)
     put = lambda x, part: lax.dynamic_update_slice(x, part, (0,) * x.ndim)
-    for count in [rows // part for part in {parts} if rows >= {least} * part]:
+    for count in [rows // part for part in {parts} if saved(part) >= {least}]:
         if jax.default_backend() == "cpu":
             end = jnp.clip(count - ahead + 1, lower, upper)
             both = enumerate(zip(carry, loop(lower, end, first_rows(count))))
