@@ -339,8 +339,7 @@ class CostModel(NamedTuple):
     prefix_bytes: int = 1 << 28
     """What such steps need not read then at least, 4 to 7 ms; that loop takes XLA 0.4 to 0.8 s."""
     rounded_bytes: int = 1 << 20
-    """What it may take to round sizes up, whatever a run takes: a process takes a hundred times as
-    much."""
+    """What it may take to round sizes up, whatever a run takes: a hundredth of a process."""
     rounded_part: int = 8
     """The part of all bytes that it may take: so much longer is a step that reads all of them."""
     spare_bytes: int = 1 << 13
@@ -405,14 +404,15 @@ class CostModel(NamedTuple):
     tracing: 1.4 to 8.7 ms for each operator that JAX traces, median 2.5."""
     compiled_part: int = 64
     """The part of that which a call may take more: a length has its own kernel after so many."""
+    repeated_factor: int = 4
+    """Fewer in a row, by which each counts more than the one before: after 130 or 5, 5000 or 7."""
     compared_lengths: int = 8
     """After so many lengths in a row that were compiled, kernels are not compared any more: those
     of programs that quarter a length have four forms. A trace and its comparison take a twelfth of
     a compilation, for Viterbi's algorithm 0.02 and 0.27 s, for a filter of Kalman's 0.08 and 1.0
     (2026-11-27)."""
     far_step: int = 48
-    """Lengths that are so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16, by which
-    programs divide them."""
+    """Lengths so far apart have the same remainders by 2, 3, 4, 6, 8, 12 and 16."""
     near_step: int = 2
     """Kernels for large data may be others than for small ones; odd lengths than even ones."""
     probed_bounds: int = 3

@@ -82,7 +82,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "passes/simplify/rules/arithmetic.py": {10, 60},
         "passes/simplify/rules/equation.py": {1e-30, 1e30},
         "passes/simplify/rules/ranges.py": {1 << 23},
-        "program/nodes/nodes.py": {17},
+        "program/nodes/nodes.py": {18},
         "runtime/checkpoint/state.py": {4, 20},
         "runtime/data/npy.py": {4, 8, 1100, 10_000},
         "runtime/data/safetensors.py": {8, 100 << 20},

@@ -37,7 +37,7 @@ def edited(path, value):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (["version"], 99, "format version 99, the runner reads version 17"),
+        (["version"], 99, "format version 99, the runner reads version 18"),
         (["version"], ..., "not a compiled program"),
         (["name"], ..., "program lacks name"),
         (["colour"], "red", "program has unknown colour"),

@@ -32,6 +32,7 @@ RUN_TUNING = RunTuning(
     summed_products=MODEL.summed_products,
     fused_operators=MODEL.fused_operators,
     padded_array_bytes=MODEL.padded_array_bytes,
+    repeated_factor=MODEL.repeated_factor,
     compiled_bytes=MODEL.compiled_bytes,
     compiled_part=MODEL.compiled_part,
     compared_lengths=MODEL.compared_lengths,

@@ -30,7 +30,7 @@ from tempoc.program.nodes.tuning import UNTUNED, RunTuning
 from tempoc.program.nodes.variants import Variant
 from tempoc.symbolic import expr as ix
 
-VERSION = 17
+VERSION = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

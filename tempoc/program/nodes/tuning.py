@@ -27,7 +27,8 @@ class RunTuning:
     length, one ``rounded_part``, or a ``compiled_part`` of what it takes to compile, where so many
     ``summed_products`` count as a number, so many ``fused_operators`` as one, and compiling an
     operator as ``compiled_bytes``. Each array that is padded or cut counts as
-    ``padded_array_bytes``. It is traced for lengths of up to ``probed_bounds`` that are
+    ``padded_array_bytes``, and what all calls before made ``repeated_factor`` times where the next
+    one is for the same lengths. It is traced for lengths of up to ``probed_bounds`` that are
     ``far_step`` apart, or ``near_step``, and no more after ``compared_lengths`` were compiled.
     """
 
@@ -56,6 +57,7 @@ class RunTuning:
     summed_products: int = 1
     fused_operators: int = 1
     padded_array_bytes: int = 1
+    repeated_factor: int = 1
     compiled_bytes: int = 1
     compiled_part: int = 1
     compared_lengths: int = 1

@@ -41,7 +41,7 @@ from tempoc.runtime.rewriting.lengths.kernels import (
 )
 from tempoc.runtime.rewriting.lengths.numbers import KnownNumbers
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
-from tempoc.runtime.rewriting.lengths.work import operator_count, work
+from tempoc.runtime.rewriting.lengths.work import Workload, operator_count
 
 
 class PaddedCall(NamedTuple):
@@ -90,13 +90,15 @@ class KernelOfLengths:
 
     ``bounds`` are the names of those that are given at run time. ``compiled`` compiles a function,
     of which a text says all that is not in the text of kernels. ``last`` are the bounds before,
-    ``varied`` those that have changed since the first call.
+    ``varied`` those that have changed since the first call. What a call makes more counts
+    ``repeated`` times as much as in the call before, if that was for the same bounds.
     """
 
     bounds: Collection[str]
     source: BoundKernel
     compiled: Callable[[CompiledFunction, str], CompiledFunction]
     tuning: RunTuning
+    repeated: int = 1
     last: Bounds = field(default_factory=dict)
     varied: frozenset[str] = frozenset()
     equal: tuple[BoundGroup, ...] = ()
@@ -216,8 +218,8 @@ class KernelOfLengths:
         self, form: Form, most: Lengths, lengths: Lengths, numbers: KnownNumbers
     ) -> tuple[int, int]:
         """What rows for the most make more than those for the lengths, and how much is little."""
-        least = work(form, lengths, lengths, self.tuning, numbers, is_padded=False)
-        padded = work(form, most, lengths, self.tuning, numbers, is_padded=True)
+        least = Workload(lengths, lengths, self.tuning, is_padded=False).of(form, numbers)
+        padded = Workload(most, lengths, self.tuning, is_padded=True).of(form, numbers)
         spare = [
             self.tuning.padded_bytes,
             least // self.tuning.rounded_part,
@@ -232,7 +234,8 @@ class KernelForBounds:
 
     Results of padded arrays are cut on the host, and go back to the device for another kernel. Once
     calls have made as much ``more`` on padded arrays as compiling takes, it is compiled exactly:
-    all calls of bounds take at most twice what they had to.
+    all calls of bounds take at most twice what they had to. Bounds that come several times in a row
+    are expected to go on, so that these calls count more.
     """
 
     several: KernelOfLengths
@@ -260,7 +263,9 @@ class KernelForBounds:
         if padded is None or shapes_of(arrays) != self.shapes:
             return self.exact(*arrays)
         results, right = padded.call(*arrays)
+        self.more *= self.several.repeated if self.several.last == self.bounds else 1
         self.more += padded.more if all(right) else padded.compiled
+        self.several.last = self.bounds
         if self.more > padded.compiled:
             self.padded = None
         return results if all(right) else self.exact(*arrays)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from tempoc.program.analysis.traversal import called_by_host
+from tempoc.program.analysis.traversal import called_by_host, statements_in
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import groups
@@ -28,6 +29,8 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
     if isinstance(made := loaded.compiled.get(key), dict):
         return made
     names = [*called_by_host(program.tree)]
+    loops = (part for part in statements_in(program.tree) if isinstance(part, prog.Loop))
+    looped = {name for loop in loops for name in called_by_host(loop)}
     stores = {store.name: store for store in program.stores}
     results, operands = results_of(program), operands_of(program, names)
     free = tuple(b.name for b in program.bounds if b.value is None)
@@ -50,6 +53,7 @@ def kernels_of_lengths(loaded: LoadedProgram, precision: str) -> dict[str, Kerne
         about = f"{('padded', kernel.name, kernel.donated, precision)}"
         compile_kernel = backend.compile_kernel
         compiled = partial(compiled_kept, disk, compile_kernel, how, program.tuning, about)
-        kernels[kernel.name] = KernelOfLengths(free, source, compiled, program.tuning)
+        repeated = 1 if kernel.name in looped else program.tuning.repeated_factor
+        kernels[kernel.name] = KernelOfLengths(free, source, compiled, program.tuning, repeated)
     loaded.compiled[key] = kernels
     return kernels

@@ -14,7 +14,7 @@ from jax import lax
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.runtime.rewriting.lengths.kernels import common_form, traced
 from tempoc.runtime.rewriting.lengths.sizes import Probes
-from tempoc.runtime.rewriting.lengths.work import work
+from tempoc.runtime.rewriting.lengths.work import Workload
 
 
 def taken(
@@ -27,9 +27,8 @@ def taken(
         traced(lambda x, n=a.shape[0]: function(n, x), (a,))  # type: ignore[misc]
         for a in arrays
     ]
-    return work(
-        common_form(kernels, probes), (rows,), (length,), RUN_TUNING, {}, is_padded=is_padded
-    )
+    workload = Workload((rows,), (length,), RUN_TUNING, is_padded=is_padded)
+    return workload.of(common_form(kernels, probes), {})
 
 
 def test_rows_that_a_loop_writes_are_updated_in_place() -> None:
@@ -60,7 +59,7 @@ def one(function: Callable[..., Any], numbers: dict[int, Any]) -> int:
     """The bytes for two coordinates and 800 numbers, where some are known."""
     given = jax.ShapeDtypeStruct((2,), jnp.int32), jax.ShapeDtypeStruct((100, 8), jnp.float32)
     form = common_form([traced(function, given)], Probes((), ()))
-    return work(form, (), (), RUN_TUNING, numbers, is_padded=False)
+    return Workload((), (), RUN_TUNING, is_padded=False).of(form, numbers)
 
 
 def test_loops_turn_as_often_as_numbers_say_that_are_known() -> None:

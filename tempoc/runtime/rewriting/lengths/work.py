@@ -34,11 +34,11 @@ _UPDATED_PART = {"dynamic_update_slice": 1, "scatter": 2, "scatter-add": 2}
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The bytes that the operators of a function make.
+    """The bytes that the operators of a function make with arrays for so many ``rows``.
 
-    Its arrays have so many ``rows``. Loops that go over a length have as many turns as it says,
-    however many rows there are; of branches the largest counts. Further
-    numbers are those of the ``tuning``. ``is_padded``: what the function sums is masked before.
+    Loops that go over a length have as many turns as it says, however many rows there are; of
+    branches the largest counts. Further numbers are those of the ``tuning``. ``is_padded``: what
+    the function sums is masked before.
     """
 
     rows: Lengths
@@ -97,19 +97,6 @@ class Workload:
 
     def _count(self, sizes: Iterable[PaddedSize]) -> int:
         return math.prod(at_lengths(n, self.rows) for n in sizes)
-
-
-def work(
-    form: Form,
-    rows: Lengths,
-    lengths: Lengths,
-    tuning: RunTuning,
-    numbers: KnownNumbers,
-    *,
-    is_padded: bool,
-) -> int:
-    """The bytes that the operators of a function make with arrays for so many rows."""
-    return Workload(rows, lengths, tuning, is_padded).of(form, numbers)
 
 
 def operator_count(form: Form) -> int:
