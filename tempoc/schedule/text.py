@@ -1,4 +1,4 @@
-"""Printer and parser of schedule trees.
+"""Printer of schedule trees.
 
 ::
 
@@ -13,18 +13,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
-from tempoc.symbolic.parse import parse_expr, parse_list
 from tempoc.symbolic.text import show as show_index
 
 INDENT = "  "
 
 
 def show(tree: ScheduleTree) -> str:
-    """The text of a tree, one statement per line; `parse` is its inverse."""
+    """The text of a tree, one statement per line."""
     return "\n".join(_lines(tree, 0)) + "\n"
 
 
@@ -55,45 +53,3 @@ def _header(loop: TreeLoop) -> str:
 
 
 _PLACES: Mapping[LoopPlace, str] = {"host": "", "device": " on device", "unrolled": " unrolled"}
-_FOR = re.compile(r"for (\w+) in (reversed )?(.+?)\.\.(.+?)(?: by (\d+))?( on device| unrolled)?:$")
-_IF = re.compile(r"if (.+):$")
-_EXECUTE = re.compile(r"([^\s\[]+)(?:\[(.*)\])?$")
-
-
-def parse(text: str) -> ScheduleTree:
-    """The tree of a text. Raises `ValueError` with the malformed line."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    tree, end = _block(lines, 0, 0)
-    if end != len(lines):
-        raise ValueError(f"unexpected indentation: {lines[end]!r}")
-    return tree
-
-
-def _block(lines: list[str], at: int, depth: int) -> tuple[ScheduleTree, int]:
-    items: list[ScheduleTree] = []
-    while at < len(lines) and _depth(lines[at]) == depth:
-        line = lines[at].strip()
-        if parsed := _FOR.match(line):
-            body, at = _block(lines, at + 1, depth + 1)
-            items.append(_loop(parsed, body))
-        elif parsed := _IF.match(line):
-            body, at = _block(lines, at + 1, depth + 1)
-            items.append(TreeGuard(condition=parse_expr(parsed[1]), body=body))
-        elif parsed := _EXECUTE.match(line):
-            items.append(Execute(statement=parsed[1], point=parse_list(parsed[2] or "")))
-            at += 1
-        else:
-            raise ValueError(f"not a line of a schedule: {line!r}")
-    return (items[0] if len(items) == 1 else TreeSequence(items=tuple(items))), at
-
-
-def _depth(line: str) -> int:
-    return (len(line) - len(line.lstrip())) // len(INDENT)
-
-
-def _loop(line: re.Match[str], body: ScheduleTree) -> TreeLoop:
-    low, high, step = parse_expr(line[3]), parse_expr(line[4]), int(line[5] or 1)
-    place = next(p for p, shown in _PLACES.items() if shown == (line[6] or ""))
-    if line[2]:
-        low, high, step = high - 1, low - 1, -step
-    return TreeLoop(var=line[1], lower=low, upper=high, step=step, body=body, place=place)

@@ -11,9 +11,10 @@ import pytest
 
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
-from tempoc.schedule.text import parse, show
+from tempoc.schedule.text import show
 from tempoc.schedule.verify import proof, replay
 from tests.schedule.programs import PROGRAMS, Builder, decode, nstep, returns
+from tests.schedule.schedule_text import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPS = {

@@ -21,13 +21,14 @@ from tempoc.schedule.replay import (
     bound_assignments,
     execution_trace,
 )
-from tempoc.schedule.text import parse, show
+from tempoc.schedule.text import show
 from tempoc.schedule.verify import proof, replay
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.certain_order import unproved_components
 from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder
+from tests.schedule.schedule_text import parse
 from tests.support.elaborated import graph_of
 from tests.support.session.long import examples
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
-from tempoc.schedule.text import parse, show
+from tempoc.schedule.text import show
 from tempoc.schedule.tree import Execute, TreeLoop, loops, walk
 from tempoc.symbolic.expr import FALSE, TRUE, Const, Sym
 from tempoc.symbolic.parse import parse_expr
+from tests.schedule.schedule_text import parse
 
 TEXT = """\
 h.0
