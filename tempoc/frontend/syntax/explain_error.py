@@ -36,6 +36,8 @@ def explain(
     token = rest[0]
     previous = before[-1] if before else None
     span = _place(source, token, previous)
+    if "until" in before and token.type != "END":
+        return statement_errors.until_a_name(span)
     by_place = _misplaced(token, span, rest, accepted, inside=bool(before))
     if by_place is not None:
         return by_place

@@ -82,3 +82,8 @@ axis_by_another_name = ErrorRow(
     "`dim` is a keyword and cannot be used as a name",
     "the axes of an array are named by `axis = ...`",
 )
+until_a_name = ErrorRow(
+    "RT001",
+    "`until` takes the name of a bool tensor",
+    "give the condition an equation, `stop = ...`, and write `until stop`",
+)
