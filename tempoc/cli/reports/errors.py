@@ -31,6 +31,7 @@ def outputs_differ(lines: Sequence[str]) -> Diagnostic:
     return error(
         "RT910",
         "the run differs from the reference evaluator",
-        help="rounding that adds up looks like this; so does a bug in tempoc: try -O0",
+        help="rounding that adds up looks like this, and goes away with f64 in place of f32; so "
+        "does a bug in tempoc, which stays",
         notes=tuple(lines),
     )
