@@ -148,6 +148,8 @@ def test_numbers_read_back() -> None:
         "0.1", "1.0", "jnp.inf", "-jnp.inf", "jnp.nan",
     ]  # fmt: skip
     assert (number(3, Z), number(1, DType.BOOL)) == ("3", "True")
+    # JAX says a warning of what is too large.
+    assert [number(v, F) for v in (-1e39, 1e38)] == ["-jnp.inf", "1e+38"]
 
 
 @pytest.mark.parametrize(("position", "failed"), [(0, 0), (2, 0), (-3, 0), (3, 1), (-4, 1)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -14,6 +15,7 @@ from tempoc.program.nodes.dtypes import ELEMENTS
 
 Scalar = bool | int | float
 
+_PACKED = {DType.F64: "<d", DType.F16: "<e"}
 _JAX = {d: f"jnp.{ELEMENTS[d.value]}{'_' * (d is DType.BOOL)}" for d in DType}
 
 
@@ -79,6 +81,10 @@ def number(value: Scalar, dtype: DType) -> str:
     if not dtype.is_float:
         return str(int(value))
     value = float(value)
+    try:
+        struct.pack(_PACKED.get(dtype, "<f"), value)
+    except OverflowError:  # JAX makes it infinite, too, but warns of it
+        value = math.copysign(math.inf, value)
     if math.isnan(value):
         return "jnp.nan"
     if math.isinf(value):

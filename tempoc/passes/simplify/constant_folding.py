@@ -14,6 +14,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tempoc.base.arrays import np
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
@@ -60,14 +61,15 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     number = _without_numpy(node.op, literals, type_.dtype)
     if number is not None:
         return Literal(value=number, dtype=type_.dtype, weak=type_.weak)
-    values = tuple(o.evaluate((), {})[0] for o in literals)
-    (result,) = node.op.evaluate(node.op.settle(values, types), {})
-    value = result.item()
-    if not isinstance(value, bool | int | float):
-        return None
-    folded = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
-    # Meanings give dtypes without weakness: only what survives the trip through the type is folded.
-    (reevaluated,) = folded.evaluate((), {})
+    with np.errstate(all="ignore"):
+        values = tuple(o.evaluate((), {})[0] for o in literals)
+        (result,) = node.op.evaluate(node.op.settle(values, types), {})
+        value = result.item()
+        if not isinstance(value, bool | int | float):
+            return None
+        folded = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
+        # Meanings give dtypes without weakness: what survives the trip through the type is folded.
+        (reevaluated,) = folded.evaluate((), {})
     return folded if reevaluated.dtype == result.dtype else None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 from tests.support.agree import agreed
 
@@ -92,6 +93,22 @@ output a, b, d, e, f, g, h, i, j, k, l, o
     for name, value in exact.items():
         assert found[name].dtype == value.dtype
         np.testing.assert_allclose(found[name], value, rtol=1e-15, atol=1e-16, err_msg=name)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_too_large_are_infinite_without_a_word(tmp_path: Path) -> None:
+    text = """
+dim t < T
+input x[t]: f32
+input h[t]: f16
+a[t] = stack([x * 1e39, where(x > 1.0, x, -1e300)])
+b[t] = h + 65504.0 * f16(2.0) - 70000.0
+d[t] = x + full([2], 1e39) + f32(1e10) ** 4
+output a, b, d
+"""
+    inputs = {"x": np.ones(2, np.float32), "h": np.ones(2, np.float16)}
+    found = agreed(text, tmp_path, {"T": 2}, inputs, levels=(0, 2))
+    np.testing.assert_array_equal(found["a"], [[np.inf, -np.inf]] * 2)
 
 
 def test_numbers_that_conditions_choose_fit_every_shape(tmp_path: Path) -> None:
