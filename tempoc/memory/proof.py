@@ -31,9 +31,8 @@ from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """The tensors that are proved correct; for others a possible violation or why it is unknown."""
+    """For tensors that are not proved correct a possible violation, or why that is unknown."""
 
-    proved: tuple[str, ...]
     unproved: Mapping[str, str]
 
     @property
@@ -70,17 +69,14 @@ class Prover:
 
     def prove(self, plan: MemoryPlan) -> Proof:
         """Try to prove the plan, tensor by tensor."""
-        proved: list[str] = []
         unproved: dict[str, str] = {}
         ending = freeing_statements(plan, self.world.statements)
         for tensor in self.world.statements.tensors.values():
             events = Events(self.world, plan, tensor, ending.get(tensor.name, ()))
             wrong = self._failure(plan, events)
-            if wrong is None:
-                proved.append(tensor.name)
-            else:
+            if wrong is not None:
                 unproved[tensor.name] = wrong
-        return Proof(proved=tuple(proved), unproved=unproved)
+        return Proof(unproved=unproved)
 
     def _failure(self, plan: MemoryPlan, events: Events) -> str | None:
         if self.formulas.contradict():

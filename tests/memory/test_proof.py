@@ -79,9 +79,7 @@ def prover(found: Planned) -> Prover:
 @pytest.mark.parametrize("name", TEXTS)
 def test_plans_are_proved(name: str) -> None:
     found = planned(TEXTS[name])
-    proof = prover(found).prove(found.plan)
-    assert proof.is_whole
-    assert proof.proved == tuple(found.statements.tensors)
+    assert prover(found).prove(found.plan).is_whole
 
 
 def test_growing_stores_are_proved() -> None:

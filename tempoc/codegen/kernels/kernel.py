@@ -19,7 +19,7 @@ from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import VectorBody
 from tempoc.codegen.stores.array_sizes import (
     dynamic_sizes,
-    size_lines as room_lines,
+    size_lines,
     with_dynamic_sizes,
 )
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
@@ -103,7 +103,7 @@ def function(
     used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in arguments if a.cell[0] in stored}
-    lines = [*unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
+    lines = [*unpacked((*dims, *passed), used), *size_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
     equations = equation_lines(_spans(statement, stages), stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in arguments)], keywords)]
