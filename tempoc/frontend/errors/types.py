@@ -101,9 +101,11 @@ def bad_operator(span: Span, op: str, a: val.Value, b: val.Value | None = None) 
     return error("RT065", f"`{op}` does not apply to {what}", span)
 
 
-def needs_number(span: Span, what: str, value: val.Value) -> Diagnostic:
-    """Something must be known at compile time."""
-    return error("RT066", f"{what} must be a compile-time integer, not {val.describe(value)}", span)
+def needs_number(span: Span, what: str, value: val.Value, dim: str = "") -> Diagnostic:
+    """Something must be known at compile time; it is a dimension, if ``dim`` names one."""
+    help = f"a range along `{dim}` has an axis for it: of `x[{dim} = 0:n]` it is axis 0"
+    message = f"{what} must be a compile-time integer, not {val.describe(value)}"
+    return error("RT066", message, span, help if dim and what == "`axis`" else None)
 
 
 def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic:

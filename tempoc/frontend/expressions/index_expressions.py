@@ -183,7 +183,8 @@ def integer(universe: Universe, value: val.Value, span: Span, what: str) -> int:
         raise StillUnknown(value)
     expr = constant_bounds_expr(universe, value)
     if not isinstance(expr, ix.Const):
-        raise Failure(type_errors.needs_number(span, what, value))
+        dim = expr.name if isinstance(expr, ix.Sym) and universe.is_dim(expr.name) else ""
+        raise Failure(type_errors.needs_number(span, what, value, dim))
     apply.check_number(expr.value, DType.I32, span)
     return expr.value
 
