@@ -12,7 +12,7 @@ from jax import lax
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.kernels import shared_windows as windows
-from tempoc.codegen.kernels.vmap_batches import in_batches
+from tempoc.codegen.kernels.vmap_batches import CUT_ROWS, PUT_ROWS, in_batches
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.regions.prelude import UPDATED
 from tempoc.diagnostics.source import Source
@@ -146,7 +146,7 @@ def kernels(text: str) -> str:
 
 def test_parts_and_batches_are_traced_once() -> None:
     scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
-    exec(windows.in_windows(2**20) + in_batches(100), scope)
+    exec(CUT_ROWS + PUT_ROWS + windows.in_windows(2**20) + in_batches(100), scope)
     traced: list[tuple[int, ...]] = []
 
     def point(y: Any, x: Any, start: Any) -> Any:
@@ -167,3 +167,33 @@ def test_parts_and_batches_are_traced_once() -> None:
     sums, same = jax.jit(batches)(table)
     assert traced == [(3,)]
     assert (same == table).all() and (sums == table.sum(0) * table[0]).all()
+
+
+@pytest.mark.parametrize("name", ["in_windows", "in_batches"])
+def test_parts_of_several_arrays_are_slices(name: str) -> None:
+    """JAX makes gathers and scatters of slices under jax.vmap."""
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    exec(CUT_ROWS + PUT_ROWS + windows.in_windows(100) + in_batches(100), scope)
+
+    def point(y: Any, x: Any, start: Any = 0) -> Any:
+        return jnp.sum(y * x) + start
+
+    near = {"first": lambda n: n - 5, "width": 8, "axes": (None, 0)} if name == "in_windows" else {}
+    call = scope[name](point, size=30, in_axes=(0, None), **near)
+    y, x = jnp.arange(400.0).reshape(2, 200), jnp.arange(600.0).reshape(2, 300)
+    for axes, given in (((0, 0), x), ((0, None), x[0])):
+        every = jax.vmap(call, axes)
+        text = str(jax.make_jaxpr(every)(y, given))
+        assert "dynamic_update_slice" in text and "gather" not in text and "scatter" not in text
+        wanted = jnp.stack([call(y[k], x[k] if axes[1] == 0 else given) for k in range(2)])
+        assert (every(y, given) == wanted).all()
+
+
+def test_each_array_may_be_cut_at_a_place_of_its_own() -> None:
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    exec(CUT_ROWS + PUT_ROWS, scope)
+    x, starts = jnp.arange(12.0).reshape(2, 6), jnp.array([1, 3])
+    cut = jax.vmap(lambda x, start: scope["cut_rows"](x, start, 2, 0))(x, starts)
+    assert cut.tolist() == [[1, 2], [9, 10]]
+    put = jax.vmap(lambda rows, start: scope["put_rows"](x[0], rows, start, 0))(cut, starts)
+    assert put.tolist() == [[0, 1, 2, 3, 4, 5], [0, 1, 2, 9, 10, 5]]

@@ -92,6 +92,8 @@ def test_names_of_emitted_functions_are_reserved() -> None:
     assert {*PREAMBLE} - functions <= {
         "at",
         "clamped",
+        "cut_rows",
+        "put_rows",
         "in_rows",
         "joined",
         "box_at",

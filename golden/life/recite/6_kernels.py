@@ -163,6 +163,38 @@ def wrong_value(value, fine):
     return first_lane(code)[0] if code.ndim else code
 
 
+def cut_rows(x, start, count, axis):
+    """So many rows along an axis, from the start on; a slice under jax.vmap, too.
+
+    JAX makes a gather of it, with bounds to check, which XLA takes several kernels for.
+    """
+    cut = lambda x, start: lax.dynamic_slice_in_dim(x, start, count, axis)
+    call = jax.custom_batching.custom_vmap(cut)
+
+    def mapped(size, every, x, start):
+        if every[1]:
+            return jax.vmap(cut, [0 if own else None for own in every])(x, start), True
+        return cut_rows(x, start, count, axis + 1), True
+
+    call.def_vmap(mapped)
+    return call(x, start)
+
+
+def put_rows(x, rows, start, axis):
+    """The array with rows put in along an axis, from the start on; see `cut_rows`."""
+    put = lambda x, rows, start: lax.dynamic_update_slice_in_dim(x, rows, start, axis)
+    call = jax.custom_batching.custom_vmap(put)
+
+    def mapped(size, every, x, rows, start):
+        if every[2]:
+            return jax.vmap(put, [0 if own else None for own in every])(x, rows, start), True
+        each = lambda x, own: x if own else jnp.broadcast_to(x, (size, *x.shape))
+        return put_rows(each(x, every[0]), each(rows, every[1]), start, axis + 1), True
+
+    call.def_vmap(mapped)
+    return call(x, rows, start)
+
+
 def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
     """jax.vmap(point), some points at a time, of some arrays only the part that these read.
 
@@ -187,9 +219,9 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
             parts = []
             for x, a, b in zip(arrays, places, axes):
                 if a is not None:
-                    x = lax.dynamic_slice_in_dim(x, n, block, a)
+                    x = cut_rows(x, n, block, a)
                 elif b is not None:
-                    x = lax.dynamic_slice_in_dim(x, start, near, b)
+                    x = cut_rows(x, start, near, b)
                 parts.append(x)
             return every(*parts, start)
 
@@ -199,7 +231,7 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
         def step(k, buffers):
             # The last part may begin a bit earlier.
             n = lax.min(jnp.int32(k * block), jnp.int32(count - block))
-            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
+            put = lambda y, rows, a: put_rows(y, rows, n, a)
             return jax.tree.map(put, buffers, part(n), outs)
 
         def joined(rows, a):

@@ -58,9 +58,9 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
             parts = []
             for x, a, b in zip(arrays, places, axes):
                 if a is not None:
-                    x = lax.dynamic_slice_in_dim(x, n, block, a)
+                    x = cut_rows(x, n, block, a)
                 elif b is not None:
-                    x = lax.dynamic_slice_in_dim(x, start, near, b)
+                    x = cut_rows(x, start, near, b)
                 parts.append(x)
             return every(*parts, start)
 
@@ -70,7 +70,7 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
         def step(k, buffers):
             # The last part may begin a bit earlier.
             n = lax.min(jnp.int32(k * block), jnp.int32(count - block))
-            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, n, a)
+            put = lambda y, rows, a: put_rows(y, rows, n, a)
             return jax.tree.map(put, buffers, part(n), outs)
 
         def joined(rows, a):

@@ -25,6 +25,40 @@ from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
+CUT_ROWS = '''\
+def cut_rows(x, start, count, axis):
+    """So many rows along an axis, from the start on; a slice under jax.vmap, too.
+
+    JAX makes a gather of it, with bounds to check, which XLA takes several kernels for.
+    """
+    cut = lambda x, start: lax.dynamic_slice_in_dim(x, start, count, axis)
+    call = jax.custom_batching.custom_vmap(cut)
+
+    def mapped(size, every, x, start):
+        if every[1]:
+            return jax.vmap(cut, [0 if own else None for own in every])(x, start), True
+        return cut_rows(x, start, count, axis + 1), True
+
+    call.def_vmap(mapped)
+    return call(x, start)
+'''
+
+PUT_ROWS = '''\
+def put_rows(x, rows, start, axis):
+    """The array with rows put in along an axis, from the start on; see `cut_rows`."""
+    put = lambda x, rows, start: lax.dynamic_update_slice_in_dim(x, rows, start, axis)
+    call = jax.custom_batching.custom_vmap(put)
+
+    def mapped(size, every, x, rows, start):
+        if every[2]:
+            return jax.vmap(put, [0 if own else None for own in every])(x, rows, start), True
+        each = lambda x, own: x if own else jnp.broadcast_to(x, (size, *x.shape))
+        return put_rows(each(x, every[0]), each(rows, every[1]), start, axis + 1), True
+
+    call.def_vmap(mapped)
+    return call(x, rows, start)
+'''
+
 _IN_BATCHES = '''\
 def in_batches(point, size, in_axes=0, out_axes=0):
     """jax.vmap(point, in_axes, out_axes), by as many points as fit LIMIT.
@@ -42,13 +76,13 @@ def in_batches(point, size, in_axes=0, out_axes=0):
         batch = -(-count // batches)
 
         def part(first):
-            cut = lambda x, a: x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+            cut = lambda x, a: x if a is None else cut_rows(x, first, batch, a)
             return every(*(cut(x, a) for x, a in zip(arrays, axes)))
 
         def step(k, buffers):
             # The last batch may begin a bit earlier.
             first = lax.min(jnp.int32(k * batch), jnp.int32(count - batch))
-            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            put = lambda y, rows, a: put_rows(y, rows, first, a)
             return jax.tree.map(put, buffers, part(first), outs)
 
         part = jax.jit(part, inline=True)  # traced once

@@ -40,6 +40,7 @@ from tempoc.runtime.rewriting.lengths.kernels import (
     with_rows,
 )
 from tempoc.runtime.rewriting.lengths.numbers import KnownNumbers
+from tempoc.runtime.rewriting.lengths.padding import require
 from tempoc.runtime.rewriting.lengths.sizes import Lengths, Probes, UnlikeError
 from tempoc.runtime.rewriting.lengths.work import Workload, operator_count
 
@@ -159,14 +160,15 @@ class KernelOfLengths:
         self, now: KernelAt, trace: TracedKernel, moves: BoundMoves, numbers: KnownNumbers
     ) -> tuple[LikeLengths, Lengths]:
         """The kernel for all lengths worth sharing, and those now. Raises ``UnlikeError``."""
-        if not 0 < len(moves.names) <= self.tuning.probed_bounds:
-            raise UnlikeError
+        require(0 < len(moves.names) <= self.tuning.probed_bounds)
         corners, first = moves.corners(), moves.probes.first
         far = self._traced(corners[-1], now)
         if min(moves.by) > 0:
             common_form([trace, far], Probes((0,), moves.by[:1]))  # before all are traced
         traces = [trace, *(self._traced(corner, now) for corner in corners[1:-1]), far]
         form = common_form(traces, moves.probes)
+        # What jumps between the probes looks as if it grew by fractions.
+        require(form.divisor < min(map(abs, moves.by)))
         most = self._most(form, first, numbers)
         shared = [k for k in range(len(most)) if self._is_shared(form, most, first, k, numbers)]
         if not shared:
