@@ -15,7 +15,7 @@ from tempoc.program.nodes.dtypes import ELEMENTS
 
 Scalar = bool | int | float
 
-_PACKED = {DType.F64: "<d", DType.F16: "<e"}
+_PACKED = {DType.F64: "<d", DType.F32: "<f", DType.F16: "<e"}
 _JAX = {d: f"jnp.{ELEMENTS[d.value]}{'_' * (d is DType.BOOL)}" for d in DType}
 
 
@@ -82,7 +82,7 @@ def number(value: Scalar, dtype: DType) -> str:
         return str(int(value))
     value = float(value)
     try:
-        struct.pack(_PACKED.get(dtype, "<f"), value)
+        nearest(value, DType.F32 if dtype is DType.BF16 else dtype)
     except OverflowError:  # JAX makes it infinite, too, but warns of it
         value = math.copysign(math.inf, value)
     if math.isnan(value):
@@ -90,6 +90,12 @@ def number(value: Scalar, dtype: DType) -> str:
     if math.isinf(value):
         return "jnp.inf" if value > 0 else "-jnp.inf"
     return repr(value)
+
+
+def nearest(value: float, dtype: DType) -> float:
+    """The nearest number of ``f64``, ``f32`` or ``f16``. Raises ``OverflowError`` beyond all."""
+    (number,) = struct.unpack(_PACKED[dtype], struct.pack(_PACKED[dtype], value))
+    return float(number)
 
 
 def least(dtype: DType) -> str:

@@ -10,11 +10,11 @@ expressions combine with whole numbers as long as the result is an index express
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tempoc.base.arrays import np
+from tempoc.ops.definition.dtype_text import nearest
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
@@ -85,17 +85,12 @@ def _without_numpy(op: Op, literals: Sequence[Literal], dtype: DType) -> float |
     if op.in_double is None or dtype is not DType.F32 or not given <= known:
         return None
     try:
-        number = _single(op.in_double(*(_single(float(o.value)) for o in literals)))
+        operands = [nearest(float(o.value), dtype) for o in literals]
+        number = nearest(op.in_double(*operands), dtype)
     except (ArithmeticError, ValueError):
         return None
     is_normal = math.isfinite(number) and (not number or abs(number) >= _LEAST_NORMAL)
     return number if is_normal else None
-
-
-def _single(number: float) -> float:
-    """The nearest number of ``f32``. Raises ``OverflowError``."""
-    (nearest,) = struct.unpack("f", struct.pack("f", number))
-    return float(nearest)
 
 
 def _folded_index(nodes: dict[str, Node], node: Node) -> Op | None:
