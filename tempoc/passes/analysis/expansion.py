@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type, topological
+from tempoc.sdg.graph.query import of_last_nodes, operand_type, topological
 from tempoc.symbolic import expr as ix
 
 Origins = Mapping[str, int | None]
 
 
-def expanding_nodes(graph: Graph, dim: str) -> set[str]:
+@of_last_nodes
+def expanding_nodes(graph: Graph, dim: str) -> frozenset[str]:
     """The nodes that make much of little at a point of a dimension, an operation an element."""
     sizes: dict[str, int] = {}
     for node in graph.nodes.values():
@@ -29,7 +30,8 @@ def expanding_nodes(graph: Graph, dim: str) -> set[str]:
             sizes[node.name] = size
     origins = origin_sizes(graph, dim) if sizes else {}
     pairs = ((name, size, origins[name]) for name, size in sizes.items())
-    return {n for n, size, o in pairs if o is not None and MODEL.is_much_of_little(size, o)}
+    much = (n for n, size, o in pairs if o is not None and MODEL.is_much_of_little(size, o))
+    return frozenset(much)
 
 
 def sums_products(graph: Graph, node: Node) -> bool:

@@ -56,8 +56,7 @@ def full_extent_nodes(
     full |= {
         o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
-    paths, reads, rounds = _rounds_of(graph, dim)
-    first = full.union(_read_in_full(graph, dim, paths, rounds, ranges, carried))
+    first = full | _read_in_first_rounds(graph, dim, ranges, carried)
     expanding = expanding_nodes(graph, dim)
     if not late and not expanding:
         return first
@@ -65,8 +64,9 @@ def full_extent_nodes(
     stored = first.union(
         n.name for n in nodes if dim not in n.domain.dims or picks_row(graph, n, dim)
     )
-    waiting = _waiting_rounds(graph, reads, rounds, {*late, *expanding}, stored, expanding)
-    return full.union(_read_in_full(graph, dim, paths, waiting, ranges, carried))
+    earliest = _rounds_of(graph, dim)
+    waiting = _waiting_rounds(graph, earliest, {*late, *expanding}, stored, expanding)
+    return full.union(_read_in_full(graph, dim, earliest.paths, waiting, ranges, carried))
 
 
 def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
@@ -74,9 +74,10 @@ def later_rounds(graph: Graph, dim: str) -> Mapping[str, int]:
     expanding = expanding_nodes(graph, dim)
     if not expanding:
         return {}
-    _, reads, rounds = _rounds_of(graph, dim)
-    waiting = _waiting_rounds(graph, reads, rounds, expanding, set(), expanding)
-    later = (n for n in reads if n in expanding and waiting[n].number > rounds[n].number)
+    earliest = _rounds_of(graph, dim)
+    waiting = _waiting_rounds(graph, earliest, expanding, set(), expanding)
+    rounds = earliest.rounds
+    later = (n for n in earliest.paths if n in expanding and waiting[n].number > rounds[n].number)
     return {n: waiting[n].number for n in later}
 
 
@@ -92,7 +93,19 @@ def _rounds_of(graph: Graph, dim: str) -> _Rounds:
     nodes = [n for n in graph.nodes.values() if is_computed(n)]
     paths = {n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs] for n in nodes}
     reads = {name: [path for each in operands for path in each] for name, operands in paths.items()}
-    return _Rounds(paths, reads, _loop_rounds(reads))
+    consumers: dict[str, list[tuple[str, _ReadPath]]] = {}
+    for name, own in reads.items():
+        for w in own:
+            consumers.setdefault(w.writer, []).append((name, w))
+    parts = strongly_connected_components(reads, lambda n: [w.writer for w in reads[n]])
+    return _Rounds(paths, consumers, parts, _loop_rounds(reads, parts))
+
+
+@of_last_nodes
+def _read_in_first_rounds(graph: Graph, dim: str, ranges: bool, carried: int) -> frozenset[str]:
+    """What is read in later rounds, or by slices of unlimited length, if all nodes run early."""
+    paths, *_, rounds = _rounds_of(graph, dim)
+    return frozenset(_read_in_full(graph, dim, paths, rounds, ranges, carried))
 
 
 def _read_in_full(
@@ -145,10 +158,15 @@ class _ReadPath:
 
 
 class _Rounds(NamedTuple):
-    """What each operand of each computed node reads, what all of them do, and its round."""
+    """The rounds in which computed nodes run at the earliest.
+
+    ``paths``: what each operand of each node reads. ``consumers``: the nodes that read what one
+    computes, and how. ``parts``: nodes that need each other, writers before consumers.
+    """
 
     paths: Mapping[str, Sequence[Sequence[_ReadPath]]]
-    reads: Mapping[str, Sequence[_ReadPath]]
+    consumers: Mapping[str, Sequence[tuple[str, _ReadPath]]]
+    parts: Sequence[Sequence[str]]
     rounds: Mapping[str, _LoopRound]
 
 
@@ -168,10 +186,12 @@ def is_unlimited(entry: ix.Entry | None) -> bool:
 # ---------------------------------------------------------------- rounds
 
 
-def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _LoopRound]:
+def _loop_rounds(
+    paths: Mapping[str, Sequence[_ReadPath]], parts: Sequence[Sequence[str]]
+) -> Mapping[str, _LoopRound]:
     """The round of each computed node, at one point of all other dimensions."""
     rounds: dict[str, _LoopRound] = {}
-    for part in strongly_connected_components(paths, lambda n: [w.writer for w in paths[n]]):
+    for part in parts:
         members = {*part}
         inside = [w.step for n in part for w in paths[n] if w.writer in members]
         own = {1 if s < 0 else -1 for s in inside if s}
@@ -183,32 +203,28 @@ def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _Loop
 
 def _waiting_rounds(
     graph: Graph,
-    reads: Mapping[str, Sequence[_ReadPath]],
-    rounds: Mapping[str, _LoopRound],
-    late: set[str],
-    full: set[str],
-    expanding: set[str],
+    earliest: _Rounds,
+    late: Collection[str],
+    full: Collection[str],
+    expanding: frozenset[str],
 ) -> Mapping[str, _LoopRound]:
     """The rounds with nodes in ``late`` as late as their consumers allow.
 
     A node stays in its first round if an operand that is not stored at full extent does, unless it
     is in ``expanding``: then its operands are small.
     """
-    consumers: dict[str, list[tuple[str, _ReadPath]]] = {}
-    for name, paths in reads.items():
-        for w in paths:
-            consumers.setdefault(w.writer, []).append((name, w))
-    parts = strongly_connected_components(reads, lambda n: [w.writer for w in reads[n]])
-    order = [part[0] for part in parts if len(part) == 1]
-    late = late.intersection(n for n in order if all(w.writer != n for w in reads[n]))
+    consumers = earliest.consumers
+    order = [part[0] for part in earliest.parts if len(part) == 1]
+    alone = {n for n in order if all(c != n for c, _ in consumers.get(n, ()))}
+    delayed = alone.intersection(late)
     while True:
-        waiting = dict(rounds)
+        waiting = dict(earliest.rounds)
         for name in reversed(order):
-            if name in late and name in consumers:
+            if name in delayed and name in consumers:
                 waiting[name] = _latest_round([(waiting[c], w) for c, w in consumers[name]])
         early = {
             name
-            for name in late - expanding
+            for name in delayed - expanding
             for edge in graph.nodes[name].inputs
             if edge.source not in full
             and not graph.nodes[edge.source].op.cheap
@@ -216,7 +232,7 @@ def _waiting_rounds(
         }
         if not early:
             return waiting
-        late -= early
+        delayed -= early
 
 
 def _latest_round(consumers: Sequence[tuple[_LoopRound, _ReadPath]]) -> _LoopRound:

@@ -30,7 +30,7 @@ class CycleSurroundings:
         return origin_sizes(self.graph, self.dim)
 
     @cached_property
-    def expanding(self) -> set[str]:
+    def expanding(self) -> frozenset[str]:
         """The nodes that make much of little."""
         return expanding_nodes(self.graph, self.dim)
 
