@@ -153,7 +153,10 @@ def _prepare_next_round(round: Round, state: _FixpointState) -> bool:
         return True
     if not round.deferred:
         return _seed(round, state.seeded) or _restart(round, state)
-    if round.firmer or _mark_spoiled(round):
+    if round.firmer:
+        return True
+    if _mark_spoiled(round):
+        state.earlier = tuple(round.errors.diagnostics) or state.earlier
         return True
     if not state.guessing and _has_numbers(round):
         state.guessing = True
@@ -183,12 +186,12 @@ def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> 
 def _report_unknown(round: Round, earlier: Iterable[Diagnostic]) -> None:
     """Report the first tensor of unknown type, if nothing else is wrong.
 
-    What was wrong ``earlier``, with the shapes of numbers, may be in expressions that are not
-    evaluated without these: then that is reported.
+    What was wrong ``earlier``, with the shapes of numbers or before errors hid types, may be in
+    expressions that are not evaluated without these: then that is reported.
     """
     for key, cell in round.cells.items():
-        known = round.table.get(key)
-        if known is None or (round.deferred and doubt_of(known.tree)):
+        known, hidden = round.table.get(key), key in round.spoiled
+        if known is None or hidden or (round.deferred and doubt_of(known.tree)):
             round.errors.extend(earlier)
             span, name = cell.origin.span, cell.plan.name
             if not round.errors.diagnostics:

@@ -151,3 +151,15 @@ def test_what_does_not_fit_is_refused_in_any_order(equations: str, codes: list[s
     last = lines[-1].split("[")[0]
     for order in orders(lines):
         assert codes_of("\n".join((T, *order, f"output {last}\n"))) == codes, order
+
+
+def test_an_error_that_hides_the_types_it_came_from_is_reported() -> None:
+    lines = (
+        "a[t] = {p: x[0], q: 1} when t == 0",
+        "a[t] = {p: x[0], q: b[t-1]} when t >= 2",
+        "a[t] = {p: a[t-1].q if t >= 2 else a[t-1].p, q: a[0].p} when t == 1",
+        "b[t] = W[0][0] when t >= 1",
+        "b[t] = a[0].q when t == 0",
+    )
+    for order in orders(lines):
+        assert {*codes_of("\n".join((T, *order, "output a, b\n")))} == {"RT080"}, order
