@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tempoc.base.arrays import np
-from tempoc.ops.definition.dtype_text import nearest
+from tempoc.ops.definition.dtype_text import nearest, numpy_dtype
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
@@ -64,13 +64,11 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     with np.errstate(all="ignore"):
         values = tuple(o.evaluate((), {})[0] for o in literals)
         (result,) = node.op.evaluate(node.op.settle(values, types), {})
-        value = result.item()
-        if not isinstance(value, bool | int | float):
-            return None
-        folded = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
-        # Meanings give dtypes without weakness: what survives the trip through the type is folded.
-        (reevaluated,) = folded.evaluate((), {})
-    return folded if reevaluated.dtype == result.dtype else None
+    value = result.item()
+    # Of bools and small integers the meaning is a number of ``i32``.
+    if result.dtype != numpy_dtype(type_.dtype) or not isinstance(value, bool | int | float):
+        return None
+    return Literal(value=value, dtype=type_.dtype, weak=type_.weak)
 
 
 def _without_numpy(op: Op, literals: Sequence[Literal], dtype: DType) -> float | None:

@@ -13,6 +13,8 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic, elementwise
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.simplify import constant_folding
+from tempoc.sdg.evaluation.interpret import evaluate
+from tests.support.elaborated import graph_of
 from tests.support.session.long import examples
 
 BINARY = arithmetic.Add(), arithmetic.Subtract(), arithmetic.Multiply(), arithmetic.Divide()
@@ -64,3 +66,10 @@ def test_what_loads_numpy_is_rare(op: Op) -> None:
     values = (2.0, 640)[: 1 if op in UNARY else 2]
     assert agree(op, values, DType.F32, DType.F32)
     assert not agree(op, values, DType.F64, DType.F64)
+
+
+def test_what_is_larger_than_its_dtype_is_left_to_the_run() -> None:
+    graph = graph_of("y = i8(1e38) + true\noutput y\n")
+    folded = constant_folding.fold_constants(graph)
+    assert isinstance(folded.nodes["y.cast"].op, Literal)
+    assert evaluate(folded, {}, {}, {})["y"].item() == -128
