@@ -125,7 +125,7 @@ def _weak_operands(draft: Draft, operators: bool) -> list[Wire] | None:
             return []
         case Merge():
             return draft.inputs
-        case op if op is not None and op.moves and len(draft.types) == 1:
+        case op if op is not None and op.moves:
             return draft.inputs
         case Select() | Cond():
             return draft.inputs[1:]
@@ -151,5 +151,5 @@ def _of_dtype(draft: Draft, dtype: DType, weak: bool, made: Mapping[Draft, Draft
     inputs = [replace(w, source=made.get(w.source, w.source)) for w in draft.inputs]
     for wire in inputs:
         wire.source.uses += 1
-    types = (replace(draft.types[0], dtype=dtype, weak=weak),)
+    types = tuple(replace(t, dtype=dtype, weak=weak) for t in draft.types)
     return replace(draft, op=op, inputs=inputs, types=types, uses=0)

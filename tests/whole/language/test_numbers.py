@@ -69,7 +69,7 @@ i[t] = f64(0.1 if t == 0 else 0.3) + f64(0.7)
 j[t] = x - (0.1 if t == 0 else 0.3)[t = 0]
 k[t] = stack([x, 0.1 if t == 0 else 0.3, 0.7], 0)
 l[t] = x * ((3 if t == 0 else 7) // 2 * 0.1)
-o[t] = x * flip(reshape(stack([0.1, where(c, 0.3, 2)]), [2, 1]), 0)
+o[t] = x * flip(reshape(split(stack([0, 1, 0.1, where(c, 0.3, 2)]), 2)[1], [2, 1]), 0)
 output a, b, d, e, f, g, h, i, j, k, l, o
 """
     x, n = np.array([1.0, 0.3, 7.0]), np.array([2**40, -3, 5])
