@@ -343,6 +343,19 @@ def test_reports(name: str) -> None:
         ),
         (SPARSE, "output h[T-1]", "output a, h[T-1]", "others read"),
         (SPARSE, "else x)", "else x[0] + a[t-1])", "others read"),
+        (SPARSE, "output h[T-1]", "output a[T-1] as end, h[T-1]", "others read"),
+        (
+            SPARSE,
+            "output h",
+            "y[t] = h[0] when t < 5000\ny[t] = a[t-5000] when t >= 5000\noutput y, h",
+            "others read",
+        ),
+        (
+            SPARSE,
+            "a = tanh(W @ (W @ h))",
+            "a[t] = tanh(W @ (W @ h)) when t % 2 == 1",
+            "at each `t`, of which",
+        ),
         (RESET, "sums", "sums", "`cond` in place of `where`"),
         (COUNTS, "1000000", "1000000", "would have to be kept"),
         (COUNTS, "print n", "print n", "such as a sum or an element"),
@@ -351,7 +364,7 @@ def test_reports(name: str) -> None:
 def test_what_is_not_so_is_not_said(text: str, one: str, other: str, sentence: str) -> None:
     assert one in text
     changed = text.replace(one, other)
-    bounds = {"T": 600} if text == PREFIXES else None
+    bounds = {PREFIXES: {"T": 600}, SPARSE: {"T": 10000}}.get(text)
     assert sentence not in explained(changed, bounds)
 
 

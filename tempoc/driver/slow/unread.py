@@ -47,6 +47,8 @@ class UnreadFindings:
         at = {**self.estimator.values, **kernel.at}
         node = self.graph.nodes[last]
         computed = [s for s in middle if evaluate(node.domain.where, {**at, dim: s})]
+        if 2 * len(computed) <= len(middle):  # the equation has a guard already
+            return
         read = self.read(name, dim, middle, at)
         if read is None or len(read) < 2 or 2 * len(read) > len(computed):
             return
@@ -84,7 +86,11 @@ class UnreadFindings:
     def points(
         self, domain: Domain, edge: Edge, dim: str, at: Mapping[str, int]
     ) -> set[int] | None:
-        """Where a reader in a domain looks along a dimension, if at most one of its own says so."""
+        """Where a reader in a domain looks along a dimension, if at most one of its own says so.
+
+        Nothing is known of places that vary with a bound: a guard behind the equation would have to
+        hold there for all bounds. Of long loops only reads at a distance are looked up.
+        """
         dims, universe = self.graph.nodes[edge.source].domain.dims, self.graph.universe
         if dim not in dims:
             return None
@@ -92,11 +98,16 @@ class UnreadFindings:
         condition = ix.conjunction(domain.where, edge.guard)
         named = {*symbols(condition), *symbols(entry)}
         free = [s for s in named if universe.is_dim(s)]
-        if len(free) > 1:
+        if len(free) > 1 or not {*symbols(entry)} <= {*free}:
             return None
-        bound = at[universe.dim(free[0]).bound] if free else 1
+        steps = range(at[universe.dim(free[0]).bound] if free else 1)
+        if len(steps) > REPORTED.read_steps:
+            distance = None if isinstance(entry, ix.Slice) else ix.sub(entry, ix.Sym(free[0]))
+            if not isinstance(distance, ix.Const):
+                return None
+            steps = steps[max(0, -distance.value) :][: REPORTED.read_steps]
         points: set[int] = set()
-        for step in range(min(bound, REPORTED.read_steps)):
+        for step in steps:
             here = {**at, **dict.fromkeys(free, step)}
             if evaluate(condition, here):
                 points.update(
