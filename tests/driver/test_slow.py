@@ -154,6 +154,14 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "dim t < T\ninput k[t]: i64[512]\ny = (k * 7 + t) % 1000\noutput y\n",
         ("line 3 computes in `i64`, as `k` (line 2) is", "below 2 ** 31, `i32` there takes half"),
     ),
+    "a cast that is written twice, and meets numbers": (
+        "dim t < T\ninput z[t]: f32[512]\nq = tanh(f64(z) * 2.0) @ f64(z)\noutput q\n",
+        ("line 3 computes in `f64`, as `f64(z)` (line 3) is",),
+    ),
+    "what is too long to be quoted": (
+        "dim t < T\ny = tanh(random.uniform([512], dtype = f64) + 1.0)\noutput y\n",
+        ("line 2 computes in `f64`, as `y` (line 2) is",),
+    ),
     "double precision": (
         "dim t < T\nparam w: f64[64, 64]\nh[0] = ones([64], dtype = f64)\nh[t] = tanh(w @ h[t-1])\n"
         "output h[T-1] as last\n",

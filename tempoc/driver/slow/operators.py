@@ -22,7 +22,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import OneHot
 from tempoc.ops.indexing.search import Ordering
 from tempoc.ops.random.draws import Draw, Permutation
-from tempoc.ops.tensor.source import Input, Param
+from tempoc.ops.tensor.source import Input, Literal, Param
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate, symbols
@@ -214,24 +214,30 @@ class OperatorFindings:
     def origins(self, wide: Sequence[Node], dtype: DType) -> list[str]:
         """What of the source has a dtype that none of its operands has: inputs, casts, constants.
 
-        All that meets them has it as well. Named are those of which ``wide`` is made.
+        All that meets them has it as well, so that numbers do not count, which take what they meet.
+        Named are those of which ``wide`` is made.
         """
         source = self.words.source.nodes
-        same = {n.name for n in source.values() if any(t.dtype is dtype for t in n.types)}
+        typed = [n for n in source.values() if any(t.dtype is dtype for t in n.types)]
+        same = {n.name for n in typed if not isinstance(n.op, Literal)}
         operands = {name: [s for s in source[name].sources if s in same] for name in same}
         names = {self.words.name(n.name) for n in wide}
         starts = [name for name in source if name in same and self.words.name(name) in names]
         made_of = reachable(starts or sorted(same), lambda name: operands[name])
         origins = sorted(name for name in made_of if not operands[name])
-        return [text for name in origins if (text := self.origin(source[name], dtype))]
+        texts = dict.fromkeys(self.origin(source[name], dtype) for name in origins)
+        return [text for text in texts if text]
 
     def origin(self, node: Node, dtype: DType) -> str:
-        """What is declared with a dtype, or asks for it; empty for numbers, which take any."""
+        """What is declared with a dtype, or asks for it; empty if neither is so."""
         text = node.spans[-1].text if node.spans else ""
-        asks = text.startswith(f"{dtype.value}(") or "dtype" in text
-        if not isinstance(node.op, Input | Param) and not asks:
+        if isinstance(node.op, Input | Param):
+            shown = node.name
+        elif text.startswith(f"{dtype.value}(") or "dtype" in text:
+            is_part = fits(text) and node.name not in self.words.roots
+            shown = text if is_part else self.words.name(node.name)
+        else:
             return ""
-        shown = text if fits(text) and node.name not in self.words.roots else node.name
         line = self.words.line(node)
         return f"`{shown}`" + (f" ({line})" if line else "")
 
