@@ -90,9 +90,9 @@ class KernelOfLengths:
     """One kernel for all bounds: what was compiled for many.
 
     ``bounds`` are the names of those that are given at run time. ``compiled`` compiles a function,
-    of which a text says all that is not in the text of kernels. ``last`` are the bounds before,
-    ``varied`` those that have changed since the first call. What a call makes more counts
-    ``repeated`` times as much as in the call before, if that was for the same bounds.
+    of which a text says all that is not in the text of kernels. ``last`` are the bounds of the call
+    before on padded arrays, or of a first one, ``varied`` those that have changed since the first
+    call. What calls for bounds made more counts ``repeated`` times as much if these are the last.
     """
 
     bounds: Collection[str]
