@@ -184,14 +184,15 @@ def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> 
 
 
 def _report_unknown(round: Round, earlier: Iterable[Diagnostic]) -> None:
-    """Report the first tensor of unknown type, if nothing else is wrong.
+    """Report the first tensor of unknown type, or with such a part, if nothing else is wrong.
 
     What was wrong ``earlier``, with the shapes of numbers or before errors hid types, may be in
     expressions that are not evaluated without these: then that is reported.
     """
     for key, cell in round.cells.items():
-        known, hidden = round.table.get(key), key in round.spoiled
-        if known is None or hidden or (round.deferred and doubt_of(known.tree)):
+        known = round.table.get(key)
+        partly = known is not None and (key in round.spoiled or val.unknown_in(known.tree))
+        if known is None or partly or (round.deferred and doubt_of(known.tree)):
             round.errors.extend(earlier)
             span, name = cell.origin.span, cell.plan.name
             if not round.errors.diagnostics:

@@ -163,3 +163,15 @@ def test_an_error_that_hides_the_types_it_came_from_is_reported() -> None:
     )
     for order in orders(lines):
         assert {*codes_of("\n".join((T, *order, "output a, b\n")))} == {"RT080"}, order
+
+
+@pytest.mark.parametrize(
+    "equations",
+    [
+        "a[t] = {p: sum(x), q: a[0].q[0]}",
+        "a[t] = {p: x, q: a.q}\nb[t] = exp(a[t-1].q) when t >= 1\nb[t] = x when t < 1",
+        "a[t] = [x, exp(a[t][1])]",
+    ],
+)
+def test_a_part_of_unknown_type_is_reported(equations: str) -> None:
+    assert codes_of(T + equations + "\noutput a\n") == ["RT081"]
