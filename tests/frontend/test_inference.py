@@ -79,6 +79,7 @@ def test_shapes_grow_as_annotations_say(name: str) -> None:
         ("bools", "m", "bool"),
         ("maxbool", "a", "bool"),
         ("ints", "a", "i32"),
+        ("weak", "y", "f16"),
         ("shape_not_dtype", "y", "f32[2, 2]"),
     ],
 )

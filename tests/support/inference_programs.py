@@ -81,6 +81,18 @@ c[t] = a[t] + 1 when t % 2 == 0
 c[t] = a[t] + x[t] when t % 2 == 1
 output a, b, c
 """,
+    "weak": """dim t < T
+input h[t]: f16
+...
+a[t] = 1 when t == 0
+a[t] = a[t-1] when t == 1
+a[t] = 2.5 when t >= 2
+b[t] = b[t-1] when t == 1
+b[t] = 0 when t == 0
+b[t] = b[t-1] * 0.5 when t >= 2
+y[t] = h * a + b
+output y
+""",
     "bools": """dim t < T
 input x[t]: f32
 ...

@@ -234,5 +234,5 @@ def _lower_bound(round: Round, parts: list[_BranchLeaf]) -> Shape:
 
 
 def _one_dtype(parts: list[_BranchLeaf], dtype: DType) -> bool:
-    """Whether no branch needs a cast, whose result would not be weak."""
-    return all(p.literal or p.type.dtype is dtype for p in parts)
+    """Whether no branch needs a cast, whose result would not be weak; lower bounds may yet grow."""
+    return all(p.literal or p.doubt or p.type.dtype is dtype for p in parts)
