@@ -86,7 +86,7 @@ class Nary(Op):
         half = dtype_of(args[0].dtype).is_half
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(*map(promotion.widened, args)))
-        return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
+            return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """One expression; padding is combined with padding."""

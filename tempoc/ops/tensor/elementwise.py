@@ -66,8 +66,8 @@ class Unary(Op):
         half = dtype_of(x.dtype).is_half
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(widened(x)))
-        rounds = half and y.dtype == np.float32
-        return (y.astype(x.dtype) if rounds else y,)
+            rounds = half and y.dtype == np.float32
+            return (y.astype(x.dtype) if rounds else y,)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """One call; padding stays where it is."""

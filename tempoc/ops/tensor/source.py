@@ -46,8 +46,9 @@ class Literal(Op):
         return (TensorType(self.dtype, (), self.weak),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """The number in its dtype."""
-        return (np.array(self.value, numpy_dtype(self.dtype)),)
+        """The number in its dtype, infinite where that has none so large."""
+        with np.errstate(over="ignore"):
+            return (np.array(self.value, numpy_dtype(self.dtype)),)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The number in its dtype."""

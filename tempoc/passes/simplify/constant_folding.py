@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tempoc.base.arrays import np
 from tempoc.ops.definition.dtype_text import nearest, numpy_dtype
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
@@ -61,9 +60,8 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     number = _without_numpy(node.op, literals, type_.dtype)
     if number is not None:
         return Literal(value=number, dtype=type_.dtype, weak=type_.weak)
-    with np.errstate(all="ignore"):
-        values = tuple(o.evaluate((), {})[0] for o in literals)
-        (result,) = node.op.evaluate(node.op.settle(values, types), {})
+    values = tuple(o.evaluate((), {})[0] for o in literals)
+    (result,) = node.op.evaluate(node.op.settle(values, types), {})
     value = result.item()
     # Of bools and small integers the meaning is a number of ``i32``.
     if result.dtype != numpy_dtype(type_.dtype) or not isinstance(value, bool | int | float):

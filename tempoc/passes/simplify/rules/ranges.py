@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy, Merge, Select
@@ -74,8 +73,7 @@ def _known_results(
         known.append(value)
     types = tuple(v.nodes[e.source].types[e.out] for e in node.inputs)
     try:
-        with np.errstate(all="ignore"):
-            return op.evaluate(op.settle(tuple(known), types), {})
+        return op.evaluate(op.settle(tuple(known), types), {})
     except (OperandError, KeyError):  # a bound that is given at run time
         return None
 
