@@ -41,7 +41,7 @@ def explain_cycle(
             tensors = [tensor for (tensor, _), _ in cycle]
             ended = next((b for b in universe.ended if b.until in tensors), None)
             names = [name for (tensor, _), (task, _) in cycle for name in (tensor, task)]
-            roots = None if graph is None else {_base(n) for n in graph.nodes}
+            roots = _roots(graph)
             gradient = any(_cotangent_of(name, roots) for name in names)
             steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
             return errors.no_order(steps, _given(world.bounds), gradient=gradient, ended=ended)
@@ -237,7 +237,7 @@ def _by_equations(
     of the cycle, and with them it is longer than anyone reads.
     """
     steps: list[CycleStep] = []
-    roots = None if graph is None else {_base(n) for n in graph.nodes}
+    roots = _roots(graph)
     for (tensor, point), (name, _) in needs:
         parts = tensor.split(".")
         shown, kind = parts[0], parts[0]
@@ -252,6 +252,11 @@ def _by_equations(
     if len(steps) > 1 and steps[-1].tensor == steps[0].tensor:
         steps[0] = CycleStep(steps.pop().value, steps[0].tensor, steps[0].span)
     return _from_first([replace(s, tensor=s.value.split("[")[0]) for s in steps])
+
+
+def _roots(graph: Graph | None) -> set[str] | None:
+    """The source tensors to which the nodes of a graph belong, if it is known."""
+    return None if graph is None else {_base(n) for n in graph.nodes}
 
 
 def _cotangent_of(name: str, roots: Collection[str] | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import jax
@@ -325,15 +325,22 @@ output z, loss, slope, order
 """
 
 
-def compare_batch(graph: Graph, loaded: LoadedProgram, batch: int, length: int) -> None:
-    """What a batch of sequences gives, with what the evaluator finds."""
-    random = np.random.default_rng([batch, length])
-    x = {"x": random.standard_normal((batch, length, 3), np.float32)}
+def compare(
+    graph: Graph, loaded: LoadedProgram, bounds: Mapping[str, int], shape: tuple[int, ...]
+) -> None:
+    """What sequences `x` of a shape give, with what the evaluator finds."""
+    random = np.random.default_rng(shape)
+    x = {"x": random.standard_normal(shape, np.float32)}
     w = {"W": random.standard_normal((3, 3), np.float32)}
     given = Given(bounds={}, inputs=as_sources(x), params=as_sources(w))
     outputs = run_given(loaded, given, Settings()).outputs
-    for name, wanted in evaluate_graph(graph, {"B": batch, "T": length}, x, w).items():
+    for name, wanted in evaluate_graph(graph, bounds, x, w).items():
         np.testing.assert_allclose(outputs[name], wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def compare_batch(graph: Graph, loaded: LoadedProgram, batch: int, length: int) -> None:
+    """The same of a batch of sequences."""
+    compare(graph, loaded, {"B": batch, "T": length}, (batch, length, 3))
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="arrays are padded on CPUs")
@@ -437,13 +444,7 @@ def test_kernels_in_loops_of_the_host_are_shared(compilations: list[str]) -> Non
     new = []
     for steps, batch in ((6, 20), (6, 25), (6, 40), (6, 18), (30, 18)):
         compilations.clear()
-        random = np.random.default_rng(batch)
-        x = {"x": random.standard_normal((steps, batch, 3), np.float32)}
-        w = {"W": random.standard_normal((3, 3), np.float32)}
-        given = Given(bounds={}, inputs=as_sources(x), params=as_sources(w))
-        outputs = run_given(loaded, given, Settings()).outputs
-        for name, wanted in evaluate_graph(graph, {"B": batch, "T": steps}, x, w).items():
-            np.testing.assert_allclose(outputs[name], wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+        compare(graph, loaded, {"B": batch, "T": steps}, (steps, batch, 3))
         new += [len(compilations)]
     assert new == [4, 4, 0, 0, 4]
 
