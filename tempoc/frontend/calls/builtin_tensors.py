@@ -31,6 +31,16 @@ def _operand(round: Round, frame: Frame, bound: BoundArguments, name: str = "x")
     return apply.tensor(round, frame, bound[name], bound.places[name])
 
 
+def _meeting(
+    round: Round, frame: Frame, bound: BoundArguments, op: Op, *names: str
+) -> list[val.Ref]:
+    """Operands of one dtype, as which numbers among them are taken."""
+    types = tuple(apply.type_of(bound[name], bound.places[name]) for name in names)
+    return [
+        apply.operand(round, frame, op, bound[name], types, bound.places[name]) for name in names
+    ]
+
+
 def _emit(round: Round, frame: Frame, bound: BoundArguments, op: Op, *args: val.Ref) -> val.Ref:
     return apply.make(round, frame, op, args, bound.span)[0]
 
@@ -114,9 +124,7 @@ def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val
     if not isinstance(value, (val.Listing, val.Several)):
         raise Failure(type_errors.needs_list(bound.places["xs"], name, value))
     op, place = apply.operator(name, axis=bound.integer("axis", 0)), bound.places["xs"]
-    types = tuple(apply.type_of(v, place) for v in value.items)
-    args = (apply.operand(round, frame, op, v, types, place) for v in value.items)
-    return _emit(round, frame, bound, op, *args)
+    return _emit(round, frame, bound, op, *apply.operands(round, frame, op, value.items, place))
 
 
 def _split(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -157,8 +165,8 @@ def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
 def _put(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     axis = bound.axis()
     op = apply.operator(name, axis=0 if axis is None else axis)
-    args = (_operand(round, frame, bound, part) for part in ("x", "idx", "v"))
-    return _emit(round, frame, bound, op, *args)
+    x, v = _meeting(round, frame, bound, op, "x", "v")
+    return _emit(round, frame, bound, op, x, _operand(round, frame, bound, "idx"), v)
 
 
 def _one_hot(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -191,13 +199,14 @@ def _require_choice(bound: BoundArguments, name: str, given: str, choices: Seque
 def _searchsorted(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     side = bound.text("side", "left")
     _require_choice(bound, "side", side, ("left", "right"))
-    args = (_operand(round, frame, bound, part) for part in ("sorted", "values"))
-    return _emit(round, frame, bound, apply.operator(name, side=side), *args)
+    op = apply.operator(name, side=side)
+    return _emit(round, frame, bound, op, *_meeting(round, frame, bound, op, "sorted", "values"))
 
 
 def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
-    args = tuple(apply.tensor(round, frame, v, bound.span) for v in bound.rest)
-    return _emit(round, frame, bound, apply.operator(name, spec=bound.text("spec", "")), *args)
+    op = apply.operator(name, spec=bound.text("spec", ""))
+    args = apply.operands(round, frame, op, bound.rest, bound.span)
+    return _emit(round, frame, bound, op, *args)
 
 
 def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -205,8 +214,7 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
     _require_choice(bound, "padding", padding, ("valid", "same"))
     names = ("stride", "rhs_dilation", "feature_group_count")
     op = apply.operator(name, padding=padding, **{n: bound.integer(n, 1) for n in names})
-    x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
-    return _emit(round, frame, bound, op, x, w)
+    return _emit(round, frame, bound, op, *_meeting(round, frame, bound, op, "x", "w"))
 
 
 def _irfft(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -228,8 +236,8 @@ def _fourier(round: Round, frame: Frame, name: str, bound: BoundArguments) -> va
 
 
 def _solve(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
-    a = _operand(round, frame, bound, "a")
     if name == "inverse":
+        a = _operand(round, frame, bound, "a")
         dtype = a.type.dtype if a.type.dtype.is_float else DType.F32
         n = a.type.shape[-1] if a.type.shape else ix.ONE
         return _emit(
@@ -237,8 +245,8 @@ def _solve(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.
             _emit(round, frame, bound, Eye(n=n, m=n, dtype=dtype)),
         )  # fmt: skip
     lower = {"lower": bound.flag("lower")} if name == "triangular_solve" else {}
-    b = _operand(round, frame, bound, "b")
-    return _emit(round, frame, bound, apply.operator(name, **lower), a, b)
+    op = apply.operator(name, **lower)
+    return _emit(round, frame, bound, op, *_meeting(round, frame, bound, op, "a", "b"))
 
 
 # ---------------------------------------------------------------- creation and shape

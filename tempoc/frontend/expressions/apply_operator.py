@@ -434,7 +434,16 @@ def operand(
         if isinstance(number, int):
             with of_last_round(round, frame):
                 check_reach(number, dtype, span)
-    if weak and isinstance(op, Select) and isinstance(value, val.ConstantNumber):
+    choice = isinstance(op, Select) or op.moves
+    if weak and choice and isinstance(value, val.ConstantNumber):
         check_number(value.value, DType.I64, span)
         return make(round, frame, literal(value.value), (), span)[0]
     return tensor(round, frame, value, span)
+
+
+def operands(
+    round: Round, frame: Frame, op: Op, values: Sequence[val.Value], span: Span
+) -> tuple[val.Ref, ...]:
+    """Leaves as the operands of an operator; numbers take the dtype of the operation."""
+    types = tuple(type_of(v, span) for v in values)
+    return tuple(operand(round, frame, op, v, types, span) for v in values)

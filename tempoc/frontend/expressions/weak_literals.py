@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.promotion import PromotedType, promote
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
-from tempoc.ops.tensor.joining import Concat, Stack
+from tempoc.ops.tensor.movement import Pad
 from tempoc.ops.tensor.source import Literal
 
 
@@ -41,7 +41,7 @@ def typed_literal(op: Op, operands: tuple[TensorType, ...], value: Scalar) -> Li
 def common_dtype(op: Op, operands: tuple[TensorType, ...]) -> PromotedType:
     """The dtype in which an operator computes with these operands, and whether it is weak.
 
-    Weak where the operands do not fit, or do not meet.
+    Weak where the operands do not fit, or do not meet. Positions are none of the operands here.
     """
     try:
         match op:
@@ -49,7 +49,7 @@ def common_dtype(op: Op, operands: tuple[TensorType, ...]) -> PromotedType:
                 return op.operand(operands)
             case Select():
                 return promote(operands[1:])
-            case Concat() | Stack():
+            case op if op.promotes or op.contraction:
                 return promote(operands)
             case unary.Cast():
                 return op.dtype, False
@@ -82,7 +82,7 @@ def numbers_of(value: val.Value) -> tuple[Scalar, ...]:
     if not isinstance(value, val.Ref) or not value.type.weak:
         return ()
     drafts = _computation(value.draft, operators=False)
-    return tuple(d.op.value for d in drafts if isinstance(d.op, Literal))
+    return tuple(d.op.value for d in drafts if isinstance(d.op, Literal | Pad))
 
 
 def retyped(round: Round, value: val.Ref, dtype: DType, weak: bool = False) -> val.Ref:
@@ -125,21 +125,28 @@ def _weak_operands(draft: Draft, operators: bool) -> list[Wire] | None:
             return []
         case Merge():
             return draft.inputs
-        case op if op is not None and op.moves:
-            return draft.inputs
-        case Select() | Cond():
+        case Cond():
             return draft.inputs[1:]
-        case binary.Nary() | unary.Unary() if operators and draft.types[0].dtype.is_float:
-            return [w for w in draft.inputs if _takes_part(w)] or None
+        case op if op is not None and (op.moves or isinstance(op, Pad | Select)):
+            return [w for w in draft.inputs if w.source.types[w.out].weak] or None
+        case op if op is not None and op.picks:
+            return draft.inputs[:1]
+        case op if op is not None and operators and draft.types[0].dtype.is_float:
+            return [w for w in draft.inputs if _takes_part(draft, w)] or None
         case _:
             return None
 
 
-def _takes_part(wire: Wire) -> bool:
-    """Whether an operand of an operator on numbers takes its dtype: integers are computed first."""
-    source = wire.source
-    computed = isinstance(source.op, binary.Nary | unary.Unary)
-    return source.types[wire.out].weak and (source.types[0].dtype.is_float or not computed)
+def _takes_part(draft: Draft, wire: Wire) -> bool:
+    """Whether an operand of an operator on numbers takes its dtype: integers are computed first.
+
+    Of operators with several operands some integers are positions.
+    """
+    type, op = wire.source.types[wire.out], draft.op
+    if not type.weak or type.dtype.is_float or op is None:
+        return type.weak
+    no_position = len(draft.inputs) == 1 or op.contraction or isinstance(op, binary.Nary)
+    return no_position and bool(_computation(wire.source, operators=False))
 
 
 def _of_dtype(draft: Draft, dtype: DType, weak: bool, made: Mapping[Draft, Draft]) -> Draft:
@@ -151,5 +158,5 @@ def _of_dtype(draft: Draft, dtype: DType, weak: bool, made: Mapping[Draft, Draft
     inputs = [replace(w, source=made.get(w.source, w.source)) for w in draft.inputs]
     for wire in inputs:
         wire.source.uses += 1
-    types = tuple(replace(t, dtype=dtype, weak=weak) for t in draft.types)
+    types = tuple(replace(t, dtype=dtype, weak=weak) if t.weak else t for t in draft.types)
     return replace(draft, op=op, inputs=inputs, types=types, uses=0)

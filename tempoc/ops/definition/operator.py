@@ -237,6 +237,8 @@ class Op(metaclass=_OpMeta):
     """Its elements are those of the operands, in positions that depend on shapes alone."""
     picks: ClassVar[bool] = False
     """It takes some elements of its first operand, wherever indices say."""
+    promotes: ClassVar[bool] = False
+    """Its operands, except positions, are taken in the dtype that all of them promote to."""
     changes_part: ClassVar[bool] = False
     """Its result is its first operand but for a part, which has the shape of its last operand."""
     contraction: ClassVar[bool] = False

@@ -45,6 +45,7 @@ class Put(Op):
     sure: bool = False
 
     name = "put"
+    promotes = True
     changes_part = True
 
     @property

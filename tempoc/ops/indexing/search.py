@@ -271,6 +271,7 @@ class SearchSorted(Op):
     side: Literal["left", "right"] = "left"
 
     name = "searchsorted"
+    promotes = True
     heavy = True
     differentiable = False
 

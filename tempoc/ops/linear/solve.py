@@ -36,6 +36,7 @@ class LinearSystem(Op):
 
     __slots__ = ()
     heavy = True
+    promotes = True
     library = "cuSOLVER"
 
     @abstractmethod

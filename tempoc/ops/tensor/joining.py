@@ -34,6 +34,7 @@ class Concat(Op):
     axis: int = 0
 
     name = "concat"
+    promotes = True
     moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -105,6 +106,7 @@ class Stack(Op):
     axis: int = 0
 
     name = "stack"
+    promotes = True
     moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

@@ -229,7 +229,7 @@ class Pad(Op):
                 raise OperandError(f"pad width {show(width)} can be negative")
         extents = zip(self.widths, args[0].shape, strict=True)
         shape = tuple(ix.add(low, e, high) for (low, high), e in extents)
-        return (replace(args[0], shape=shape, weak=False),)
+        return (replace(args[0], shape=shape),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""

@@ -95,6 +95,47 @@ output a, b, d, e, f, g, h, i, j, k, l, o
         np.testing.assert_allclose(found[name], value, rtol=1e-15, atol=1e-16, err_msg=name)
 
 
+def test_numbers_are_rounded_once_whatever_is_computed_of_them(tmp_path: Path) -> None:
+    """To the dtype that they meet, also in operators that take no numbers but tensors of them."""
+    text = """
+input x: f64[2]
+input n: i64
+input b: bf16
+w = x[0]
+a = w * sum(stack([0.1, 0.2])) + w * (sum(stack([1, 2])) * 0.1) + x[0] * mean(stack([1, 1, 2]))
+d = w * cumsum(stack([0.1, 0.2]))
+e = w * take(sort(stack([0.3, 0.1])), stack([1, 0]), 0) + stack([0.1, 0.3])[1]
+f = w * (stack([0.1, 0.2]) @ stack([2, 0.3])) + x @ stack([0.1, 0.3])
+g = put(x, 1, 0.1) + put(stack([0.1, 0.2]), 0, w)
+h = searchsorted(x, stack([0.1, 0.3]), side = "right")
+i = conv(reshape(x, [2, 1]), reshape(stack([0.3]), [1, 1, 1]))[:, 0]
+j = solve(stack([stack([0.1, 0.2]), stack([0.2, 0.9])]), x) + einsum("i,i->i", x, stack([0.1, 0.3]))
+k = w * pad(stack([0.1]), [[0, 1]], 0.7)
+l = n + stack([1099511627776, 1])
+m = b * pad(stack([0.1]), [[0, 1]])
+output a, d, e, f, g, h, i, j, k, l, m
+"""
+    x = np.array([0.1, 0.3])
+    inputs = {"x": x, "n": np.array(1), "b": np.array(1, ml_dtypes.bfloat16)}
+    found = agreed(text, tmp_path, {}, inputs, levels=EVERY)
+    exact = {
+        "a": np.array(0.06 + 0.4 / 3),
+        "d": 0.1 * np.array([0.1, 0.1 + 0.2]),
+        "e": 0.1 * np.array([0.3, 0.1]) + 0.3,
+        "f": np.array(0.1 * (0.2 + 0.2 * 0.3) + 0.1 * 0.1 + 0.3 * 0.3),
+        "g": np.array([0.2, 0.3]),
+        "h": np.array([1, 2], np.int32),
+        "i": x * 0.3,
+        "j": np.linalg.solve([[0.1, 0.2], [0.2, 0.9]], x) + x * x,
+        "k": 0.1 * np.array([0.1, 0.7]),
+        "l": np.array([1099511627777, 2]),
+    }
+    assert found["m"].dtype == inputs["b"].dtype
+    for name, value in exact.items():
+        assert found[name].dtype == value.dtype
+        np.testing.assert_allclose(found[name], value, rtol=1e-14, err_msg=name)
+
+
 @pytest.mark.filterwarnings("error")
 def test_numbers_that_are_too_large_are_infinite_without_a_word(tmp_path: Path) -> None:
     text = """

@@ -146,10 +146,15 @@ output x[0]
         "d[t] = full([2], 300 if t > 0 else 2, dtype = i8)\ne = pad(u, [1, 1], 300)\n"
         "f = full([2], inf, dtype = i32)\ng = pad(i32(u), [1, 1], inf)\n"
         "h[t] = u8(-1 if t > 0 else 255)\ni = i8(stack([300, 1]))\n"
-        "j = u + broadcast_to(where(u[0] > 2, 300, 1), [2])\noutput a, b, c, d, e, f, g, h\n",
+        "j = u + broadcast_to(where(u[0] > 2, 300, 1), [2])\n"
+        "k = u[0] + take(stack([300, 1]), 1, 0) + put(u, 0, 300)\n"
+        "l = searchsorted(u, 300) + u @ stack([300, 1])\n"
+        "m = i8(u) + pad(stack([1]), [0, 1], 300)\n"
+        "n = stack([3000000000, 1])\noutput a, b, c, d, e, f, g, h\n",
         [
             "RT084 4 i8", "RT084 5 i8", "RT084 7 u8", "RT084 8 i8", "RT084 9 u8", "RT084 10 i32",
-            "RT084 11 i32", "RT084 13 i8", "RT084 14 u8",
+            "RT084 11 i32", "RT084 13 i8", "RT084 14 u8", "RT084 15 u8", "RT084 15 u8",
+            "RT084 16 u8", "RT084 16 u8", "RT084 17 i8", "RT084 18 i32",
         ],
     ),
     "numbers that do not fit where cycles decide the types": (
