@@ -87,17 +87,20 @@ class DiffersError(Exception):
 
 @contextmanager
 def limit(seconds: int) -> Iterator[None]:
-    """Give up after so long, where nothing that cannot be interrupted is going on."""
+    """Give up after so long, where nothing that cannot be interrupted is going on.
+
+    Again each second, as what a callback of another library raises is lost.
+    """
 
     def late(number: int, frame: FrameType | None) -> None:
         raise SlowError
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
