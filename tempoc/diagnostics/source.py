@@ -66,6 +66,14 @@ class Span:
         """The smallest span over this one and `other`, which lies in the same source."""
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))
 
+    def encloses(self, other: "Span") -> bool:
+        """Whether all characters of `other` are in this one, too."""
+        return (
+            self.source.path == other.source.path
+            and self.start <= other.start
+            and other.end <= self.end
+        )
+
     def __str__(self) -> str:
         """`path:line:column`, as editors understand it."""
         line, column = self.source.position(self.start)

@@ -75,6 +75,18 @@ MENDED = {
         "y = roll(A, 1)", "`take(x, (arange(n) - k) % n, axis)`",
         "y = take(A, (arange(D) - 1) % D, 0)",
     ),
+    "RT021 a draw": ("y = randn(2)", "`random.normal([...])`", "y = random.normal([2])"),
+    "RT060 the first one": (
+        "y = ones([D, 4]) @ A", "the first one transposed: `a.T @ b`", "y = ones([D, 4]).T @ A"
+    ),
+    "RT060 the second one": (
+        "y = A @ ones([4, D])", "the second one transposed: `a @ b.T`", "y = A @ ones([4, D]).T"
+    ),
+    "RT200 what a function is given": (
+        "def f(x) {\n  z = 2.0 * x\n  return z\n}\ny[t] = f(y[t-1])\ny[0] = A[0]",
+        "move it above this one",
+        "def f(x) {\n  z = 2.0 * x\n  return z\n}\ny[0] = A[0]\ny[t] = f(y[t-1])",
+    ),
     "RT023": ("input b: f32", "such as `c`", "input c: f32"),
     "RT023 a bound": ("T = 3", "such as `U`", "U = 3"),
     "RT023 a word": ("D = 3", "such as `E`", "E = 3"),
@@ -163,6 +175,15 @@ MENDED = {
     "RT123 a string": ('w[t] = {a: A}\ny = w["a"]', "`w.a`", "w[t] = {a: A}\ny = w.a"),
     "RT090": ("y = 1. if x > 0. else 2.", "`where(c, a, b)`", "y = where(x > 0., 1., 2.)"),
     "RT069 a place": ("y = A.at[0].add(1.)", "`put(A, j, v)`", "y = put(A, 0, (A)[0] + 1.)"),
+    "RT023 a step": (
+        "param w: f32\nw[t+1] = 2.0 * w", "`y[0] = w`",
+        "param w: f32\ny[0] = w\ny[t+1] = 2.0 * y[t]",
+    ),
+    "RT020 an extent": ("input y: f32[N]", "`dim n < N`", "dim n < N\ninput y: f32[N]"),
+    "RT020 a constant": (
+        "const K = 4\ny[k] = f32(K)", "in place of the constant: `dim k < K = 4`",
+        "dim k < K = 4\ny[k] = f32(K)",
+    ),
     "RT020 a bound": (
         "dim e < E = 2 * N\ny[e] = 1.0 * e", "`dim n < N`",
         "dim n < N\ndim e < E = 2 * N\ny[e] = 1.0 * e",

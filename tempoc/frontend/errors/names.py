@@ -17,8 +17,9 @@ from tempoc.symbolic.text import show
 
 def unknown_name(span: Span, name: str, close: str | None) -> Diagnostic:
     """Nothing of that name exists."""
-    help = about_name(name) or (f"did you mean `{close}`?" if close else None)
-    help = help or _about_bound(span, name) or _about_index(span, name)
+    help = about_name(name) or _about_constant(span, name)
+    help = help or (f"did you mean `{close}`?" if close else None)
+    help = help or _about_bound(span, name) or _about_extent(span, name) or _about_index(span, name)
     return error("RT020", f"unknown name `{name}`", span, help)
 
 
@@ -31,6 +32,23 @@ def _about_bound(span: Span, name: str) -> str | None:
     text = span.source.text
     free = short if not re.search(rf"\b{short}\b", text) else free_name(short, text)
     return f"a bound is that of a dimension, as in `dim {free} < {name}`, or a `const`"
+
+
+def _about_constant(span: Span, name: str) -> str | None:
+    """Help for the dimension of a bound that is declared as a constant."""
+    bound = name.upper()
+    constant = re.search(rf"(^|[\n;])\s*const\s+{bound}\s*=\s*(\d+)", span.source.text)
+    if bound == name or constant is None or _about_index(span, name) is None:
+        return None
+    return f"declare the dimension in place of the constant: `dim {name} < {bound} = {constant[2]}`"
+
+
+def _about_extent(span: Span, name: str) -> str | None:
+    """Help for what stands in the shape of a type."""
+    bracket = re.search(r":\s*(\w+)\[[^][\n]*$", span.source.text[: span.start])
+    if bracket is None or bracket[1] not in DType._value2member_map_ or name == name.lower():
+        return None
+    return f"declare it: `dim {name.lower()} < {name}`, known when the program runs, or a `const`"
 
 
 def _about_index(span: Span, name: str) -> str | None:
@@ -79,7 +97,7 @@ def declared_twice(span: Span, name: str, place: Span | None, dim: str = "") -> 
     if dim:
         help = f"a bound has its own name, and may have a value: `dim {dim} < {other} = {name}`"
     changed = span.source.line_text(span.line)[span.column - 1 :]
-    if re.match(rf"{name}\s*=.*\b{name}\b", changed):
+    if re.match(rf"{name}\s*(\[[^]]*\]\s*=|=.*\b{name}\b)", changed):
         help = f"a tensor is not changed: let another one begin with it, `{other}[0] = {name}`, "
         help += f"and say what the next point is, `{other}[i+1] = ...`"
     return error(

@@ -151,6 +151,10 @@ SAMPLES: tuple[Sample, ...] = (
         ("y = {a = 1}",), "a field and its value are separated by `:`", "write `{[name]: ...}`",
         exact=True,
     ),
+    Sample(
+        ('y = {"a": 1}',), "the fields of a record are names, without quotes",
+        "write `{name: ...}`", exact=True,
+    ),
     Sample(("y = {}", ), "a record needs a field", exact=True),
     Sample(
         ("y = x[t = j in 3]", "y = x[t = j in a]"), "`in` needs a slice",

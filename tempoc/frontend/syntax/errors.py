@@ -100,7 +100,7 @@ _INSTEAD = {
     "~": "write `not`, of the bits of an integer `bitwise_not(a)`",
     "^": "a power is written `**`; of the bits of integers write `bitwise_xor(a, b)`",
     "\\": "a statement goes on by itself after an operator and inside brackets",
-    "?": "write `a if condition else b`",
+    "?": "write `where(condition, a, b)`, of indices `a if condition else b`",
 }
 
 

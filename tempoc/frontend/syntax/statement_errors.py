@@ -18,8 +18,8 @@ _STARTS = {
 _FOREIGN = {
     "while": "steps until the data say stop are a dimension: `dim t < T until stop`",
     "lambda": "give the function a name: `def f(x) = ...`",
-    "let": "write `x = ...`",
-    "var": "write `x = ...`",
+    "let": "an equation begins with its target: `y = ...`",
+    "var": "an equation begins with its target: `y = ...`",
     "class": "what belongs together is a record: `{w: a, b: c}`",
     "func": "write `def f(x) = ...`",
     "function": "write `def f(x) = ...`",

@@ -175,6 +175,15 @@ def term_by_term(product, axes, *arrays):
 '''
 
 
+def _transposed(a: Sequence[ix.Expr], b: Sequence[ix.Expr], facts: ShapeFacts) -> str | None:
+    """Help for a product that fits once one of its matrices is transposed."""
+    if len(a) == 2 and same(a[0], b[0] if len(b) == 1 else b[-2], facts):
+        return "it fits with the first one transposed: `a.T @ b`"
+    if len(b) == 2 and same(a[-1], b[1], facts):
+        return "it fits with the second one transposed: `a @ b.T`"
+    return None
+
+
 class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
@@ -198,7 +207,8 @@ class MatMul(Op):
         if not same(a[-1], inner, facts):
             raise OperandError(
                 f"shapes {shape_text(a)} and {shape_text(b)} do not contract: "
-                f"{show(a[-1])} is not {show(inner)}"
+                f"{show(a[-1])} is not {show(inner)}",
+                help=_transposed(a, b, facts),
             )
         batch = broadcast([a[:-2], b[:-2]], facts)
         rows = a[-2:-1]
