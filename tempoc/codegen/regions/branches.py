@@ -40,7 +40,8 @@ def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: Program
     """Whether a call in a loop changes a place of arrays that others read later in the step.
 
     All of its results are then arrays that it is given. Who reads the arrays before their change
-    makes XLA copy nothing.
+    makes XLA copy nothing. A call for the next step, as the loop is rotated, changes what that one
+    reads.
     """
     given = {cell.store for cell in call.args}
     changed = context.changed.get(call.kernel, frozenset()) & given
@@ -50,8 +51,10 @@ def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: Program
         return False
     step = [*calls(loop.body)]
     own = [k for k, c in enumerate(step) if c is call]
-    later = step[own[-1] + 1 :] if own else []
-    return any(cell.store in changed for other in later for cell in other.args)
+    is_ahead = ix.add(ix.Sym(loop.var), ix.Const(loop.step)) in call.point
+    later = step if is_ahead else step[own[-1] + 1 :] if own else []
+    readers = (other for other in later if other is not call)
+    return any(cell.store in changed for other in readers for cell in other.args)
 
 
 def fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:

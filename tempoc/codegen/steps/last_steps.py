@@ -9,7 +9,8 @@
 
 A last step often makes a part of what the others make, as a loss without new weights, and XLA would
 compile that part twice. It becomes a step like the others where nothing reads what is then made too
-much; what is checked of that does not count, and what is read is not overwritten.
+much; what is checked of that does not count, and what is read is not overwritten. A loop that has
+the end of a step before it begins with that (`RotatedLoop`), if its last step then does no harm.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tempoc.codegen.steps.at_steps import (
 )
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.leaves import Around, freed, leaves
-from tempoc.codegen.steps.matched_steps import matched_step, placed
+from tempoc.codegen.steps.matched_steps import matched_step, placed, rotated
 from tempoc.codegen.steps.spares import Spares
 from tempoc.codegen.steps.whole_steps import with_whole_last_step
 from tempoc.program.nodes import nodes as prog
@@ -92,6 +93,11 @@ class _EndRoller:
             moved = isinstance(loop, prog.Loop) and self.is_moved(loop, around)
             if isinstance(loop, prog.Loop) and moved and after:
                 longer = self.longer(before, loop, after, around)
+            if longer is None and isinstance(loop, prog.Loop) and moved:
+                new = self.rotated(before, loop, after, around)
+                if new is not None:
+                    before, longer = new
+                    k = len(before)
             if longer is None:
                 if isinstance(loop, prog.Loop) and moved:
                     loop = with_whole_last_step(loop, before, after, around, self.spares)
@@ -146,6 +152,24 @@ class _EndRoller:
         several = self.spares.several(gap, known)
         steps = self.apart(loop.body, is_extra, preserved, inside, several)
         return (replace(loop, lower=first, upper=upper, body=steps), *rest)
+
+    def rotated(
+        self, before: Items, loop: prog.Loop, after: Items, around: Around
+    ) -> tuple[Items, Items] | None:
+        """What stands before a loop, and a loop of rotated steps and what follows it.
+
+        ``None`` where no end of a step stands before it, or the last step would have a condition.
+        """
+        kinds = self.spares.kinds
+        new = rotated(before, loop, after, around.known, kinds.checked)
+        if new is None or kinds.size(new.shared) < MODEL.rolled_calls:
+            return None
+        longer = new.loop
+        if not new.is_whole:
+            longer = with_whole_last_step(longer, new.before, new.after, around, self.spares)
+            if longer == new.loop:
+                return None
+        return new.before, (longer, *new.after)
 
     def apart(
         self,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.codegen.steps.at_steps import Conditions, at_step, is_known, is_wrong, substituted
+from tempoc.codegen.steps.at_steps import (
+    Conditions,
+    Items,
+    at_step,
+    is_known,
+    is_wrong,
+    items_of,
+    substituted,
+)
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
@@ -98,3 +106,18 @@ def reads(
             yield from ((cell.store, conditions) for cell in args)
         case _:
             yield from ((c.store, conditions) for call in calls(s) for c in call.args)
+
+
+def together(items: Items) -> Items:
+    """Statements that follow each other, those under the same condition as one."""
+    together: list[prog.ProgramStatement] = []
+    for s in items:
+        last = together[-1] if together else None
+        if not isinstance(s, prog.Guard) or not isinstance(last, prog.Guard):
+            together.append(s)
+        elif s.condition == last.condition:
+            both = (*items_of(last.body), *items_of(s.body))
+            together[-1] = replace(last, body=prog.Sequence(items=both))
+        else:
+            together.append(s)
+    return tuple(together)

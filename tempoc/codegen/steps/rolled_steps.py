@@ -36,7 +36,7 @@ from tempoc.codegen.steps.at_steps import (
     step_count,
 )
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
-from tempoc.codegen.steps.leaves import settled
+from tempoc.codegen.steps.leaves import settled, together
 from tempoc.codegen.steps.matched_steps import placed
 from tempoc.codegen.steps.merged_steps import StepPair
 from tempoc.codegen.steps.started_states import with_started_states
@@ -242,7 +242,7 @@ class _StepRoller:
         steps = both.merged(self.conditional) if both.pays() else None
         if steps is None:
             return None
-        body = prog.Sequence(items=_together(steps))
+        body = prog.Sequence(items=together(steps))
         longer = replace(loop, lower=lower, upper=upper, body=body)
         return (*before[: k - 1], longer, *before[k:])
 
@@ -340,21 +340,6 @@ def _parts(s: prog.ProgramStatement, known: tuple[ix.Expr, ...]) -> Items:
             return (replace(s, results=tuple(settled(c, known) for c in results)),)
         case _:
             return (s,)
-
-
-def _together(items: Items) -> Items:
-    """Statements that follow each other, those under the same condition as one."""
-    together: list[prog.ProgramStatement] = []
-    for s in items:
-        last = together[-1] if together else None
-        if not isinstance(s, prog.Guard) or not isinstance(last, prog.Guard):
-            together.append(s)
-        elif s.condition == last.condition:
-            both = (*items_of(last.body), *items_of(s.body))
-            together[-1] = replace(last, body=prog.Sequence(items=both))
-        else:
-            together.append(s)
-    return tuple(together)
 
 
 def _not_before(loop: prog.Loop, known: tuple[ix.Expr, ...]) -> ix.Expr:

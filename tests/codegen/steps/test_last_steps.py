@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
@@ -34,6 +36,30 @@ s[b, t] = k[b, 0:t+1] @ x
 p = exp(s - logsumexp(s))
 x[b, t+1] = tanh(x + wo @ (p @ v[b, 0:t+1]))
 output x
+"""
+BACKWARDS = """\
+dim b < B
+dim t < T
+input seen[b, t]: f32[5]
+input move: f32[5, 5]
+score[b, 0] = seen[b, 0]
+step[b, t] = expand_dims(score[b, t-1], 1) + move when t >= 1
+score[b, t] = max(step, axis = 0) + seen[b, t]
+before[b, t] = argmax(step, axis = 0) when t >= 1
+path[b, T-1] = argmax(score[b, T-1])
+path[b, t] = before[b, t+1][path[b, t+1]]
+output path
+"""
+ROWS = """\
+const N = 6
+dim s < S
+dim i < L
+input x[s, i]: f32[N]
+row[s, i] = where(arange(N) > i, relu(x + best), 0.0)
+best[s, i] = max(below[s, i] + expand_dims(x[s, i], 1), axis = 0)
+below[s, L-1] = zeros([N, N])
+below[s, i] = where(expand_dims(arange(N), 1) == i + 1, row[s, i+1], below[s, i+1])
+output row[s, 0] as first
 """
 CONTEXT = ProgramContext(
     stores={name: Buffer(name=name, dtype="f32", shape=(parse("65536"),)) for name in STORES},
@@ -198,6 +224,62 @@ def test_a_last_step_keeps_few_bytes_or_a_part_of_an_array() -> None:
         new = last_steps(tree, context, ("loss", "w"))
         assert isinstance(new, prog.Sequence) and isinstance(new.items[0], prog.Loop)
         assert new.items[0].body == prog.Sequence(items=(*step("i"), update))
+
+
+def test_a_loop_begins_with_the_end_of_a_step_that_stands_before_it() -> None:
+    def update(at: str) -> prog.Call:
+        return call("update", at, ("e", "w"), "w")
+
+    def tree(first: str, by: int, *after: prog.ProgramStatement) -> prog.Sequence:
+        lower = "1" if by > 0 else "N-2"
+        body = prog.Sequence(items=(update("i"), *step("i")))
+        upper = parse("N" if by > 0 else "-1")
+        loop = prog.Loop(
+            var="i", lower=parse(lower), upper=upper, step=by, body=body, place="device"
+        )
+        return prog.Sequence(items=(*step(first), loop, *after))
+
+    for first, by, following in (("0", 1, "i+1"), ("N-1", -1, "i-1")):
+        new = last_steps(tree(first, by), CONTEXT, ("loss",))
+        assert isinstance(new, prog.Sequence) and len(new.items) == 1
+        loop = new.items[0]
+        assert isinstance(loop, prog.Loop) and loop.lower == parse(first)
+        assert loop.body == prog.Sequence(items=(*step("i"), update(following)))
+        last = update("N" if by > 0 else "-1")
+        assert last_steps(tree(first, by, last), CONTEXT, ("w",)) == new, "nothing is too much"
+        assert last_steps(tree(first, by), CONTEXT, ("w",)) == tree(first, by)
+    light = last_steps(tree("0", 1), CONTEXT, ("loss", "w"), KernelKinds(light=("update",)))
+    assert isinstance(light, prog.Sequence) and len(light.items) == 1
+    kept = replace(update("i+1"), results=(prog.Cell(store="w", when=parse("i < N-1")),))
+    assert isinstance(light.items[0], prog.Loop)
+    assert light.items[0].body == prog.Sequence(items=(*step("i"), kept))
+
+
+def test_the_end_of_a_step_stays_before_a_loop_where_the_order_of_statements_matters() -> None:
+    def tree(late: tuple[prog.Call, ...], early: tuple[prog.Call, ...]) -> prog.Sequence:
+        body = prog.Sequence(items=late)
+        loop = prog.Loop(
+            var="i", lower=parse("1"), upper=parse("N"), step=1, body=body, place="device"
+        )
+        return prog.Sequence(items=(*early, loop))
+
+    def is_rotated(late: tuple[prog.Call, ...], early: tuple[prog.Call, ...]) -> bool:
+        return last_steps(tree(late, early), CONTEXT, ("loss",)) != tree(late, early)
+
+    mean, moved = call("mean", "i", ("e",), "loss"), call("mean", "0", ("e",), "loss")
+    apart, spoils = call("update", "i", ("loss", "w"), "w"), call("update", "i", ("loss",), "e")
+    assert is_rotated((step("i")[0], apart, mean), (step("0")[0], moved)) is False, "reads w"
+    assert is_rotated((step("i")[0], spoils, mean), (step("0")[0], moved)) is False, "writes e"
+    assert is_rotated((apart, *step("i")), step("0"))
+    alone = call("update", "i", ("w",), "w")
+    assert not is_rotated((alone, *step("i")), step("0")), "XLA would copy what is read"
+
+
+@pytest.mark.parametrize(("source", "bounds"), [(BACKWARDS, ("B", "T")), (ROWS, ("S", "L"))])
+def test_rotated_loops_compute_the_same(source: str, bounds: tuple[str, str]) -> None:
+    kernels = Compilation(load_source(Source("m.rt", source)), Options()).emitted.kernels
+    assert " - 1,)" in kernels, "a statement for the step that follows"
+    agree(source, *({bounds[0]: 2, bounds[1]: n} for n in (1, 2, 3, 6)))
 
 
 def test_a_single_call_is_enough_if_xla_compiles_it_for_long() -> None:
