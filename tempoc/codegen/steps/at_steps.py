@@ -119,6 +119,30 @@ def is_known(condition: ix.Expr, known: Conditions) -> bool:
     return gap is not None and any(implies(c, gap) for c in (ix.TRUE, *known))
 
 
+def sharpened(condition: ix.Expr, known: Conditions) -> ix.Expr:
+    """An inequality as the comparison that it is where one side is known not to be the smaller.
+
+    ``T != 2`` is ``T >= 3`` where ``T >= 2``.
+    """
+    if not isinstance(condition, ix.Relation) or condition.op != "!=":
+        return condition
+    left, right = condition.left, condition.right
+    if is_known(ix.compare(">=", left, right), known):
+        return ix.compare(">=", left, ix.add(right, ix.ONE))
+    if is_known(ix.compare("<=", left, right), known):
+        return ix.compare(">=", right, ix.add(left, ix.ONE))
+    return condition
+
+
+def resolved(e: ix.Expr, known: Conditions) -> ix.Expr:
+    """The argument that a least or a greatest one is known to be."""
+    if not isinstance(e, ix.IndexMin | ix.IndexMax):
+        return e
+    op: ix.CompareOp = "<=" if isinstance(e, ix.IndexMin) else ">="
+    best = (a for a in e.args if all(is_known(ix.compare(op, a, b), known) for b in e.args))
+    return next(best, e)
+
+
 def largest_gaps(conditions: Conditions, loops: Sequence[prog.Loop]) -> Iterator[ix.Expr]:
     """What conditions in steps of loops by 1 or -1 say of bounds alone; the outermost loop first.
 

@@ -27,6 +27,7 @@ from tempoc.codegen.steps.at_steps import (
     is_known,
     is_plain,
     items_of,
+    resolved,
     stays,
     step_count,
 )
@@ -121,14 +122,18 @@ class _EndRoller:
         gap = step_count(loop)
         first, guard, known, tail = loop.lower, None, around.known, after
         rest: Items = ()
-        if isinstance(after[0], prog.Guard) and _decides(after[0].condition, gap, known):
+        last: ix.Expr | None = loop.upper
+        if isinstance(after[0], prog.Guard):
+            last = _last_where(after[0].condition, loop, known)
+        if isinstance(after[0], prog.Guard) and last is not None:
             guard = after[0]
             known = (*known, *conjuncts(guard.condition))
             tail, rest = items_of(guard.body), after[1:]
         elif not is_known(ix.compare(">=", gap, ix.ZERO), known):
             first = (ix.minimum if loop.step > 0 else ix.maximum)(loop.lower, loop.upper)
+        last = loop.upper if last is None else last
         plain = next((k for k, s in enumerate(tail) if not _is_moved(s)), len(tail))
-        at = {loop.var: loop.upper}
+        at = {loop.var: last}
         body = leaves(loop.body, at, known)
         match = matched_step(body, leaves(prog.Sequence(items=tail[:plain]), {}, known), known)
         own = [*match.matched.values()]
@@ -143,7 +148,7 @@ class _EndRoller:
         preserved = wrong & self.spares.needed(before, loop, rest, replace(around, known=known))
         if preserved & freed([loop.body]) or not self.spares.may_keep(extra, own, preserved):
             return None
-        upper = ix.add(loop.upper, ix.Const(loop.step))
+        upper = ix.add(last, ix.Const(loop.step))
         inside = ix.compare("<" if loop.step > 0 else ">", ix.Sym(loop.var), loop.upper)
 
         def is_extra(s: prog.ProgramStatement) -> bool:
@@ -211,6 +216,23 @@ def _within(guard: prog.Guard | None, items: Items) -> Items:
 
 def _is_moved(s: prog.ProgramStatement) -> bool:
     return isinstance(s, MOVED) and is_plain(placed(s))
+
+
+def _last_where(condition: ix.Expr, loop: prog.Loop, known: Conditions) -> ix.Expr | None:
+    """The step behind a loop that there is just if a condition holds; ``None`` if that is unclear.
+
+    Where the condition fails, the loop is over one step further as well, as up to ``max(1, T - 2)``
+    and a step for ``T >= 3`` where ``T >= 2``: ``T - 1`` is the end of both.
+    """
+    if _decides(condition, step_count(loop), known):
+        return loop.upper
+    there, else_ = (*known, *conjuncts(condition)), (*known, *conjuncts(ix.negation(condition)))
+    last, end = resolved(loop.upper, there), resolved(loop.upper, else_)
+    behind = ix.add(last, ix.Const(loop.step))
+    ends = (ix.compare(">=", end, behind), ix.compare("<=", end, behind))
+    exists = is_known(ix.compare(">=", step_count(replace(loop, upper=last)), ix.ZERO), there)
+    is_end = last != loop.upper and all(is_known(c, else_) for c in ends)
+    return last if exists and is_end else None
 
 
 def _decides(condition: ix.Expr, gap: ix.Expr, known: Conditions) -> bool:

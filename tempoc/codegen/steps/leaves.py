@@ -12,6 +12,7 @@ from tempoc.codegen.steps.at_steps import (
     is_known,
     is_wrong,
     items_of,
+    sharpened,
     substituted,
 )
 from tempoc.program.analysis.traversal import calls, statements_in
@@ -63,7 +64,7 @@ def leaves(s: prog.ProgramStatement, env: Mapping[str, ix.Expr], known: Conditio
             parts = conjuncts(substitute(condition, env))
             if any(is_wrong(c, known) for c in parts):
                 return []
-            unknown = tuple(c for c in parts if not is_known(c, known))
+            unknown = tuple(sharpened(c, known) for c in parts if not is_known(c, known))
             inside = leaves(body, env, (*known, *unknown))
             return [replace(leaf, when=(*unknown, *leaf.when)) for leaf in inside]
         case prog.Call():

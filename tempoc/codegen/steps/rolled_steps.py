@@ -36,7 +36,7 @@ from tempoc.codegen.steps.at_steps import (
     step_count,
 )
 from tempoc.codegen.steps.kernel_kinds import KernelKinds, ResultSelection
-from tempoc.codegen.steps.leaves import settled, together
+from tempoc.codegen.steps.leaves import leaves, settled, together
 from tempoc.codegen.steps.matched_steps import placed
 from tempoc.codegen.steps.merged_steps import StepPair
 from tempoc.codegen.steps.started_states import with_started_states
@@ -176,12 +176,22 @@ class _StepRoller:
         if self.joins:
             return self.joined(before, loop, known)
         longer = self.rolled(before, loop, known)
-        return longer if longer or self.branches else self.unguarded(before, loop, known)
+        if longer or self.branches:
+            return longer
+        longer = self.unguarded(before, loop, known)
+        return longer or self.rolled(before, loop, known, one_by_one=True)
 
-    def rolled(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
+    def rolled(
+        self,
+        before: Items,
+        loop: prog.Loop,
+        known: tuple[ix.Expr, ...],
+        one_by_one: bool = False,
+    ) -> Items | None:
         """The statements before a loop that are not its first step, and the longer loop.
 
-        ``None`` where the loop has no such step in front of it, or it stays apart.
+        ``None`` where the loop has no such step in front of it, or it stays apart. ``one_by_one``:
+        each statement has conditions of its own, so that those under different ones are compared.
         """
         if loop.place != self.place or abs(loop.step) != 1 or loop.limit is not None:
             return None
@@ -191,16 +201,25 @@ class _StepRoller:
             return None
         late, at = _settled(items_of(loop.body), known), {loop.var: first}
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
+        if one_by_one:
+            before, late = self.apart(before, known), _leaves(late, known)
         joined = self.with_step(before, late, at, later)
         if joined is None and not self.branches:
             before = with_started_states(before, late, at, self.context, self.kinds)
             joined = self.with_step(before, late, at, later)
         if joined is None:
             return None
-        rest, steps = joined
+        rest, steps = map(together, joined) if one_by_one else joined
         upper = _not_before(loop, known)
         longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
         return (*rest, longer)
+
+    def apart(self, before: Items, known: tuple[ix.Expr, ...]) -> Items:
+        """Statements, of which those that may be parts of a step have conditions of their own."""
+        start = len(before)
+        while start and self.is_moved(before[start - 1]):
+            start -= 1
+        return (*before[:start], *_leaves(before[start:], known))
 
     def with_step(
         self, before: Items, late: Items, at: Mapping[str, ix.Expr], later: ix.Expr
@@ -283,6 +302,10 @@ class _StepRoller:
         both = self.pair(early, late, at, later)
         steps = both.merged(self.conditional) if both.pays() else None
         return None if steps is None else (*before[:-1], *steps)
+
+
+def _leaves(items: Items, known: tuple[ix.Expr, ...]) -> Items:
+    return tuple(leaf.guarded() for s in items for leaf in leaves(s, {}, known))
 
 
 def _settled(items: Items, known: tuple[ix.Expr, ...]) -> Items:

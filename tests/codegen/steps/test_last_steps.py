@@ -61,6 +61,21 @@ below[s, L-1] = zeros([N, N])
 below[s, i] = where(expand_dims(arange(N), 1) == i + 1, row[s, i+1], below[s, i+1])
 output row[s, 0] as first
 """
+RUNS = """\
+dim t < T
+dim k < K = T
+input x[t]: f32
+mu[t, 0] = 0.0
+mu[t+1, k+1] = 0.5 * (mu + x) when k <= t
+p[t, k] = (1.0 + (x - mu) ** 2) ** (-0.5 * k - 1.0) / sqrt(1.0 + k + mu ** 2) when k <= t
+r[0, 0] = 1.0
+r[t+1, k+1] = raw[t, k] / z[t] when k <= t
+r[t+1, 0] = z[t] / (1.0 + z[t])
+raw[t, k] = r[t, k] * p[t, k] when k <= t
+z[t] = 1.0 + sum(raw[t, 0:t+1])
+best[t] = max(r[t, 0:t+1])
+output best
+"""
 CONTEXT = ProgramContext(
     stores={name: Buffer(name=name, dtype="f32", shape=(parse("65536"),)) for name in STORES},
     kernels=KERNELS,
@@ -279,7 +294,17 @@ def test_the_end_of_a_step_stays_before_a_loop_where_the_order_of_statements_mat
 def test_rotated_loops_compute_the_same(source: str, bounds: tuple[str, str]) -> None:
     kernels = Compilation(load_source(Source("m.rt", source)), Options()).emitted.kernels
     assert " - 1,)" in kernels, "a statement for the step that follows"
-    agree(source, *({bounds[0]: 2, bounds[1]: n} for n in (1, 2, 3, 6)))
+    for sizes in ((1, 2), (3, 6)):
+        agree(source, *({bounds[0]: 2, bounds[1]: n} for n in sizes))
+
+
+def test_a_last_step_ends_a_loop_that_has_one_step_at_least() -> None:
+    """Where T is 2, the first step is the only one; where it is 3, the last one is another."""
+    kernels = Compilation(load_source(Source("m.rt", RUNS)), Options()).emitted.kernels
+    block = kernels.partition("def block(")[2]
+    assert "lax.fori_loop(0, T, step_t" in block
+    for sizes in ((1, 2), (3, 4), (5, 8)):
+        agree(RUNS, *({"T": n} for n in sizes))
 
 
 def test_a_single_call_is_enough_if_xla_compiles_it_for_long() -> None:
