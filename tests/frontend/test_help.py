@@ -87,6 +87,20 @@ MENDED = {
         "move it above this one",
         "def f(x) {\n  z = 2.0 * x\n  return z\n}\ny[0] = A[0]\ny[t] = f(y[t-1])",
     ),
+    "RT200 from the end": ("y[t] = A[T-t]", "backwards they are A[T-1-t]", "y[t] = A[T-1-t]"),
+    "RT139 a file": (
+        'save A[t] to "a.safetensors" when t == T', "the last `t` is `T-1`",
+        'save A[t] to "a.safetensors" when t == T-1',
+    ),
+    "RT066 steps": (
+        "def f(v) {\n  for k in range(T) {\n    v = 2.0 * v\n  }\n  return v\n}\ny = f(x)",
+        "`dim k < T`", "dim k < T\ny[b, 0] = x[b, 0]\ny[b, k] = 2.0 * y[b, k-1]",
+    ),
+    "RT126": ("y = A[::-1]", "`flip(x[0:T], axis = 0)`", "y = flip(A[0:T], axis = 0)"),
+    "RT060 of steps": (
+        "y = mean(2.0 * x, axis = 0)", "`(2.0 * x)[t = 0:T]`",
+        "y = mean((2.0 * x)[t = 0:T], axis = 0)",
+    ),
     "RT023": ("input b: f32", "such as `c`", "input c: f32"),
     "RT023 a bound": ("T = 3", "such as `U`", "U = 3"),
     "RT023 a word": ("D = 3", "such as `E`", "E = 3"),

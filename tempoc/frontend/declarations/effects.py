@@ -82,6 +82,7 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         origin=DraftOrigin(span=item.span),
     )
     guard, holds = _condition(round, frame, item.guard, word)
+    _check_condition(round, guard, item, word)
     frame = frame.within(guard)
     shown = [s for e in values if (s := _shown(round, frame, e, word)) is not None]
     if len(shown) < len(values):
@@ -156,6 +157,20 @@ def _condition(
             value = both
         holds = value
     return guard, holds
+
+
+def _check_condition(
+    round: Round, guard: ix.Expr, item: ast.PrintDecl | ast.SaveDecl, word: str
+) -> None:
+    """Constants, and bounds with a value, may turn an effect off; else it should have a point."""
+    dims = round.universe.ordered(symbols(guard))
+    bounds = [round.universe.bound(round.universe.dim(d).bound) for d in dims]
+    fixed = any(isinstance(b.value, ix.Const) and not b.until for b in bounds)
+    if item.guard is None or not dims or fixed:
+        return
+    if round.space.implies(Domain(dims), ix.negation(guard)):
+        never = name_errors.effect_never(item.guard.span, word, dims[0], bounds[0].name)
+        raise Failure(never)
 
 
 def _conjuncts(e: ast.Expression | None) -> Iterator[ast.Expression]:

@@ -273,11 +273,13 @@ def _help(
     enough = _sufficient_bound(round, sink, wire, violation, failing)
     if enough is not None:
         return access_errors.assume(show(enough))
-    if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
+    entry = wire.entries[failing]
+    if above and _is_from_the_end(round, source.dims[failing], entry):
+        return access_errors.backwards(_name(source), show(ix.sub(entry, ix.ONE)))
+    if not any(round.universe.is_dim(n) for n in symbols(entry)):
         return _about_bounds(round, wire, failing, guard, above)
     restricted = show(guard)
-    missing = _missing(round, place, violation, wire.entries[failing], above)
-    entry = wire.entries[failing]
+    missing = _missing(round, place, violation, entry, above)
     if isinstance(entry, ix.Slice):
         bound = ix.Sym(round.universe.dim(source.dims[failing]).bound)
         cut = ix.minimum(entry.hi, bound) if above else ix.maximum(ix.Const(0), entry.lo)
@@ -285,6 +287,14 @@ def _help(
     if place is None:
         return access_errors.index_target(draft.origin.target, restricted)
     return access_errors.restrict(missing, restricted)
+
+
+def _is_from_the_end(round: Round, dim: str, entry: ix.Entry) -> bool:
+    """Whether an entry is the bound of its dimension less an index, which is 0 at first."""
+    if isinstance(entry, ix.Slice):
+        return False
+    less = ix.sub(ix.Sym(round.universe.dim(dim).bound), entry)
+    return isinstance(less, ix.Sym) and round.universe.is_dim(less.name)
 
 
 def _sufficient_bound(

@@ -87,6 +87,12 @@ def last(name: str, index: str) -> str:
     return f"indices count from 0: the last one is {last}"
 
 
+def backwards(name: str, index: str) -> str:
+    """One too far, from the end."""
+    point = f"{name}[{index}]" if name else index
+    return f"indices count from 0: backwards they are {point}"
+
+
 def cut(end: str, guard: str, indexed: bool) -> str:
     """A slice that is longer than what there is."""
     if not indexed:

@@ -154,7 +154,11 @@ def negative_end(span: Span, text: str, end: int, dim: str, meant: str) -> Diagn
     )
 
 
-step = ErrorRow("RT126", "the step of a slice must be a positive compile-time integer")
+step = ErrorRow(
+    "RT126",
+    "the step of a slice must be a positive compile-time integer",
+    "backwards it is `flip(x[0:T], axis = 0)`, and a point of it `x[T-1-t]`",
+)
 
 
 def not_a_dimension(span: Span, name: str, close: str | None) -> Diagnostic:

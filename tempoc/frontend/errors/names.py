@@ -155,7 +155,8 @@ def bound_size(span: Span, name: str, value: int) -> Diagnostic:
 bound_not_index = ErrorRow(
     "RT026",
     "the value of the bound `{name}` must be an index expression of other bounds",
-    "it is made of bounds and compile-time integers by `+ - * // %`, `min` and `max`",
+    "it is made of bounds and compile-time integers by `+ - * // %`, `min` and `max`; `//` is the "
+    "quotient, rounded down",
 )
 
 bound_divisor = ErrorRow(
@@ -352,6 +353,16 @@ def save_twice(span: Span, path: str, when: str, place: Span) -> Diagnostic:
         span,
         "choose another path, or conditions of which only one holds",
         secondary=(Label(place, "here, too"),),
+    )
+
+
+def effect_never(span: Span, word: str, dim: str, bound: str) -> Diagnostic:
+    """The indices of a condition never hold."""
+    return error(
+        "RT139",
+        f"the condition of this `{word}` never holds, whatever the bounds",
+        span,
+        f"indices count from 0: the last `{dim}` is `{bound}-1`",
     )
 
 

@@ -103,9 +103,13 @@ def bad_operator(span: Span, op: str, a: val.Value, b: val.Value | None = None) 
 
 def needs_number(span: Span, what: str, value: val.Value, dim: str = "") -> Diagnostic:
     """Something must be known at compile time; it is a dimension, if ``dim`` names one."""
-    help = f"a range along `{dim}` has an axis for it: of `x[{dim} = 0:n]` it is axis 0"
+    help = None
+    if dim and what == "`axis`":
+        help = f"a range along `{dim}` has an axis for it: of `x[{dim} = 0:n]` it is axis 0"
+    elif what.endswith("`range`"):
+        help = f"so many steps are a dimension: `dim k < {span.text}`, and `y[k] = ...`"
     message = f"{what} must be a compile-time integer, not {val.describe(value)}"
-    return error("RT066", message, span, help if dim and what == "`axis`" else None)
+    return error("RT066", message, span, help)
 
 
 def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic:
@@ -437,9 +441,9 @@ def record_index(span: Span, value: val.Value) -> Diagnostic:
     )
 
 
-def axes_of_steps(name: str, entries: str) -> str:
+def axes_of_steps(name: str, entry: str) -> str:
     """Help where an axis was named and a dimension is meant."""
-    return f"axes are those of one step; all steps are `{name}[{entries}]`"
+    return f"axes are those of one step; all steps are `{name}[{entry}]`"
 
 
 def unproved_extents(help: str | None) -> str:

@@ -265,14 +265,16 @@ def operator(name: str, **attributes: Any) -> Op:
 def way_out(round: Round, error: OperandError, args: tuple[val.Value, ...]) -> str | None:
     """The help of an operand error; symbolic extents may be equal without a proof.
 
-    Of an axis that a number at each step does not have, the steps may be meant.
+    Of an axis that a number at each step does not have, the steps may be meant, of the innermost
+    dimension.
     """
     if error.help is None and NO_AXIS in error.message:
         for a in args:
             dims = val.dims_of(a, round.universe) if isinstance(a, val.Ref) else ()
-            if isinstance(a, val.Ref) and dims and re.fullmatch(r"\w+", a.span.text):
-                entries = (f"{d} = 0:{round.universe.dim(d).bound}" for d in dims)
-                return type_errors.axes_of_steps(a.span.text, ", ".join(entries))
+            if isinstance(a, val.Ref) and dims and "\n" not in (shown := a.span.text):
+                entry = f"{dims[-1]} = 0:{round.universe.dim(dims[-1]).bound}"
+                shown = shown if re.fullmatch(r"\w+", shown) else f"({shown})"
+                return type_errors.axes_of_steps(shown, entry)
     clash = _CLASH.search(error.message)
     if clash is None or all(e.lstrip("-").isdigit() for e in clash.groups()):
         return error.help

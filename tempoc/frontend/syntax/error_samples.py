@@ -155,6 +155,10 @@ SAMPLES: tuple[Sample, ...] = (
         ('y = {"a": 1}',), "the fields of a record are names, without quotes",
         "write `{name: ...}`", exact=True,
     ),
+    Sample(
+        ("w.a = 1", "w[i+1].a = 1"), "the fields of a record have no equations of their own",
+        "write one equation for all: `w = {a: ..., b: ...}`", exact=True,
+    ),
     Sample(("y = {}", ), "a record needs a field", exact=True),
     Sample(
         ("y = x[t = j in 3]", "y = x[t = j in a]"), "`in` needs a slice",
