@@ -33,7 +33,7 @@ def is_selected(guard: prog.Guard, loop: prog.Loop | None, context: ProgramConte
         return False
     if any(context.kernels[call.kernel].checks for call in calls(guard.body)):
         return False
-    return all(fails_once(part, loop) for part in conjuncts(guard.condition))
+    return all(fails_once(part, loop, context) for part in conjuncts(guard.condition))
 
 
 def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: ProgramContext) -> bool:
@@ -57,12 +57,13 @@ def is_read_as_changed(call: prog.Call, loop: prog.Loop | None, context: Program
     return any(cell.store in changed for other in readers for cell in other.args)
 
 
-def fails_once(condition: ix.Expr, loop: prog.Loop) -> bool:
+def fails_once(condition: ix.Expr, loop: prog.Loop, context: ProgramContext) -> bool:
     """Whether a comparison fails at the first or the last step of a loop at most."""
     gap = _excess(condition)
     if gap is None or loop.step != 1:
         return False
-    step, ends = ix.Sym(loop.var), (loop.upper, loop.limit, *ended_lengths(loop))
+    ended = ended_lengths(loop) if context.lengths else ()  # goes through all statements
+    step, ends = ix.Sym(loop.var), (loop.upper, loop.limit, *ended)
     before_last = (ix.sub(end, step + 2) for end in ends if end is not None)
     after_first = ix.sub(step - 1, loop.lower)
     spare = (ix.sub(gap, least) for least in (after_first, *before_last))

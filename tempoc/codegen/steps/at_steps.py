@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tempoc.codegen.regions.context import ProgramContext
@@ -12,6 +13,7 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 Items = tuple[prog.ProgramStatement, ...]
@@ -73,6 +75,7 @@ def items_of(s: prog.ProgramStatement) -> Items:
     return s.items if isinstance(s, prog.Sequence) else (s,)
 
 
+@lru_cache(MEMORY)
 def implies(condition: ix.Expr, gap: ix.Expr) -> bool:
     """Whether a number is at least 0, if a condition holds."""
     if ix.compare(">=", gap, ix.ZERO) == ix.TRUE:
@@ -175,6 +178,7 @@ def _end(e: ix.Expr, loops: Sequence[prog.Loop], *, least: bool) -> ix.Expr | No
     return e
 
 
+@lru_cache(MEMORY)
 def _gaps(condition: ix.Relation) -> dict[str, ix.Expr]:
     """For each comparison the number that is at least 0 where it holds."""
     difference = ix.sub(condition.left, condition.right)

@@ -74,18 +74,19 @@ class _Selector:
         made = [(call, cell.store) for call in calls(s.body) for cell in call.results]
         if not all(select.context.fills(call, store) for call, store in made):
             return s
-        if not all(fails_once(part, loop) for part in conjuncts(s.condition)):
+        if not all(fails_once(part, loop, select.context) for part in conjuncts(s.condition)):
             written = {store for other in others for store in written_stores(other)}
-            if not _holds_once(s.condition, loop) or not {*written_stores(s.body)} <= written:
+            once = _holds_once(s.condition, loop, select.context)
+            if not once or not {*written_stores(s.body)} <= written:
                 return s
         parts = [select.conditional(part, s.condition) for part in items_of(s.body)]
         new = tuple(part for part in parts if part is not None)
         return prog.Sequence(items=new) if len(new) == len(parts) else s
 
 
-def _holds_once(condition: ix.Expr, loop: prog.Loop) -> bool:
+def _holds_once(condition: ix.Expr, loop: prog.Loop, context: ProgramContext) -> bool:
     """Whether a condition is known to hold in one step of a loop at most."""
-    if all(fails_once(part, loop) for part in conjuncts(ix.negation(condition))):
+    if all(fails_once(part, loop, context) for part in conjuncts(ix.negation(condition))):
         return True
     return any(_names_a_step(part, ix.Sym(loop.var)) for part in conjuncts(condition))
 

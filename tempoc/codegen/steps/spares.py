@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
@@ -147,7 +148,8 @@ class Spares:
         """The stores that may be read after a loop, or are freed in it and after it."""
         beside = (*rest, *before) if around.looped else rest
         later = (*around.read, *(r for s in beside for r in reads(s)))
-        read = {store for store, when in later if not any(is_wrong(c, around.known) for c in when)}
+        wrong = cache(lambda c: is_wrong(c, around.known))  # many reads have the same conditions
+        read = {store for store, when in later if not any(map(wrong, when))}
         twice = freed([loop.body]) & freed(rest)
         again: set[str] = set()
         if around.looped:

@@ -95,6 +95,7 @@ def _profitable_cuts(
                 continue
             cut = Cut(dim=dim, at=at)
             loop = loop or loop_members(graph, dim, cycle, splittable)
+            division: SplitResult | None = None
             for side in SIDES:
                 one_side = _one_side(graph, loop, cut, side, space, splittable)
                 still_cyclic = {n for part in recurrences(one_side, dim, space) for n in part}
@@ -106,7 +107,8 @@ def _profitable_cuts(
                 candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
                 if any(_computes(n) for n in candidates):
                     vectorizable = _vectorizable(one_side, dim, space, splittable)
-                    division = split_nodes(graph, [n for n in loop if n in splittable], cut, space)
+                    cuttable = [n for n in loop if n in splittable]
+                    division = division or split_nodes(graph, cuttable, cut, space)
                     vectorized = _worth_vectorizing(division, vectorizable, side, dim, space)
                     freed = [
                         n

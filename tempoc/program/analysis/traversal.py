@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import assert_never
 
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound, length_at
@@ -17,24 +16,21 @@ def kernel_numbers(program: prog.Program) -> dict[str, int]:
 
 def statements_in(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
     """A statement and all its descendants, in pre-order."""
-    yield s
-    match s:
-        case prog.Sequence(items=items):
-            for item in items:
-                yield from statements_in(item)
-        case (
-            prog.Loop(body=body)
-            | prog.Guard(body=body)
-            | prog.Region(loop=body)
-            | prog.Block(body=body)
-        ):
-            yield from statements_in(body)
-        case prog.Effect(call=call):
-            yield call
-        case prog.Call() | prog.Free() | prog.Host() | prog.Load() | prog.Evict() | prog.Chunk():
-            pass
-        case _:
-            assert_never(s)
+    worklist = [s]
+    while worklist:
+        part = worklist.pop()
+        yield part
+        match part:
+            case prog.Sequence(items=items):
+                worklist.extend(reversed(items))
+            case prog.Loop(body=inside) | prog.Guard(body=inside) | prog.Block(body=inside):
+                worklist.append(inside)
+            case prog.Region(loop=inside) | prog.Effect(call=inside):
+                worklist.append(inside)
+            case prog.Call() | prog.Free() | prog.Host() | prog.Load() | prog.Evict():
+                pass
+            case _:
+                assert isinstance(part, prog.Chunk)
 
 
 def called_by_host(s: prog.ProgramStatement) -> Iterator[str]:
