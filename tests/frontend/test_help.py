@@ -189,6 +189,10 @@ MENDED = {
     "RT123 a string": ('w[t] = {a: A}\ny = w["a"]', "`w.a`", "w[t] = {a: A}\ny = w.a"),
     "RT090": ("y = 1. if x > 0. else 2.", "`where(c, a, b)`", "y = where(x > 0., 1., 2.)"),
     "RT069 a place": ("y = A.at[0].add(1.)", "`put(A, j, v)`", "y = put(A, 0, (A)[0] + 1.)"),
+    "RT023 a size": (
+        "const K = 3\ndim k < K\ninput s: f32[K]\ny[k] = s[k]", "`dim k < L = K`",
+        "const K = 3\ndim k < L = K\ninput s: f32[K]\ny[k] = s[k]",
+    ),
     "RT023 a step": (
         "param w: f32\nw[t+1] = 2.0 * w", "`y[0] = w`",
         "param w: f32\ny[0] = w\ny[t+1] = 2.0 * y[t]",

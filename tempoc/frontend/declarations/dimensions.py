@@ -10,7 +10,7 @@ from tempoc.frontend.declarations.defines import parse_define
 from tempoc.frontend.declarations.derived_bounds import extent_value
 from tempoc.frontend.declarations.module_scopes import Scopes
 from tempoc.frontend.environment.failure import Failure
-from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.environment.scope import Pending, Scope
 from tempoc.frontend.environment.values import ConstantNumber, ConstantText, Unknown, Value
 from tempoc.frontend.errors import lengths as ending_errors, names as name_errors
 from tempoc.frontend.expressions.arithmetic import as_expr
@@ -36,7 +36,13 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
         if not any(d.name == item.name.name for d in dims):
             dims.append(Dim(name=item.name.name, bound=item.bound.name))
         earlier = bounds.get(item.bound.name)
-        value = None if item.default is None else _value(scopes, scope, item, item.default)
+        default = item.default
+        if default is None and isinstance(
+            scope.names.get(item.bound.name), Pending | ConstantNumber
+        ):
+            # A constant has the name, which is reported: nothing else is to follow from that.
+            default = ast.Name(span=item.bound.span, name=item.bound.name)
+        value = None if default is None else _value(scopes, scope, item, default)
         span = item.span if item.default is None else item.default.span
         if earlier is None or earlier[0] is None:
             bounds[item.bound.name] = (value, span)
