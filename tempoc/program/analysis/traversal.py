@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound, length_at
@@ -27,10 +28,12 @@ def statements_in(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
                 worklist.append(inside)
             case prog.Region(loop=inside) | prog.Effect(call=inside):
                 worklist.append(inside)
-            case prog.Call() | prog.Free() | prog.Host() | prog.Load() | prog.Evict():
+            case (
+                prog.Call() | prog.Free() | prog.Host() | prog.Load() | prog.Evict() | prog.Chunk()
+            ):
                 pass
             case _:
-                assert isinstance(part, prog.Chunk)
+                assert_never(part)
 
 
 def called_by_host(s: prog.ProgramStatement) -> Iterator[str]:
