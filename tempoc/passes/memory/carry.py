@@ -12,6 +12,9 @@ array but a value that the loop carries, as in ``lax.scan``. What only later loo
 derivatives of maxima, may be computed there, from the array of all steps (``fusion/fuse.py``); else
 the copy is left out again (``fusion/later_loops.py``). Loops whose lengths the data decide
 stay as they are: a forecast of their memory would count the copy for more steps than there are.
+
+What a step stores beside its states and the next step reads, as a deviation that scales the next
+observation, has such a copy as well, unless the read comes before the next row is made.
 """
 
 from __future__ import annotations
@@ -24,15 +27,17 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.base.names import fresh_name
-from tempoc.ops.control.control import Merge
+from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
 from tempoc.passes.analysis.loop_carried import recurrences
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.serialize import looping_dims
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
@@ -101,6 +106,35 @@ class CarryLast(GraphPass):
                 if reads is None or reads.graph is not graph:
                     reads = _LoopReads(graph, dim)
                 graph = self.carried(reads, cycle, context)
+            graph = self.with_last_results(_LoopReads(graph, dim), context)
+        return graph
+
+    def with_last_results(self, reads: _LoopReads, context: PassContext) -> Graph:
+        """The graph with copies of what steps store and the next ones read, beside their states.
+
+        XLA copies the array unless what reads a row of it is computed before the next row is.
+        """
+        graph, dim = reads.graph, reads.dim
+        for name, node in reads.graph.nodes.items():
+            plain = is_computed(node) and len(node.types) == 1 and name not in reads.lazy
+            if not plain or dim not in node.domain.dims or dim in node.vector:
+                continue
+            nearby = [
+                u
+                for u in reads.uses[name]
+                if self.is_near(reads.graph, u, name, dim)
+                and ix.Sym(dim) not in reads.graph.nodes[u.reader].inputs[u.slot].entries
+                and reads.rounds.get(u.reader) == reads.rounds.get(name)
+            ]
+            if not nearby or name not in reads.full:
+                continue
+            before = reachable([name], lambda n: _operands_in_step(reads.graph, n, dim))
+            others = [u for u in reads.uses[name] if u not in nearby]
+            unordered = len(nearby) > 1 or any(u.reader not in before for u in nearby)
+            if unordered and _keeps_steps(reads.graph, node, dim, others):
+                graph = _with_last(graph, node, nearby)
+                message = f"the last step of `{name}` along {dim} is kept apart for the next one"
+                context.remarks.add(self.name, message, node.span)
         return graph
 
     def carried(self, reads: _LoopReads, cycle: tuple[str, ...], context: PassContext) -> Graph:
@@ -259,8 +293,18 @@ def _writers(graph: Graph, state: Node, dim: str) -> Iterator[str]:
             yield writer.name
 
 
+def _operands_in_step(graph: Graph, name: str, dim: str) -> list[str]:
+    """What a node reads of the own step."""
+    nodes = graph.nodes
+    return [
+        e.source
+        for e in nodes[name].inputs
+        if dim not in nodes[e.source].domain.dims or ix.Sym(dim) in e.entries
+    ]
+
+
 def _with_last(graph: Graph, state: Node, uses: list[OperandUse]) -> Graph:
-    """The graph in which these uses read a copy of the state."""
+    """The graph in which these uses read a copy of the state, or of another tensor."""
     name = fresh_name(f"{state.name}.last", graph.nodes)
     slots = {(u.reader, u.slot) for u in uses}
     nodes: dict[str, Node] = {}
@@ -270,6 +314,8 @@ def _with_last(graph: Graph, state: Node, uses: list[OperandUse]) -> Graph:
             for k, e in enumerate(node.inputs)
         )
         nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
-        if node.name == state.name:
+        if node.name == state.name and isinstance(node.op, Merge):
             nodes[name] = replace(node, name=name)
+        elif node.name == state.name:
+            nodes[name] = replace(node, name=name, op=Copy(), inputs=(read_of(node),))
     return replace(graph, nodes=nodes)

@@ -71,6 +71,13 @@ dim t < T
 output u = %u[0:T]
 output e = %u.e[0:T-1]
 """
+BESIDE = f"""{ONE}%d = exp %u : [t] f32
+%q.1 = READS : [t | t >= 1] f32
+%q = merge{{targets=((0,), (t,))}} %u.0 when t == 0, %q.1 when t >= 1 : [t] f32
+output d = %d[0:T]
+output q = %q[0:T]
+"""
+MADE["what is stored beside its state"] = BESIDE.replace("READS", "mul %q[t-1], %d[t-1]")
 MADE["parts of a row with equations of their own, more is stored of a step"] = """
 bound Y
 bound T
@@ -96,6 +103,7 @@ MADE["a later loop may compute what reads it"] = LATE.replace("CONDITION", "lt %
 LEFT = {
     "only the last is a result": f"{STATES}output u = %u[T-1, 0:Y]\noutput v = %v[T-1, 0:Y]\n",
     "one state": f"{ONE}output u = %u[0:T]\n",
+    "what is stored is read in its own step": BESIDE.replace("READS", "mul %q[t-1], %d"),
     "what is stored is made of more than elements": f"""{ONE}%w.0 = copy %u[T-1] : [] f32
 %s = sum{{axes=(0,)}} %u[max(0, t-2):t+1] : [t] f32
 output u = %u[0:T]
