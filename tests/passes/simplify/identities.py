@@ -224,6 +224,16 @@ EXACT = {
 %a = take{axis=1} %x, %n5 : [t] f32[2, 3]
 %n6 = literal{value=-1, dtype=i32} : [] i32
 %b = getitem{entries=((0, 2, 1), "tensor")} %x, %n6 : [t] f32[2]""",
+    "sums by known positions": """%n = arange{stop=2, start=-1} : [] i32[3]
+%a = scatter_add{axis=1, n=3} %x, %n : [t] f32[2, 3]
+%n2 = arange{stop=-1, start=2, step=-1} : [] i32[3]
+%n3 = concat{axis=0} %n2, %n2 : [] i32[6]
+%n4 = concat{axis=0} %r, %r : [t] f32[6]
+%b = scatter_add{axis=0, n=5} %n4, %n3 : [t] f32[5]
+%n5 = literal{value=0, dtype=i32} : [] i32
+%n6 = maximum %n, %n5 : [] i32[3]
+%d = scatter_add{axis=0, n=5} %r, %n6 : [t] f32[5]
+%e = take %r, %n6 : [t] f32[3]""",
     "positions that are inside": """%n = argsort %r : [t] i32[3]
 %a = take %r, %n : [t] f32[3]
 %n2 = literal{value=0, dtype=i32} : [] i32
@@ -581,20 +591,3 @@ ROUNDED = {
 %a = add %n6, %n2 : [t] f32[6]""",
 }
 """Those that hold up to rounding."""
-
-
-def program(lines: str) -> str:
-    """A program of these nodes; all that do not help are outputs."""
-    lines = lines.strip()
-    names = [line.split()[0] for line in lines.splitlines() if not line.startswith("%n")]
-    used = {word.strip(",").split("[")[0].split("@")[0] for word in lines.split()}
-    head = [h for h in HEAD.splitlines() if not h.startswith("%") or h.split()[0] in used]
-    head = [h for h in head if h != "dim j < T" or "[t, j" in lines]
-    head = [h for h in head if h not in ("bound E = 3", "dim e < E") or "%V" in used]
-    outputs = []
-    for line in lines.split("\n"):
-        name = line.split()[0]
-        if name in names:
-            entries = "[T-1]" if " : [t] " in line else ""
-            outputs.append(f"output {name[1:]} = {name}{entries}")
-    return "\n".join([*head, lines, *outputs, ""])

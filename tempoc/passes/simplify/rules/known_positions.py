@@ -1,18 +1,20 @@
 """Rules for positions of which something is known: slices in place of gathers, and no checks.
 
 roll = take(x, (arange(n) + 1) % n, 0)  ->  concat([x[1:n], x[0:1]], 0)
+dx   = scatter_add(g, (arange(n) + 1) % n)  ->  pad(g[0:n-1], [[1, 0]]) + pad(g[n-1:n], [[0, n-1]])
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 
 from tempoc.base.arrays import np
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.control import Merge, Select
+from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.shapes import axis_of
@@ -20,7 +22,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.put import Put
-from tempoc.ops.indexing.scatter import Scatter
+from tempoc.ops.indexing.scatter import Scatter, ScatterAdd
 from tempoc.ops.tensor.arithmetic import (
     Add,
     Clip,
@@ -31,6 +33,7 @@ from tempoc.ops.tensor.arithmetic import (
     Remainder,
 )
 from tempoc.ops.tensor.joining import Concat
+from tempoc.ops.tensor.movement import Pad
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, rule
 from tempoc.passes.simplify.rules.ranges import NumberRanges, known_value
@@ -91,7 +94,7 @@ def _with(entries: tuple[IndexPart, ...], axis: int, part: IndexPart) -> tuple[I
 
 
 def _runs(places: Array) -> list[PositionRun] | None:
-    """Runs with one step each; ``None`` if they are too many, or an element is repeated in one."""
+    """Runs with one step each, in which no element is repeated; ``None`` if they are too many."""
     runs: list[PositionRun] = []
     start, count = 0, len(places)
     steps = np.diff(places)
@@ -99,15 +102,44 @@ def _runs(places: Array) -> list[PositionRun] | None:
         if len(runs) == MODEL.known_runs:
             return None
         step = int(steps[start]) if start < count - 1 else 1
-        if not step:
-            return None
         others = np.flatnonzero(steps[start:] != step)
         end = start + int(others[0]) + 1 if len(others) else count
-        if end - start == 2 and step != 1 and end < count:  # a jump, after which a run begins
+        jumps = end - start == 2 and step != 1 and end < count  # after it, a run begins
+        if jumps or not step:
             end, step = start + 1, 1
         runs.append((int(places[start]), end - start, step))
         start = end
     return runs
+
+
+@rule("sums by known positions", ScatterAdd)
+def _known_sums(v: Match, op: ScatterAdd) -> Rewrite | None:
+    """A few runs of neighbours that are sent to neighbours: slices with zeros around, added.
+
+    So the derivative of what is read around the rim of a grid is computed element by element.
+    """
+    (x, index), shape = v.node.inputs, v.operand(0).shape
+    places = known_value(v, index)
+    if places is None or places.ndim != 1 or not places.size or not isinstance(op.n, ix.Const):
+        return None
+    axis, n = axis_of(op.axis, len(shape)), op.n.value
+    places = np.where(places < 0, places + n, places).astype(np.int64)
+    runs = _runs(places) if places.min() >= 0 and places.max() < n else None
+    if runs is None or any(abs(step) != 1 for _, _, step in runs):
+        return None
+    whole: tuple[IndexPart, ...] = tuple((ix.ZERO, extent, 1) for extent in shape)
+    parts: list[Edge] = []
+    done = 0
+    for first, count, step in runs:
+        start, low = (done, first) if step == 1 else (done + count - 1, first - count + 1)
+        part = SpatialIndex(entries=_with(whole, axis, (ix.Const(start), ix.Const(count), step)))
+        widths = [(ix.ZERO, ix.ZERO)] * len(shape)
+        widths[axis] = (ix.Const(low), ix.Const(n - low - count))
+        parts.append(v.make(Pad(widths=tuple(widths)), v.make(part, x)))
+        done += count
+    if len(parts) == 1:
+        return Rewrite((parts[0],), Copy())
+    return Rewrite((reduce(lambda a, b: v.make(Add(), a, b), parts[:-1]), parts[-1]), Add())
 
 
 @rule("positions that are inside", Take, SpatialIndex, TakeAlong, Put, Scatter)
@@ -271,6 +303,6 @@ def _are_inside(v: Match, n: ix.Expr) -> bool:
 
 
 KNOWN_POSITIONS: tuple[RewriteRule, ...] = (
-    _known_elements, _inside, _checked_once, _checked_inside, _natural_division,
+    _known_elements, _known_sums, _inside, _checked_once, _checked_inside, _natural_division,
     _kept_promise,
 )  # fmt: skip
