@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from string import ascii_letters
 from typing import ClassVar, NamedTuple
 
-from tempoc.ops.control.control import Select
+from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.indexing.indexing import SpatialIndex, TakeAlong
@@ -177,14 +177,15 @@ def _computed(
         value = made.of(source, at, element.axis, element.place)
     except OperandError:
         return None
-    if value is None or not isinstance(value.read, Node) or not made.arrays or not value.lead:
+    if value is None or not made.arrays or not value.lead or (made.takes and not made.saves):
         return None
-    if made.takes and not made.saves:
-        return None
+    read = value.read
+    if isinstance(read, Edge):  # of an array that is a range, padded
+        read = builder.put("element", Copy(), (read,))
     if element.keeps_axis:
-        spread = builder.put("axis", ExpandDims(axis=1 + element.axis), (value.read,))
+        spread = builder.put("axis", ExpandDims(axis=1 + element.axis), (read,))
         return builder.finish(spread) if spread.types == node.types else None
-    return builder.finish(_of_type(builder, value.read, node))
+    return builder.finish(_of_type(builder, read, node))
 
 
 def _of_type(builder: NodeBuilder, value: Node, node: Node) -> Node:

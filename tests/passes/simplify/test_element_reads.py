@@ -80,6 +80,11 @@ MADE["what is repeated along others"] = """%h = mul %x, %x[0:N] : [t] f32[N]
 %s = sum{axes=(0,)} %e : [t] f32[2]
 output s = %s[0:N]
 """
+MADE["a range itself"] = """%p = pad{widths=((0, t),)} %x[t+1:N] : [t] f32[N-1]
+%e = getitem{entries=((0, N-1-t, 1), t)} %p[0:N-1-t] : [t | t < N-1] f32[N-1-t]
+%s = sum{axes=(0,)} %e : [t | t < N-1] f32
+output s = %s[0:N-1]
+"""
 SHARES = """%m = mul %x, %x[0:N] : [t] f32[N]
 %a = exp %m : [t] f32[N]
 %q = sum{axes=(0,)} %a : [t] f32
