@@ -11,11 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tempoc.diagnostics.diagnostic import Collector, RunError
-from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import checkpoint_options
 from tempoc.runtime.data import files
-from tempoc.runtime.data.bindings import Given, bind, left_to_defaults
+from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend, small_loops
@@ -29,9 +28,9 @@ from tempoc.runtime.options import RunOptions
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
-from tempoc.runtime.report.streams import streams_kept, write_notice, write_output
+from tempoc.runtime.report.streams import streams_kept, write_output
 from tempoc.runtime.report.table import lengths_text, outputs_table, table
-from tempoc.runtime.run import RunResult, Settings, run_given
+from tempoc.runtime.run import RunResult, Settings, report_defaults, run_given
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 """An input, or a leaf of one that is a record."""
@@ -115,13 +114,6 @@ def open_inputs(options: RunOptions) -> Given:
         cast_params=options.cast_params,
         seed=options.seed,
     )
-
-
-def report_defaults(program: Program, given: Given) -> None:
-    """Say which params the program computes although there are files for params."""
-    if absent := left_to_defaults(program, given):
-        others = [*given.params] if len(absent) == len(program.params) else []
-        write_notice(errors.defaults_used(absent, given.params_origin, others))
 
 
 def check_targets(options: RunOptions, saving: bool) -> None:

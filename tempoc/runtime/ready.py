@@ -40,7 +40,14 @@ from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.host.effects import EffectSink
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.run import Settings, device_failure, explain_failure, run_given, unaliased
+from tempoc.runtime.run import (
+    Settings,
+    device_failure,
+    explain_failure,
+    report_defaults,
+    run_given,
+    unaliased,
+)
 
 
 def ready(
@@ -74,12 +81,12 @@ def ready(
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    shared = SharedCells.of(loaded.program)
+    report_defaults(loaded.program, given)
     return Ready(
         root=loaded,
         loaded=loaded,
         given=given,
-        shared=shared,
+        shared=SharedCells.of(loaded.program),
         output_dir=output_dir,
         on_device=on_device,
     )

@@ -15,7 +15,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.checkpoint import suspend
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
-from tempoc.runtime.data.bindings import Bindings, Given
+from tempoc.runtime.data.bindings import Bindings, Given, left_to_defaults
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources, by_name
 from tempoc.runtime.device import backend
@@ -40,6 +40,7 @@ from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
+from tempoc.runtime.report.streams import write_notice
 from tempoc.runtime.walk.assemble import RunHooks
 
 Watch = Callable[[prog.Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
@@ -149,8 +150,17 @@ def run(
     keep = suspend.checkpoint_options(checkpoint, every, resume, resume_anyway)
     show = EffectSink(output_dir or ".")
     settings = Settings(precision=precision, budget=memory_budget, keep=keep, show=show)
+    loaded = load(directory, extern_path)
+    report_defaults(loaded.program, given)
     with suspend_on_interrupt(keep):
-        return run_given(load(directory, extern_path), given, settings)
+        return run_given(loaded, given, settings)
+
+
+def report_defaults(program: prog.Program, given: Given) -> None:
+    """Say which params the program computes although there are others: their names may be wrong."""
+    if absent := left_to_defaults(program, given):
+        others = [*given.params] if len(absent) == len(program.params) else []
+        write_notice(errors.defaults_used(absent, given.params_origin or "what is given", others))
 
 
 def run_given(

@@ -197,6 +197,19 @@ def test_all_kinds_of_data(tmp_path, runs):
     assert len(runs) == 1
 
 
+def test_params_that_are_left_to_defaults_are_named(tmp_path, capsys):
+    text = "input x: f32\nparam w = {a: 2.0, b: 3.0}\ny = w.a * x + w.b\noutput y\n"
+    directory = compiled(tmp_path, text)
+    wrong, one = {"weights.a": np.float32(5)}, np.float32(1)
+    note = "note: w.a, w.b are not in what is given, which holds weights.a: their defaults"
+    assert ready(directory, params=wrong)({"x": one})["y"] == 5.0
+    assert note in capsys.readouterr().err
+    assert run(directory, {}, {"x": one}, wrong).outputs["y"] == 5.0
+    assert note in capsys.readouterr().err
+    ready(directory)({"x": one})
+    assert not capsys.readouterr().err
+
+
 def test_one_kernel(tmp_path, runs):
     directory = compiled(tmp_path, FEW)
     step = ready(directory, {"T": 6})

@@ -12,15 +12,10 @@ from tempoc.cli.reports.verify import failing_checks, report_passed
 from tempoc.codegen.program.signature import signature
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given, saves
-from tempoc.runtime.execute import (
-    check_targets,
-    deliver,
-    effect_sink,
-    open_inputs,
-    report_defaults,
-)
+from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
 from tempoc.runtime.options import run_options
 from tempoc.runtime.report.streams import streams_kept
+from tempoc.runtime.run import report_defaults
 
 
 @click.command("eval")
