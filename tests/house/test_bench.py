@@ -7,8 +7,6 @@ import importlib.util
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "tests" / "bench"
 NAMED_MODULE = re.compile(r"\btests\.bench(?:\.\w+)+")
@@ -25,15 +23,13 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_programs_of_benchmarks_exist(name: str) -> None:
-    module = importlib.import_module(name)
-    programs = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, Path) and value.suffix == ".rt"
+def test_programs_of_benchmarks_exist() -> None:
+    missing = [
+        f"{name}: {value}"
+        for name in MODULES
+        for value in vars(importlib.import_module(name)).values()
+        if isinstance(value, Path) and value.suffix == ".rt" and not (ROOT / value).exists()
     ]
-    missing = [str(path) for path in programs if not (ROOT / path).exists()]
     assert missing == []
 
 
