@@ -17,6 +17,9 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.analysis.traversal import statements_in
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
 from tests.scaling.programs import FAMILIES
 from tests.support.session.long import sampled
 
@@ -97,6 +100,20 @@ def test_the_work_of_compiling_grows_in_step(name: str) -> None:
     compiling(2)  # what is computed once in a process
     few = compiling(20)  # before the larger one, which would leave it answers that it remembers
     assert compiling(40) < DOUBLED * few
+
+
+def test_going_through_statements_takes_a_step_for_each() -> None:
+    def nested(depth: int) -> prog.ProgramStatement:
+        tree: prog.ProgramStatement = prog.Sequence(items=())
+        for _ in range(depth):
+            tree = prog.Guard(condition=ix.TRUE, body=tree)
+        return tree
+
+    def work_at(depth: int) -> int:
+        tree = nested(depth)
+        return calls_of(lambda: [*statements_in(tree)])
+
+    assert work_at(80) < DOUBLED * work_at(40)
 
 
 def test_the_measure_tells_powers_apart() -> None:
