@@ -21,6 +21,8 @@ from tempoc.base.effort import EFFORT
 from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.walk import substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +87,14 @@ def build(problem: SchedulingProblem) -> LoopNest:
     """
     if not problem.tasks:
         return NestSequence(items=())
-    schedule = arrange(problem)
-    reader = _IslTreeReader(problem.space.frame.params, problem.names)
+    schedule, guards = _guarded(problem, arrange(problem))
+
+    def checked(leaf: NestLeaf) -> LoopNest:
+        at = dict(zip(problem.tasks[leaf.task].dims, leaf.point, strict=True))
+        condition = substitute(guards.get(leaf.task, ix.TRUE), at)
+        return leaf if condition == ix.TRUE else When(condition=condition, body=leaf)
+
+    reader = _IslTreeReader(problem.space.frame.params, problem.names, checked)
     builder = isl.AstBuild.from_context(problem.space.context)
 
     steps = max(EFFORT.query_steps, EFFORT.separation_steps * len(problem.tasks))
@@ -109,11 +117,13 @@ def build(problem: SchedulingProblem) -> LoopNest:
     peeled = nest(every)
     if peeled is not None and _size(peeled) <= limit:
         return peeled
-    plain = written(schedule)
+    best = None if counted.inner_loops else nest(())
+    plain = best or written(schedule)
     limit = max(limit, 2 * _size(plain) + 2 if plain is not None else 0)
     if peeled is not None and _size(peeled) <= limit:
         return peeled
-    best = nest(())
+    if counted.inner_loops:
+        best = nest(())
     if best is None or _size(best) > limit:
         nests = [n for n in (plain, best, peeled) if n is not None]
         if not nests:
@@ -127,6 +137,39 @@ def build(problem: SchedulingProblem) -> LoopNest:
     return best
 
 
+def _guarded(
+    problem: SchedulingProblem, schedule: isl.Schedule
+) -> tuple[isl.Schedule, Mapping[str, ix.Expr]]:
+    """A schedule of `arrange`, and the conditions that are checked where a task stands in it.
+
+    Of loops in which each task has a remainder isl makes loops with strides, without conditions.
+    """
+    guards = problem.guards
+    if not guards:
+        return schedule, guards
+    checked: set[str] = set()
+
+    def look(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if node.get_type() == isl.schedule_node_type.band and node.get_schedule_depth() == 0:
+            sets: list[isl.Set] = []
+            node.get_domain().foreach_set(sets.append)
+            names = {problem.names[s.get_tuple_name()] for s in sets}
+            kinds = {guards[name] for name in names if name in guards}
+            strided = all(map(_names_remainders, (guards.get(n, ix.TRUE) for n in names)))
+            if len(kinds) > EFFORT.loop_remainders and not strided:
+                checked.update(names)
+        return node
+
+    schedule.map_schedule_node_bottom_up(look)
+    narrow = problem.narrowed(schedule, problem.tasks.keys() - checked)
+    return narrow, {name: guard for name, guard in guards.items() if name in checked}
+
+
+def _names_remainders(guard: ix.Expr) -> bool:
+    """Whether a condition leaves points at one distance from each other."""
+    return any(isinstance(c, ix.Relation) and c.op == "==" for c in conjuncts(guard))
+
+
 @dataclass(slots=True)
 class _Separation:
     """Marks loops `separate`: those inside others, and of the outermost bands those in `outermost`.
@@ -137,6 +180,7 @@ class _Separation:
     problem: SchedulingProblem
     outermost: Container[int]
     outermost_loops: int = 0
+    inner_loops: int = 0
 
     def of(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node of a schedule, with its loops marked."""
@@ -146,6 +190,8 @@ class _Separation:
             self.outermost_loops += 1
             if self.outermost_loops - 1 not in self.outermost:
                 return node
+        else:
+            self.inner_loops += 1
         if not _may_end(node, self.problem):
             for k in range(node.band_n_member()):
                 node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
@@ -222,9 +268,16 @@ _COMPARE: dict[int, ix.CompareOp] = {
 class _IslTreeReader:
     """Converts isl's AST to a nest."""
 
-    def __init__(self, params: tuple[str, ...], names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        params: tuple[str, ...],
+        names: Mapping[str, str],
+        checked: Callable[[NestLeaf], LoopNest] = lambda leaf: leaf,
+    ) -> None:
+        """``checked`` puts a leaf under the conditions that isl does not know of."""
         self.params = params
         self.names = names
+        self.checked = checked
 
     def nest(self, n: isl.AstNode) -> LoopNest:
         """An AST node with its children."""
@@ -244,7 +297,7 @@ class _IslTreeReader:
         call = n.user_get_expr()
         args = [self.expression(call.get_op_arg(k)) for k in range(1, call.get_op_n_arg())]
         label = call.get_op_arg(0).get_id().get_name()
-        return NestLeaf(task=self.names[label], point=tuple(args))
+        return self.checked(NestLeaf(task=self.names[label], point=tuple(args)))
 
     def loop(self, n: isl.AstNode) -> LoopNest:
         """A loop, or a name for the value of its single iteration."""

@@ -102,7 +102,7 @@ class _Arrangement:
         total = isl.UnionPwAff.empty(space.frame.param_space)
         for task in tasks:
             value = loop_fusion.coordinate(self.problem, task, dim, pins)
-            points = space.set(self.problem.tasks[task])
+            points = space.set(self.problem.placed(task))
             points = points.set_tuple_name(self.problem.labels[task])
             value = (value if sign > 0 else value.neg()).intersect_domain(points)
             total = total.union_add(isl.UnionPwAff.from_pw_aff(value))

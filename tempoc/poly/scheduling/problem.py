@@ -8,7 +8,8 @@ proximity; isl's options keep their defaults.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import islpy as isl
 
@@ -19,7 +20,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling import proximity as hints
 from tempoc.poly.scheduling.time_limit import NoSchedule, solve
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import divisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,34 @@ class SchedulingProblem:
         self.names = {label: name for name, label in self.labels.items()}
         self._validity: dict[Flow, isl.Map] = {}
 
+    @cached_property
+    def guards(self) -> Mapping[str, ix.Expr]:
+        """The conditions with remainders that the loops of `arrange` do not take into account.
+
+        isl looks for a stride that all points of a loop have in common, in steps that grow with the
+        fifth power of the number of such conditions: 24 took 40 s. Few are no trouble.
+        """
+        guards = {
+            name: ix.conjunction(*filter(divisions, conjuncts(domain.where)))
+            for name, domain in self.tasks.items()
+        }
+        guards = {name: guard for name, guard in guards.items() if guard != ix.TRUE}
+        return guards if len({*guards.values()}) > EFFORT.loop_remainders else {}
+
+    def narrowed(self, schedule: isl.Schedule, tasks: Collection[str]) -> isl.Schedule:
+        """A schedule of `arrange` for their own points of some tasks, without those in between."""
+        domain = isl.UnionSet.empty(self.space.frame.param_space)
+        for task, own in self.tasks.items():
+            at = own if task in tasks else self.placed(task)
+            domain = domain.union(self.points(task, at))
+        return schedule.intersect_domain(domain)
+
+    def placed(self, task: str) -> Domain:
+        """The points at which a task stands in loops: its own, and those its guard leaves out."""
+        domain, guard = self.tasks[task], conjuncts(self.guards.get(task, ix.TRUE))
+        where = ix.conjunction(*(c for c in conjuncts(domain.where) if c not in guard))
+        return replace(domain, where=where)
+
     def dependence(self, flow: Flow) -> isl.Map:
         """The dependences of a flow: reader points to writer points."""
         relation = self._validity.get(flow)
@@ -131,9 +161,9 @@ class SchedulingProblem:
         pairs = self.space.access_map(at, near[0], writer)
         return maps.named(pairs, self.labels[flow.reader], self.labels[flow.writer])
 
-    def points(self, task: str) -> isl.UnionSet:
-        """The points of a task, under its label."""
-        named = self.space.set(self.tasks[task]).set_tuple_name(self.labels[task])
+    def points(self, task: str, at: Domain | None = None) -> isl.UnionSet:
+        """The points at which a task is placed, or others, under its label."""
+        named = self.space.set(at or self.placed(task)).set_tuple_name(self.labels[task])
         return named.to_union_set()
 
     def schedule(self, tasks: Sequence[str], needs: Sequence[tuple[Flow, isl.Map]]) -> isl.Schedule:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
+from tempoc.base.effort import EFFORT
+from tempoc.base.limits import Limits
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.poly.scheduling.loop_nest import Piecewise, _IslTreeReader
 from tempoc.schedule.compute import compute
+from tempoc.schedule.tree import executed
 from tempoc.symbolic.expr import TRUE, Const, Sym, compare
 from tests.schedule.programs import Builder
+from tests.support.agreement import agree
 
 
 def test_conditions_that_isl_writes_as_numbers() -> None:
@@ -35,3 +43,23 @@ def test_loops_that_index_expressions_cannot_state_are_no_order(
     with pytest.raises(DiagnosticError) as caught:
         compute(b.statements, b.space)
     assert [d.code for d in caught.value.diagnostics] == ["RT401"]
+
+
+def seasons(n: int) -> str:
+    """A recurrence with other weights in each of so many seasons, and its gradient.
+
+    In loops of it statements have one remainder each, all others, or none.
+    """
+    rows = (f"s[t] = 0.{k} * s[t-1] + (w)[{k}] * x[t] when t % {n} == {k}\n" for k in range(n))
+    head = f"dim t < T\ninput x[t]: f32\nparam w: f32[{n}] = ones([{n}])\ns[0] = x[0]\n"
+    return f"{head}{''.join(rows)}g = grad(sum(s[0:T]), w)\noutput s, g\n"
+
+
+def test_many_remainders_take_few_steps() -> None:
+    loaded = load_source(Source("m.rt", seasons(12)))
+    tree = Compilation(loaded, Options(limits=Limits(isl_steps=1_000_000))).tree
+    assert len([*executed(tree)]) > 5 * 12
+
+
+def test_remainders_are_checked_at_the_points_of_each_statement() -> None:
+    agree(seasons(EFFORT.loop_remainders + 1), {"T": 1}, {"T": 17})
