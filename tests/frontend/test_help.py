@@ -96,6 +96,8 @@ MENDED = {
         "def f(v) {\n  for k in range(T) {\n    v = 2.0 * v\n  }\n  return v\n}\ny = f(x)",
         "`dim k < T`", "dim k < T\ny[b, 0] = x[b, 0]\ny[b, k] = 2.0 * y[b, k-1]",
     ),
+    "RT094 a second value": ("y = max(x, 0)", "is `maximum`", "y = maximum(x, 0)"),
+    "RT200 the last step": ("y[t] = A[min(t+1, T)]", "A[T-1]", "y[t] = A[min(t+1, T-1)]"),
     "RT126": ("y = A[::-1]", "`flip(x[0:T], axis = 0)`", "y = flip(A[0:T], axis = 0)"),
     "RT060 of steps": (
         "y = mean(2.0 * x, axis = 0)", "`(2.0 * x)[t = 0:T]`",
@@ -235,6 +237,14 @@ def test_nothing_follows_from_the_mistake(what: str) -> None:
     wrong = MENDED[what][0]
     after = errors_of(HEAD + OUT + wrong + "\nzz = A + ones([2])\n")
     assert sorted(d.code for d in after) == sorted([what[:5], "RT060"])
+
+
+def test_a_product_in_a_function_may_be_right() -> None:
+    """In the standard library at any rate: nothing is said about its operands."""
+    (found,) = errors_of(
+        "import nn\ninput x: f32[8]\ny = nn.linear(x, ones([8, 4]), 0.0)\noutput y\n"
+    )
+    assert found.code == "RT060" and found.help is None
 
 
 @pytest.mark.parametrize("name", JAX)

@@ -176,17 +176,18 @@ def _binary(
     return apply.map_together(round, leaf, (a, b), span)
 
 
-def _is_axis(value: val.Value) -> bool:
+def _is_axis(bound: BoundArguments, x: val.Ref) -> bool:
+    """Whether `axis` can be one of `x`; a number by position, after a number, is a second value."""
+    value, is_named = bound["axis"], "=" in bound.places["axis"].text
     is_integer = isinstance(value, val.ConstantNumber) and isinstance(value.value, int)
-    return is_integer or isinstance(value, val.Listing)
+    return (is_integer and (is_named or bool(x.type.shape))) or isinstance(value, val.Listing)
 
 
 def _reduction(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
-    value = bound["x"]
-    if name in ("min", "max") and bound.has("axis") and not _is_axis(bound["axis"]):
+    x = apply.tensor(round, frame, bound["x"], bound.span)
+    if name in ("min", "max") and bound.has("axis") and not _is_axis(bound, x):
         other = "minimum" if name == "min" else "maximum"
         raise Failure(type_errors.extremum(bound.span, name, other))
-    x = apply.tensor(round, frame, value, bound.span)
     if name in ("sum", "prod") and x.type.dtype.is_byte:  # as in NumPy and JAX
         wide = DType.U32 if x.type.dtype.is_unsigned else DType.I32
         x = apply.make(round, frame, apply.operator("cast", dtype=wide), (x,), bound.span)[0]

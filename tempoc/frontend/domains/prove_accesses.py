@@ -276,12 +276,14 @@ def _help(
     entry = wire.entries[failing]
     if above and _is_from_the_end(round, source.dims[failing], entry):
         return access_errors.backwards(_name(source), show(ix.sub(entry, ix.ONE)))
+    bound = ix.Sym(round.universe.dim(source.dims[failing]).bound)
+    if above and isinstance(entry, ix.IndexMin) and bound in entry.args:
+        return access_errors.last(_name(source), show(bound - 1))
     if not any(round.universe.is_dim(n) for n in symbols(entry)):
         return _about_bounds(round, wire, failing, guard, above)
     restricted = show(guard)
     missing = _missing(round, place, violation, entry, above)
     if isinstance(entry, ix.Slice):
-        bound = ix.Sym(round.universe.dim(source.dims[failing]).bound)
         cut = ix.minimum(entry.hi, bound) if above else ix.maximum(ix.Const(0), entry.lo)
         return access_errors.cut(show(cut), restricted, place is not None)
     if place is None:

@@ -166,6 +166,8 @@ def make(
     try:
         types = op.infer(tuple(a.type for a in args), FrameFacts(round, frame.where))
     except OperandError as error:
+        if error.rewrites and frame.origin.calls:
+            error.help = None  # of a call, the arguments may be what is wrong
         help = way_out(round, error, args)
         notes = _slices_of_steps(round, args)
         raise Failure(type_errors.operands(span, error.message, help, *notes)) from None

@@ -35,13 +35,15 @@ class OperandError(Exception):
     """Operands that do not fit the operator.
 
     ``message`` is one sentence without a full stop (``shapes [31, 47] and [53] do not contract: 47
-    is not 53``); ``help`` an optional way out. The caller adds spans and code.
+    is not 53``); ``help`` an optional way out, which ``rewrites`` the operation itself where the
+    operands are what is meant. The caller adds spans and code.
     """
 
-    def __init__(self, message: str, help: str | None = None) -> None:
+    def __init__(self, message: str, help: str | None = None, rewrites: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.help = help
+        self.rewrites = rewrites
 
 
 @dataclass(frozen=True, slots=True)

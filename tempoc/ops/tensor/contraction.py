@@ -175,6 +175,10 @@ def term_by_term(product, axes, *arrays):
 '''
 
 
+def _clash(a: tuple[ix.Expr, ...], b: tuple[ix.Expr, ...], why: str) -> str:
+    return f"shapes {shape_text(a)} and {shape_text(b)} do not contract: {why}"
+
+
 def _transposed(a: Sequence[ix.Expr], b: Sequence[ix.Expr], facts: ShapeFacts) -> str | None:
     """Help for a product that fits once one of its matrices is transposed."""
     if len(a) == 2 and same(a[0], b[0] if len(b) == 1 else b[-2], facts):
@@ -199,17 +203,11 @@ class MatMul(Op):
         require_numbers(args, "@")
         a, b = (x.shape for x in args)
         if not a or not b:
-            raise OperandError(
-                f"shapes {shape_text(a)} and {shape_text(b)} do not contract: a scalar has no axis",
-                help="multiply by a scalar with *",
-            )
+            raise OperandError(_clash(a, b, "a scalar has no axis"), "multiply by a scalar with *")
         inner = b[0] if len(b) == 1 else b[-2]
         if not same(a[-1], inner, facts):
-            raise OperandError(
-                f"shapes {shape_text(a)} and {shape_text(b)} do not contract: "
-                f"{show(a[-1])} is not {show(inner)}",
-                help=_transposed(a, b, facts),
-            )
+            clash = _clash(a, b, f"{show(a[-1])} is not {show(inner)}")
+            raise OperandError(clash, _transposed(a, b, facts), rewrites=True)
         batch = broadcast([a[:-2], b[:-2]], facts)
         rows = a[-2:-1]
         columns = b[-1:] if len(b) > 1 else ()
