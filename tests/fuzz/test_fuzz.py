@@ -26,7 +26,7 @@ from tests.fuzz.neutral import CHANGES, SAME_MEMORY, Original
 from tests.fuzz.reduce import reduced
 from tests.support.elaborated import graph_of
 from tests.support.examples import ROOT
-from tests.support.session.long import examples, sampled
+from tests.support.session.long import examples, in_turns, sampled
 
 SEED = 1
 MUTANTS = range(10)
@@ -147,8 +147,7 @@ EXAMPLES = ("02_moving_average", "05_rnn", "08_windowed_attention", "09_edit_dis
 BOUNDS = {"T": 5, "B": 2, "N": 4, "M": 3}
 
 
-@pytest.mark.parametrize("change", SAME_MEMORY)
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(("name", "change"), in_turns(EXAMPLES, SAME_MEMORY, "all pairs"))
 def test_examples_under_other_names_and_in_another_order(name: str, change: str) -> None:
     text = (ROOT / "examples" / f"{name}.rt").read_text()
     changed = CHANGES[change](text, Random(name))

@@ -19,7 +19,7 @@ def test_the_flag_raises_a_limit(tempoc: Session) -> None:
     assert tempoc("check many.rt --limit calls=20") == 1
     assert "the limit `calls` is reached: more than 20 " in tempoc.err
     assert tempoc("check many.rt --limit calls=200 --limit leaves=5") == 0
-    Path("long.rt").write_text(FAMILIES["unrolled"](5000), encoding="utf-8")
+    Path("long.rt").write_text("const N = range(5000)[7]\nx = 1.0 * N\noutput x\n")
     assert tempoc("check long.rt") == 1 and "--limit range-length=5000" in tempoc.err
     assert tempoc("check long.rt --limit range-length=5000") == 0
 

@@ -9,7 +9,9 @@ from tests.support.session import long as marks
 from tests.support.session.kernels import LENGTHS, lengths_in_share
 
 
-@pytest.mark.parametrize(("long", "least", "most"), [(False, 70, 130), (True, 300, 300)])
+@pytest.mark.parametrize(
+    ("long", "least", "most"), [(False, 70, 130), (True, 100 * LENGTHS, 100 * LENGTHS)]
+)
 def test_a_share_of_programs_has_kernels_for_many_lengths(
     long: bool, least: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
