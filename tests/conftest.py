@@ -10,6 +10,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 pytest_plugins = [
     "tests.support.session.disks",
+    "tests.support.session.draws",
     "tests.support.golden",
     "tests.support.session.long",  # before those that import it
     "tests.support.session.kernels",
