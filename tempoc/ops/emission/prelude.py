@@ -11,7 +11,7 @@ from tempoc.ops.indexing.indexing import FIRST_LANE, FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
-from tempoc.ops.indexing.search import GREATEST_FIRST, LEAST_FIRST
+from tempoc.ops.indexing.search import ARGSORTED, GREATEST_FIRST, IN_ORDER, LEAST_FIRST
 from tempoc.ops.linear import attention, fourier, long_convolution
 from tempoc.ops.linear.cholesky_rows import CHOLESKY_ROWS
 from tempoc.ops.linear.ldl_rows import LDL_ROWS
@@ -58,6 +58,8 @@ HELPERS = {
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,
     "least_first": LEAST_FIRST,
+    "argsorted": ARGSORTED,
+    "in_order": IN_ORDER,
     "put_into_sum": PUT_INTO_SUM,
     "picked_product": PICKED_PRODUCT,
     "scatter_products": SCATTER_PRODUCTS,

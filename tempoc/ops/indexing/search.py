@@ -169,7 +169,8 @@ class Sort(Ordering):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
         x, axis = self.padded_last(args[0], out)
-        return (f"jnp.sort({x}, axis={axis})",)
+        function = "in_order" if args[0].type.dtype.is_float else "jnp.sort"
+        return (f"{function}({x}, axis={axis})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +207,7 @@ class ArgSort(Ordering):
         x, axis = self.padded_last(args[0], out)
         if self.count is not None:
             return (f"least_first({x}, {self.count}).astype(jnp.int32)",)
-        return (f"jnp.argsort({x}, axis={axis}, stable=True).astype(jnp.int32)",)
+        return (f"argsorted({x}, {axis})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,4 +348,39 @@ def least_first(x, k):
     else:
         order = ~x
     return lax.optimization_barrier(lax.top_k(order, k))[1]
+'''
+
+
+ARGSORTED = '''\
+def argsorted(x, axis):
+    """The places of jnp.argsort(x, axis, stable=True).
+
+    XLA for CPUs calls a function to compare pairs, or floats, but sorts integers by itself. So here
+    it sorts integers of 64 bits: those of 32 that are in the order of numbers, before the places.
+    """
+    if jax.default_backend() != "cpu" or x.dtype.itemsize > 4:
+        return jnp.argsort(x, axis=axis, stable=True).astype(jnp.int32)
+    x = jnp.moveaxis(x, axis, -1)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        x = jnp.where(x == 0, 0, jnp.where(x == x, x, jnp.nan)).astype(jnp.float32)
+        bits = lax.bitcast_convert_type(x, jnp.uint32)
+        keys = jnp.where(bits >> 31 == 0, bits ^ jnp.uint32(2**31), ~bits)
+    elif jnp.issubdtype(x.dtype, jnp.signedinteger):
+        keys = lax.bitcast_convert_type(x.astype(jnp.int32), jnp.uint32) ^ jnp.uint32(2**31)
+    else:
+        keys = x.astype(jnp.uint32)
+    places = lax.broadcasted_iota(jnp.uint32, x.shape, x.ndim - 1)
+    with jax.enable_x64(True):
+        pairs = lax.bitcast_convert_type(jnp.stack((places, keys), -1), jnp.uint64)
+        places = lax.bitcast_convert_type(lax.sort(pairs), jnp.uint32)[..., 0]
+    return jnp.moveaxis(places.astype(jnp.int32), -1, axis)
+'''
+
+
+IN_ORDER = '''\
+def in_order(x, axis):
+    """jnp.sort(x, axis) of floats: 0.0 and -0.0 keep their order (see `argsorted`)."""
+    if jax.default_backend() != "cpu" or x.dtype.itemsize > 4:
+        return jnp.sort(x, axis=axis)
+    return jnp.take_along_axis(x, argsorted(x, axis), axis=axis)
 '''

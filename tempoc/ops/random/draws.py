@@ -280,7 +280,7 @@ class Permutation(Draw):
         text = out.bind("words", f"random_bits({args[0].text}, {_positions((self.n,), out)})")
         words = EmittedValue(text, TensorType(DType.U32, (self.n,)), pads.padded((self.n,), out))
         ordered = out.masked(words, (0,), f"jnp.uint32({2**32 - 1})")
-        return (f"jnp.argsort({ordered}, stable=True).astype(jnp.int32)",)
+        return (f"argsorted({ordered}, 0)",)
 
 
 # ---------------------------------------------------------------- operands

@@ -1,4 +1,4 @@
-"""In loops XLA for CPUs looks for the greatest elements, and does not sort all of them."""
+"""XLA for CPUs seeks greatest elements in loops, and sorts integers, not pairs or floats."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
 
-from tempoc.ops.indexing.search import GREATEST_FIRST, LEAST_FIRST
+from tempoc.ops.indexing.search import ARGSORTED, GREATEST_FIRST, IN_ORDER, LEAST_FIRST
 
 TEXTS = {"greatest_first": GREATEST_FIRST, "least_first": LEAST_FIRST}
 
@@ -28,3 +29,32 @@ def test_places_that_are_taken_apart_sort_nothing(name: str) -> None:
     text = looped.as_text()
     assert "TopK" in text
     assert " sort(" not in text
+
+
+SORTED: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+exec(ARGSORTED + IN_ORDER, SORTED)
+DTYPES = ("float16", "float32", "float64", "int8", "int32", "int64", "uint16", "uint32", "bool")
+
+
+@pytest.mark.parametrize("axis", (0, 1))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_equals_keep_their_order_and_no_number_comes_last(dtype: str, axis: int) -> None:
+    numbers = np.array([2, -0.0, 0.0, np.nan, 7, -3, np.inf, -np.nan, 0.0, -0.0, -np.inf, 2, -1])
+    floats = dtype.startswith("float")
+    row = (numbers if floats else np.where(np.isfinite(numbers), numbers, 9)).astype(dtype)
+    x = np.stack([row, row[::-1], np.roll(row, 3)])
+    wanted = np.argsort(x, axis, kind="stable")
+    with jax.enable_x64("64" in dtype):
+        assert np.array_equal(SORTED["argsorted"](x, axis), wanted)
+        rows = jax.jit(jax.vmap(lambda v: SORTED["argsorted"](v, 0), in_axes=1 - axis))(x)
+        assert np.array_equal(rows, np.moveaxis(wanted, 1 - axis, 0))
+        if floats:
+            made = np.asarray(SORTED["in_order"](x, axis))
+            assert made.tobytes() == np.take_along_axis(x, wanted, axis).tobytes()
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="only XLA for CPUs is slow")
+@pytest.mark.parametrize("name", ("argsorted", "in_order"))
+def test_integers_are_sorted_alone(name: str) -> None:
+    text = jax.jit(lambda x: SORTED[name](x, 0)).lower(jnp.zeros(64)).as_text("hlo")
+    assert [line.split()[2] for line in text.splitlines() if " sort(" in line] == ["u64[64]{0}"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import enable_x64, lax
 
 from tempoc.runtime.rewriting.lengths.sizes import (
     Lengths,
@@ -55,9 +55,9 @@ class Padding:
         """The array with ``fill`` behind the ends of these axes."""
         ragged = [axis for axis in axes if isinstance(shape[axis], VaryingSize)]
         for axis in ragged:
-            places = lax.broadcasted_iota(jnp.int32, array.shape, axis)
-            keep = self.counts(shape[axis], places)
-            array = lax.select(keep, array, lax.full(array.shape, fill, array.dtype))
+            keep = self.counts(shape[axis], lax.broadcasted_iota(jnp.int32, array.shape, axis))
+            with enable_x64(True):  # kernels may have made integers of 64 bits to be sorted
+                array = lax.select(keep, array, lax.full(array.shape, fill, array.dtype))
         return array
 
 
