@@ -5,20 +5,21 @@ from __future__ import annotations
 import keyword
 
 PREAMBLE = (
-    *("all_finite", "looped_in_strips", "random_uniform64", "scatter_products", "strip_mined_loop"),
-    *("any_point", "argsorted", "has_cudnn", "in_blocks", "in_branch", "unless_nan", "with_zeros"),
-    *("at", "box_at", "joined", "looped", "matvec", "paired", "raised", "window"),
-    *("at_least", "cut_rows", "greatest", "in_order", "lax", "ldl_rows", "minus_log", "put_rows"),
-    *("attend", "ring_age", "ring_row", "selected", "squeezed", "taken_if", "threefry", "unpacked"),
-    *("attend_by_rows", "attend_by_tiles", "complex_numbers", "random_integers", "random_normal64"),
-    *("cholesky_rows", "greatest_first", "picked_product", "random_uniform", "with_joined_row"),
-    *("clamped", "convolved_by_band", "convolved_by_lags", "long_convolution", "transposed_matmul"),
-    *("convolved_by_fourier", "linear_scanned_rows", "looped_in_prefixes", "valid_rows_product"),
-    *("extreme", "in_rows", "lu_rows", "rotated", "running", "updated", "usually", "with_row"),
-    *("first_fault", "first_wrong", "least_first", "linear_rows", "random_bits", "unknown_zero"),
-    *("first_lane", "fourier_sums", "looped_while", "put_into_sum", "scanned_rows", "term_by_term"),
-    *("in_batches", "in_windows", "jax", "random_fold", "random_key", "selected_if", "wrong_value"),
-    *("integer_power", "jnp", "random_gumbel", "random_normal", "random_of_few", "with_ring_row"),
+    *("all_finite", "any_point", "argsorted", "at", "at_least", "attend", "attend_by_rows"),
+    *("attend_by_tiles", "box_at", "cholesky_rows", "clamped", "complex_numbers"),
+    *("convolved_by_band", "convolved_by_fourier", "convolved_by_lags", "cut_rows", "extreme"),
+    *("first_fault", "first_lane", "first_wrong", "fourier_sums", "greatest", "greatest_first"),
+    *("has_cudnn", "in_batches", "in_blocks", "in_branch", "in_order", "in_rows", "in_windows"),
+    *("integer_power", "jax", "jnp", "joined", "lax", "ldl_rows", "least_first", "linear_rows"),
+    *("linear_scanned_rows", "long_convolution", "looped", "looped_in_prefixes"),
+    *("looped_in_strips", "looped_while", "lu_rows", "matvec", "minus_log", "paired"),
+    *("picked_product", "put_into_sum", "put_rows", "raised", "random_bits", "random_fold"),
+    *("random_gumbel", "random_integers", "random_key", "random_normal", "random_normal64"),
+    *("random_of_few", "random_uniform", "random_uniform64", "ring_age", "ring_row", "rotated"),
+    *("running", "scanned_rows", "scatter_products", "selected", "selected_if", "squeezed"),
+    *("strip_mined_loop", "taken_if", "term_by_term", "threefry", "transposed_matmul"),
+    *("unknown_zero", "unless_nan", "unpacked", "updated", "usually", "valid_rows_product"),
+    *("window", "with_joined_row", "with_ring_row", "with_row", "with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
