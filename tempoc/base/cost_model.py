@@ -65,9 +65,10 @@ class CostModel(NamedTuple):
     f64_factor: float = 2
     """How much longer numbers of 64 bits take. 2026-11-27, CPU ms: a recurrence with a matrix of
     256 x 256 2.1 in f32, 6.3 in f64. 2026-11-29: a million sums 0.4 in i32, 0.9 in i64."""
-    sorted_ns: float = 6
-    """Of `sort` and `argsort`, for each element and each doubling of their number. 2026-11-27: 2000
-    random numbers of f32 in a loop 5.5; 16 to 20,000 of them 12 to 15 on a busy machine."""
+    sorted_ns: float = 3
+    """Of `sort` and `argsort`, for each element and each doubling of their number. 2026-11-29, f32,
+    a busy machine: 8192 numbers 3.0 to 3.8, 128 in a loop 2.4, 32 there 7; a permutation of 8192,
+    which sorts random words, 3.0 with all draws. Of 64 bits 15, as XLA compares pairs."""
     power_ns: float = 15
     """Of `x ** p` of floats, unless `p` is an integer. 2026-11-28, 2048 elements in a loop: 17 to
     20 on a busy machine, `exp(p * log(x))` 2.6."""
@@ -76,8 +77,6 @@ class CostModel(NamedTuple):
     to 5.7 on a busy machine, 0.3 by a constant, and by `floor` of a quotient of floats."""
     drawn_ns: float = 30
     """Of a random number. 2026-11-28, 2048 at once: uniform ones 42, normal ones 71, when busy."""
-    shuffles: int = 3
-    """How many times `random.permutation` takes what `sort` of as many does: 5.5 measured."""
     printed_line_ns: float = 50_000
     """A line of `print`, without its numbers; 2026-11-27, CPU time of 400 lines: 80 us on a busy
     machine."""

@@ -98,7 +98,7 @@ class OperatorFindings:
         once = once if loop else ""
         yield Finding(
             why=f"{self.words.line(node)} puts {thousands_text(self.draws(kernel, node))} places "
-            f"in a random order{each}, which takes as long as {MODEL.shuffles} times a `sort`",
+            f"in a random order{each}, which sorts as many random numbers",
             help="where a place may come twice, `random.integers` draws places without a sort"
             + once,
         )

@@ -64,8 +64,8 @@ def operator_nanoseconds(
 def _drawn(op: Draw, types: Types, at: Mapping[str, int], model: CostModel) -> float:
     """One number for each element of what is drawn, or of the weights that say how."""
     count = max(prod(evaluate(e, at) for e in t.shape) for t in types)
-    shuffled = log2(max(2, count)) * model.sorted_ns if isinstance(op, Permutation) else 0.0
-    return count * (model.drawn_ns + model.shuffles * shuffled)
+    sorted_ns = log2(max(2, count)) * model.sorted_ns if isinstance(op, Permutation) else 0.0
+    return count * (model.drawn_ns + sorted_ns)
 
 
 def _step(op: Recurrence, types: Types, at: Mapping[str, int], model: CostModel) -> float:
