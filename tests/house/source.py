@@ -35,23 +35,23 @@ class File:
         """The syntax tree, made when it is first asked for: that takes seconds for all files."""
         return ast.parse(self.text)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The path from the checkout's root, as a person would write it."""
         return self.path.relative_to(ROOT).as_posix()
 
-    @property
+    @cached_property
     def room(self) -> str:
         """The package of `tempoc` that the file is in; empty for files beside the packages."""
         parts = self.path.relative_to(PACKAGE).parts
         return parts[0] if len(parts) > 1 else ""
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """The sub-package of the room that the file is in, dotted; empty for files beside them."""
         return ".".join(self.path.relative_to(PACKAGE).parts[1:-1])
 
-    @property
+    @cached_property
     def module(self) -> str:
         """The dotted name under which the file is imported."""
         return ".".join(self.path.relative_to(ROOT).with_suffix("").parts)

@@ -41,7 +41,7 @@ QUICK = {
 OPERATIONS = ("xla_cpu_use_fusion_emitters",)
 """Those of them that decide what XLA's own operations are."""
 KEPT = 2000
-LENGTHS = 6
+LENGTHS = 12
 """One program in so many has kernels for many lengths where tests only compare what it computes."""
 COLLECT = (200_000, 20, 50)
 """How rarely garbage is looked for: little of what modules and tests leave is any."""

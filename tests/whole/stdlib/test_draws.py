@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import distrax
 import jax
 import numpy as np
 import pytest
@@ -112,6 +111,9 @@ def test_moves(tmp_path: Path) -> None:
         assert np.all(np.abs((z**2).mean(0) - 1) < 4 * np.sqrt(2 / DRAWS))
         assert abs((z[:, 0] * z[:, 1]).mean()) < 4 / np.sqrt(DRAWS)
     assert not np.any(found["rows"][:, 0] == found["rows"][:, 1])
+    # Not by each worker: it takes most of a second.
+    import distrax
+
     normal = distrax.MultivariateNormalDiag(mu, sigma)
     squashed = distrax.Transformed(normal, distrax.Block(distrax.Tanh(), 1))
     wanted = squashed.log_prob(jax.numpy.asarray(found["y"]))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import distrax
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import rlax
 
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -50,6 +48,8 @@ output sum_3, returns, n_1, n_3, n_8, lambdas, td, gae, targets, vtrace, d_r, d_
 
 def by_rlax(r: Any, v: Any, last: Any, ratio: Any, done: Any) -> Arrays:
     """The functions for one sequence."""
+    import rlax
+
     discount = GAMMA * (1.0 - done)
     after = jnp.append(v[1:], last)
     errors, advantages, _ = rlax.vtrace_td_error_and_advantage(
@@ -160,6 +160,10 @@ output rows, d_logits, d_other, d_adv, d_x
 
 def by_libraries(logits: Any, other: Any, adv: Any, x: Any, rest: Arrays) -> Arrays:
     """The pointwise functions on whole arrays."""
+    # Not by each worker: it takes most of a second.
+    import distrax
+    import rlax
+
     policy = distrax.Categorical(logits=logits)
     log_prob = policy.log_prob(rest["a"])
     frozen, old = jax.lax.stop_gradient(adv), rest["old"]
