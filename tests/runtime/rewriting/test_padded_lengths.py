@@ -105,6 +105,8 @@ CASES: list[tuple[Function, Function]] = [
      lambda n, x, i: np.where((i < n)[:, None], x[i.clip(0, n - 1)], np.nan)),
     (lambda n, x, i: jnp.zeros(6).at[i].add(x[:, 0], mode="drop"),
      lambda n, x, i: np.array([x[i == k, 0].sum() for k in range(6)])),
+    (lambda n, x, i: jnp.zeros(6).at[i % 6].add(x[:, 0], mode="drop"),
+     lambda n, x, i: np.array([x[i % 6 == k, 0].sum() for k in range(6)])),
     (lambda n, x, i: jnp.zeros(n).at[jnp.arange(2)].max(9.0, mode="clip"),
      lambda n, x, i: np.where(np.arange(n) < 2, 9, 0)),
     (lambda n, x, i: lax.dynamic_update_slice(x, x[:-1], (1, 0)),
