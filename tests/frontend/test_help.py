@@ -87,6 +87,12 @@ MENDED = {
         "move it above this one",
         "def f(x) {\n  z = 2.0 * x\n  return z\n}\ny[0] = A[0]\ny[t] = f(y[t-1])",
     ),
+    "RT200 the innermost equation": (
+        "def f(v, dim t) {\n  z[t] = z[t-1] + v\n  return z\n}\ny[t] = f(A, t)",
+        "an equation for z[0]",
+        "def f(v, dim t) {\n  z[t] = v when t == 0\n  z[t] = z[t-1] + v\n  return z\n}\n"
+        "y[t] = f(A, t)",
+    ),
     "RT200 from the end": ("y[t] = A[T-t]", "backwards they are A[T-1-t]", "y[t] = A[T-1-t]"),
     "RT139 a file": (
         'save A[t] to "a.safetensors" when t == T', "the last `t` is `T-1`",

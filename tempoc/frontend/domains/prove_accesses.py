@@ -333,22 +333,24 @@ def _about_bounds(round: Round, wire: Wire, failing: int, guard: ix.Expr, above:
 def _placement(
     round: Round, draft: Draft, violation: OutsideRead
 ) -> tuple[IndexedTensor, Placement] | None:
-    """The indexed equation whose right side a node belongs to, perhaps by a call in it.
+    """The innermost indexed equation whose right side a node belongs to, perhaps by a call in it.
 
     Of several targets that is one that has the point, for which the right side is computed.
     """
     point = violation.point
-    inside = (draft.origin.span, *(c.span for c in reversed(draft.origin.calls)))
-    places = [
-        (cell, p)
-        for cell in round.cells.values()
-        for p in cell.plan.placements
-        if any(p.equation.span.encloses(s) for s in inside)
-    ]
-    for cell, p in places:
-        if all(n in point for n in symbols(p.local)) and evaluate(p.local, point):
-            return cell, p
-    return places[0] if places else None
+    for span in (draft.origin.span, *(c.span for c in reversed(draft.origin.calls))):
+        places = [
+            (cell, p)
+            for cell in round.cells.values()
+            for p in cell.plan.placements
+            if p.equation.span.encloses(span)
+        ]
+        for cell, p in places:
+            if all(n in point for n in symbols(p.local)) and evaluate(p.local, point):
+                return cell, p
+        if places:
+            return places[0]
+    return None
 
 
 def _covering_placement(
