@@ -245,6 +245,11 @@ def test_nothing_follows_from_the_mistake(what: str) -> None:
     assert sorted(d.code for d in after) == sorted([what[:5], "RT060"])
 
 
+def test_a_number_where_a_list_is_meant() -> None:
+    (found,) = errors_of("import nn\nparam net = nn.mlp_init(8, 4)\noutput net\n")
+    assert found.message.startswith("`len` takes a list")
+
+
 def test_a_product_in_a_function_may_be_right() -> None:
     """In the standard library at any rate: nothing is said about its operands."""
     (found,) = errors_of(

@@ -350,7 +350,8 @@ def _size(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.V
         return val.lift(shape[axis_of(axis, len(shape))])
     except OperandError as error:
         help = apply.way_out(round, error, (value,))
-        raise Failure(type_errors.operands(bound.span, error.message, help)) from None
+        takes = "`len` takes a list, or a tensor with axes: " if name == "len" else ""
+        raise Failure(type_errors.operands(bound.span, takes + error.message, help)) from None
 
 
 def _ndim(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:

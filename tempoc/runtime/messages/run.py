@@ -160,7 +160,7 @@ def wrong_dtype(
         f"{subject} is {actual}, the program wants {expected}",
         help="--cast-params converts it, and may change values"
         if castable
-        else "this is not cast; convert the data",
+        else "this is not cast; convert the data, in NumPy with `.astype(...)`",
         notes=(f"read from {origin}",) if origin else (),
     )
 
