@@ -246,7 +246,7 @@ class CostModel(NamedTuple):
     shared_window: int = 16
     """From this width on, copying windows costs more than computing the masked scores."""
     shared_points: int = 64
-    """The least number of points in a block of shared windows, as far as memory allows."""
+    """The least number of points in a block of shared windows, if memory allows; on CPUs half."""
     turned_share: int = 4
     """Windows of a ring keep their order if they are so many times what else would be turned."""
 

@@ -144,9 +144,24 @@ def kernels(text: str) -> str:
     return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
 
 
-def test_parts_and_batches_are_traced_once() -> None:
+def test_blocks_on_cpus_are_half_as_long_as_windows() -> None:
+    def point(y: Any, x: Any, start: Any) -> Any:
+        return jnp.full(3, x.size)
+
+    near = helpers()["in_windows"](point, lambda n: n - 99, 100, 0, (None, 0), (0, None))
+    sizes = near(jnp.arange(1000), jnp.arange(1000.0))
+    assert (sizes == 50 - 1 + 100).all(), "what 50 neighbours read"
+
+
+def helpers() -> dict[str, Any]:
+    """What is emitted for parts and batches, as functions."""
     scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
     exec(CUT_ROWS + PUT_ROWS + windows.in_windows(2**20) + in_batches(100), scope)
+    return scope
+
+
+def test_parts_and_batches_are_traced_once() -> None:
+    scope = helpers()
     traced: list[tuple[int, ...]] = []
 
     def point(y: Any, x: Any, start: Any) -> Any:

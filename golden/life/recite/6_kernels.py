@@ -208,7 +208,10 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
         places = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
         count = next(x.shape[a] for x, a in zip(arrays, places) if a is not None)
         length = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
-        block = max(1, min(max(64, width), 64 * 2**20 // max(1, 2 * size)))
+        most = max(64, width)
+        # Of shorter blocks less is masked, but other devices need long ones.
+        most = most if jax.default_backend() != "cpu" else most // 2
+        block = max(1, min(most, 64 * 2**20 // max(1, 2 * size)))
         batches = -(-count // block)
         block = -(-count // max(1, batches))
         near = min(length, block - 1 + width)
