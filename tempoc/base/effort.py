@@ -46,6 +46,8 @@ class Effort(NamedTuple):
     composed_pieces: int = 64
     """The most convex pieces of a composed order that are not coalesced: intersections of two
     such orders take 5 us for each pair of their pieces."""
+    compared_pieces: int = 24
+    """The most convex pieces of the times of uses that are compared for the last ones at once."""
     nested_pieces: int = 6
     """The most functions that are put together to a `max` of `min`."""
     residues: int = 16

@@ -66,7 +66,16 @@ def through(first: isl.Map, order: isl.Map, last: isl.Map) -> isl.Map:
 
 
 def latest(times: isl.Map) -> isl.Map:
-    """Each point at the lexicographically greatest of its images."""
+    """Each point at the lexicographically greatest of its images.
+
+    isl compares each piece with all that it has of those before, which fall apart meanwhile. Of
+    many, halves come first: of 61 reads of one value that takes 0.6 s instead of 9.
+    """
+    if times.n_basic_map() > EFFORT.compared_pieces:
+        pieces = [isl.Map.from_basic_map(b) for b in times.get_basic_maps()]
+        middle = len(pieces) // 2
+        halves = pieces[:middle], pieces[middle:]
+        times = union([latest(reduce(isl.Map.union, half)) for half in halves])
     try:
         return times.lexmax()
     except isl.Error:

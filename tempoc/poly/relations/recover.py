@@ -156,12 +156,16 @@ def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
     return bool(where.is_subset(a.to_pw_aff().eq_set(b.to_pw_aff())))
 
 
-def condition(s: isl.Set, given: isl.Set) -> ix.Expr:
-    """A short condition that equals membership in `s` wherever `given` holds."""
+def condition(s: isl.Set, given: isl.Set, outside: isl.Set | None = None) -> ix.Expr:
+    """A short condition that equals membership in `s` wherever `given` holds.
+
+    `outside` are the points of `given` that are not in `s`, where they are known: that may take isl
+    far longer to find out than the way back.
+    """
     inside = s.intersect(given)
     if inside.is_empty():
         return ix.FALSE
-    outside = given.subtract(s)
+    outside = given.subtract(s) if outside is None else outside
     if outside.is_empty():
         return ix.TRUE
     direct = _disjunction(inside, given)

@@ -274,8 +274,9 @@ class Liveness:
             later = later.union(self._again(replace(life, reads=(), outputs=()), use))
         if (outputs := self._output_cells(life)) is not None:
             later = later.union(touched.intersect_range(outputs).domain())
-        dead = space.set(domain).subtract(later)
-        return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
+        points = space.set(domain)
+        dead = points.subtract(later).coalesce()
+        return space.simplify(recover.condition(dead, points, later.intersect(points)), domain)
 
     def _again(self, life: _Life, use: _Touch) -> isl.Set:
         """The points of the only writer whose cells `use` reads later."""

@@ -57,8 +57,10 @@ def seasons(n: int) -> str:
 
 def test_many_remainders_take_few_steps() -> None:
     loaded = load_source(Source("m.rt", seasons(12)))
-    tree = Compilation(loaded, Options(limits=Limits(isl_steps=1_000_000))).tree
-    assert len([*executed(tree)]) > 5 * 12
+    compilation = Compilation(loaded, Options(limits=Limits(isl_steps=1_000_000)))
+    assert len([*executed(compilation.tree)]) > 5 * 12
+    assert compilation.plan.stores
+    assert not compilation.space.frame._hard, "no question about live ranges is given up"
 
 
 def test_remainders_are_checked_at_the_points_of_each_statement() -> None:

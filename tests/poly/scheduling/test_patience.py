@@ -119,3 +119,18 @@ def test_the_last_step_stays_in_its_loop_without_patience(impatient: None) -> No
     tree = compute(b.statements, b.space).tree
     assert "for i in 0..I:" in show_tree(tree)
     assert list(replay(b.statements, tree, b.space, (1, 2, 3))) == []
+
+
+def test_the_last_of_many_uses_takes_few_steps() -> None:
+    """Of halves at first; isl compares each use with what all others have left of it."""
+    uses = (f"[] -> [t, {k}] : t % 26 = 0 and 0 <= t <= {k} + T" for k in range(26))
+    times = isl.Map.read_from_str(isl.Context(), f"[T] -> {{ {'; '.join(uses)} }}")
+    context = times.get_ctx()
+    assert times.n_basic_map() > EFFORT.compared_pieces
+    context.set_max_operations(1_000_000)
+    with pytest.raises(isl.Error):
+        times.lexmax()
+    context.reset_operations()
+    last = maps.latest(times)
+    context.set_max_operations(0)
+    assert last.is_equal(times.lexmax())
