@@ -43,6 +43,17 @@ def named(m: isl.Map, sink: str, source: str) -> isl.Map:
     return m.set_tuple_name(D.in_, sink).set_tuple_name(D.out, source)
 
 
+def populated(m: isl.Map) -> isl.Map:
+    """The map without convex pieces that hold no points.
+
+    Of such a piece isl follows a null pointer where it coalesces it with others
+    (``isl_set_wrap_facet``), which ends the process.
+    """
+    pieces = m.get_basic_maps()
+    kept = [isl.Map.from_basic_map(p) for p in pieces if not p.is_empty()]
+    return m if len(kept) == len(pieces) else reduce(isl.Map.union, kept, isl.Map.empty(m.space))
+
+
 def union(maps: Sequence[isl.Map]) -> isl.Map:
     """The union of at least one map (or set), all in one space."""
     total = maps[0]

@@ -136,7 +136,7 @@ class SchedulingProblem:
         if flow.forwarded and flow.reader == flow.writer:
             relation = relation.subtract(isl.Map.identity(relation.get_space()))
         named = maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
-        return named.coalesce()
+        return maps.populated(named).coalesce()
 
     def _plain(self, space: Space, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         writer = self.tasks[flow.writer]

@@ -6,6 +6,10 @@ import islpy as isl
 import pytest
 
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.poly.relations import maps, sets
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
@@ -29,6 +33,28 @@ y[t] = h[t//3][0] + h[t][1]
 z[t] = sum(y[t:min(t+3, T)])
 output z
 """
+EMPTY_PIECES = """
+dim t < T
+input x[t]: f32
+input k[t]: i32
+a[t] = x when t % 3 == 0 and t < T - 2
+a[t] = x[t-1] * 2.0 when t % 3 == 1
+a[t] = a[t-2] + 1.0 when t >= 5 and t // 2 % 2 == 0
+a[t] = 0.5 * a[t-1] when t >= 4
+a[t] = x[T-1-t]
+h, ii = top_k(stack([a, x, a * x, 0.1]), 2)
+s = sort(stack([a, x, a * x, 0.1]))
+q = cumsum(s) - cummax((h)[1] * stack([1.0, -1.0]))[0]
+w = take(q, clip(k + (ii)[0], 0, 3)) + take_along(q, argsort(q), 0)[0]
+v = sum(w[max(t-2, 0):min(t+2, T)] * expand_dims(x[max(t-2, 0):min(t+2, T)], 1))
+loss = sum(v * w[min(t+3, T-1)] + w[T-1-t] * w[0])
+g = grad(loss, x)
+l2 = sum(g * g[T-1-t])
+g2 = grad(l2, x)
+ga = grad(loss, a)
+output g, g2, ga, v
+"""
+"""Relations with convex pieces that hold no points."""
 RING_OF_3 = parse_expr("min(T, 3)")
 
 
@@ -134,3 +160,9 @@ def test_the_last_of_many_uses_takes_few_steps() -> None:
     last = maps.latest(times)
     context.set_max_operations(0)
     assert last.is_equal(times.lexmax())
+
+
+@pytest.mark.long("a minute of compilation, in which isl ended the process")
+def test_pieces_without_points_are_not_coalesced() -> None:
+    options = Options(bucket=2, limit=200)
+    assert Compilation(load_source(Source("m.rt", EMPTY_PIECES)), options).optimized.nodes
