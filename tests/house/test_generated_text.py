@@ -92,6 +92,7 @@ def test_names_of_emitted_functions_are_reserved() -> None:
     assert {*PREAMBLE} - functions <= {
         "at",
         "clamped",
+        "computed_first",
         "cut_rows",
         "put_rows",
         "in_rows",

@@ -9,7 +9,7 @@ import tokenize
 from tempoc.codegen.program.bundle import contents
 from tests.codegen.programs import RNN_REGISTER
 
-MOST = 11_402
+MOST = 11_408
 """Lines of code, without blank lines, docstrings, comments and imports. Lower it with the code."""
 BLANK = {
     tokenize.COMMENT,

@@ -14,6 +14,7 @@ from functools import partial
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.masked_scores import masked_scores
+from tempoc.codegen.kernels.stencil_chains import stencil_chains
 from tempoc.codegen.stores import access, context
 from tempoc.codegen.stores.access import KernelFrame
 from tempoc.codegen.stores.branches import branch_members, outputs_used_outside
@@ -71,6 +72,7 @@ class Body:
         self._owners = computing_branches(stages.graph, statement.members)
         self._unordered = order_free_operands(statement, stages)
         self._scores = masked_scores(statement, stages.graph, self._is_local)
+        self._chains = stencil_chains(statement, stages.graph, self._is_local)
         self.frame = KernelFrame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -146,6 +148,8 @@ class Body:
             masked = self.out.masked(args[0], reduced, MAX.neutral(args[0].type.dtype))
             args = replace(args[0], text=masked, stored=""), *args[1:]
         texts = node.op.emit(args, types, self.out)
+        if name in self._chains:
+            texts = tuple(f"computed_first({text})" for text in texts)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             constant = node.op.value if isinstance(node.op, Literal | Full) else None

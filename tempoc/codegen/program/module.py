@@ -11,6 +11,7 @@ from tempoc.base.python_text import docstring, import_line
 from tempoc.codegen.kernels.joined_boxes import IN_ROWS, JOINED
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
+from tempoc.codegen.kernels.stencil_chains import COMPUTED_FIRST
 from tempoc.codegen.kernels.vmap_batches import CUT_ROWS, PUT_ROWS, in_batches
 from tempoc.codegen.regions import prelude
 from tempoc.ops.definition.operator import ImportedFunction
@@ -57,7 +58,7 @@ def module(
     """
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
-        "cut_rows": CUT_ROWS, "put_rows": PUT_ROWS,
+        "cut_rows": CUT_ROWS, "put_rows": PUT_ROWS, "computed_first": COMPUTED_FIRST,
         "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
         "in_windows": in_windows(batch), "in_rows": IN_ROWS,
         "joined": JOINED, "box_at": prelude.BOX_AT, "ring_age": prelude.RING_AGE,

@@ -50,8 +50,10 @@ def populated(m: isl.Map) -> isl.Map:
     (``isl_set_wrap_facet``), which ends the process.
     """
     pieces = m.get_basic_maps()
-    kept = [isl.Map.from_basic_map(p) for p in pieces if not p.is_empty()]
-    return m if len(kept) == len(pieces) else reduce(isl.Map.union, kept, isl.Map.empty(m.space))
+    others = [isl.Map.from_basic_map(p) for p in pieces if not p.is_empty()]
+    if len(others) == len(pieces):
+        return m
+    return reduce(isl.Map.union, others, isl.Map.empty(m.space))
 
 
 def union(maps: Sequence[isl.Map]) -> isl.Map:

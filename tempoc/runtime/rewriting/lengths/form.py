@@ -200,7 +200,8 @@ class _Former:
 
     def _how(self, like: Sequence[JaxprEqn]) -> dict[str, Any]:
         if like[0].primitive.name in CALLS:
-            return {"function": self.form([_function(e) for e in like])}
+            alone = like[0].params.get("name") == "optimization_barrier"
+            return {"function": self.form([_function(e) for e in like]), "alone": alone}
         require(all(e.params.keys() == like[0].params.keys() for e in like))
         return {
             key: None if key in _OWN else self._joined([e.params[key] for e in like])

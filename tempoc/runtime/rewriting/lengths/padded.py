@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.experimental.xla_metadata import set_xla_metadata
 
 from tempoc.runtime.rewriting.lengths import elements, moves, places, sums
 from tempoc.runtime.rewriting.lengths.form import CALLS, Form, FormConstant, FormStep
@@ -44,7 +46,11 @@ class PaddedFunction:
     def _computed(self, form: Form, step: FormStep, given: Sequence[Any]) -> Sequence[Any]:
         name, how = step.primitive.name, step.how
         if name in CALLS:
-            return self.results(how["function"], given)
+            compute = partial(self.results, how["function"])
+            if not how["alone"]:
+                return compute(given)
+            with set_xla_metadata(inlineable="false"):  # XLA computes it before what reads it
+                return list(jax.jit(compute)(given))
         control = _CONTROL.get(name)
         if control is not None:
             return control(self, how, given, [form.kinds[v].dtype for v in step.made])
