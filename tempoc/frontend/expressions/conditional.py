@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
@@ -23,7 +24,7 @@ from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.expressions.weak_literals import is_literal, numbers_of, retyped
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import same_shape
 from tempoc.ops.definition.types import DType, TensorType
@@ -258,17 +259,19 @@ def converted(round: Round, frame: Frame, value: Value, type: TensorType, span: 
         apply.check_number(number, DType.I64 if type.weak else type.dtype, span)
         if type.dtype.is_float:
             number = float(number)
-        if type.shape:
-            full = Full(shape=type.shape, value=number, dtype=type.dtype)
-            return apply.make(round, frame, full, (), span)[0]
-        op = Literal(value=number, dtype=type.dtype, weak=type.weak)
-        return apply.make(round, frame, op, (), span)[0]
-    ref = apply.tensor(round, frame, value, span)
+        op: Op = Literal(value=number, dtype=type.dtype, weak=type.weak)
+        if type.shape and not type.weak:
+            op = Full(shape=type.shape, value=number, dtype=type.dtype)
+        ref = apply.make(round, frame, op, (), span)[0]
+    else:
+        ref = apply.tensor(round, frame, value, span)
     for number in numbers_of(ref):
         apply.check_number(number, DType.I64 if type.weak else type.dtype, span)
     ref = retyped(round, ref, type.dtype, type.weak)
     if ref.type.dtype is not type.dtype:
         ref = apply.make(round, frame, unary.Cast(dtype=type.dtype), (ref,), span)[0]
+        ref = replace(ref, type=replace(ref.type, weak=type.weak))
+        ref.draft.types = (ref.type,)
     if not same_shape(ref.type.shape, type.shape, FrameFacts(round, frame.where)):
         ref = apply.make(round, frame, BroadcastTo(shape=type.shape), (ref,), span)[0]
     return ref

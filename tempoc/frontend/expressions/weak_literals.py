@@ -123,18 +123,34 @@ def _weak_operands(draft: Draft, operators: bool) -> list[Wire] | None:
     match draft.op:
         case Literal():
             return []
-        case Merge():
-            return draft.inputs
         case Cond():
             return draft.inputs[1:]
+        case Merge():
+            return _laid_out(draft)
         case op if op is not None and (op.moves or isinstance(op, Pad | Select)):
-            return [w for w in draft.inputs if w.source.types[w.out].weak] or None
+            return _laid_out(draft)
         case op if op is not None and op.picks:
             return draft.inputs[:1]
+        case unary.Cast() if operators:  # of integers, where numbers or they are chosen
+            return [w for w in draft.inputs if _takes_part(draft, w)]
         case op if op is not None and operators and draft.types[0].dtype.is_float:
             return [w for w in draft.inputs if _takes_part(draft, w)] or None
         case _:
             return None
+
+
+def _laid_out(draft: Draft) -> list[Wire] | None:
+    """The operands that take the dtype of what is chosen from them or laid out of them.
+
+    Integers that operators compute stay among floats what they are.
+    """
+
+    def takes_part(wire: Wire) -> bool:
+        type = wire.source.types[wire.out]
+        alike = type.dtype is draft.types[0].dtype
+        return type.weak and (alike or bool(_computation(wire.source, operators=False)))
+
+    return [w for w in draft.inputs if takes_part(w)] or None
 
 
 def _takes_part(draft: Draft, wire: Wire) -> bool:
@@ -155,6 +171,8 @@ def _of_dtype(draft: Draft, dtype: DType, weak: bool, made: Mapping[Draft, Draft
     if isinstance(op, Literal):
         value = float(op.value) if dtype.is_float else op.value
         op = replace(op, value=value, dtype=dtype, weak=weak)
+    elif isinstance(op, unary.Cast):
+        op = replace(op, dtype=dtype)
     inputs = [replace(w, source=made.get(w.source, w.source)) for w in draft.inputs]
     for wire in inputs:
         wire.source.uses += 1

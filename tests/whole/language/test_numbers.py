@@ -101,6 +101,8 @@ def test_numbers_are_rounded_once_whatever_is_computed_of_them(tmp_path: Path) -
 input x: f64[2]
 input n: i64
 input b: bf16
+input r: i32
+dim t < T = 2
 w = x[0]
 a = w * sum(stack([0.1, 0.2])) + w * (sum(stack([1, 2])) * 0.1) + x[0] * mean(stack([1, 1, 2]))
 d = w * cumsum(stack([0.1, 0.2]))
@@ -113,10 +115,14 @@ j = solve(stack([stack([0.1, 0.2]), stack([0.2, 0.9])]), x) + einsum("i,i->i", x
 k = w * pad(stack([0.1]), [[0, 1]], 0.7)
 l = n + stack([1099511627776, 1])
 m = b * pad(stack([0.1]), [[0, 1]])
-output a, d, e, f, g, h, i, j, k, l, m
+o = w * stack([sum(stack([1, 2])), 0.7])
+p[t] = x * (0.3 if t == 0 else stack([0.1, sum(stack([1, 2]))]))
+q[t] = w * (0.3 if t == 0 else r) + x * cond(w > 0.0, 0.3, stack([r, 1]))
+output a, d, e, f, g, h, i, j, k, l, m, o, p, q
 """
     x = np.array([0.1, 0.3])
     inputs = {"x": x, "n": np.array(1), "b": np.array(1, ml_dtypes.bfloat16)}
+    inputs["r"] = np.array(4, np.int32)
     found = agreed(text, tmp_path, {}, inputs, levels=EVERY)
     exact = {
         "a": np.array(0.06 + 0.4 / 3),
@@ -129,6 +135,9 @@ output a, d, e, f, g, h, i, j, k, l, m
         "j": np.linalg.solve([[0.1, 0.2], [0.2, 0.9]], x) + x * x,
         "k": 0.1 * np.array([0.1, 0.7]),
         "l": np.array([1099511627777, 2]),
+        "o": 0.1 * np.array([3, 0.7]),
+        "p": x * [[0.3, 0.3], [0.1, 3]],
+        "q": 0.1 * np.array([[0.3], [4]]) + x * 0.3,
     }
     assert found["m"].dtype == inputs["b"].dtype
     for name, value in exact.items():
