@@ -258,6 +258,14 @@ def test_a_product_in_a_function_may_be_right() -> None:
     assert found.code == "RT060" and found.help is None
 
 
+@pytest.mark.parametrize("condition", ["t >= T - OFF", "t >= T - ALL[1]", "d == 9", "t == T + d"])
+def test_what_another_value_turns_on_may_be_off(condition: str) -> None:
+    """By `-D OFF=1`, `-D U=10`."""
+    given = "const OFF = 0\nconst ALL = [2, 0]\ndim d < U = 3\n"
+    assert errors_of(f"{HEAD}{OUT}{given}print A[t] when {condition}\n") == ()
+    assert errors_of(f"{HEAD}{OUT}{given}print A[t] when t >= T - 0\n")
+
+
 @pytest.mark.parametrize("name", JAX)
 def test_what_is_said_to_be_in_jax_is_there(name: str) -> None:
     assert callable(getattr(importlib.import_module(JAX[name].module), name))

@@ -18,6 +18,7 @@ from tempoc.frontend.expressions import apply_operator as apply, index_expressio
 from tempoc.frontend.expressions.arithmetic import as_expr, binary_operation
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import children
 from tempoc.ops.control.effects import EffectOp, EffectPlace, Print, Save
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -27,6 +28,7 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
+_CONSTANT = val.ConstantNumber | val.ConstantText | val.Listing
 
 
 def elaborate_effects(round: Round, top: Frame, main: ast.Module) -> None:
@@ -82,7 +84,7 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         origin=DraftOrigin(span=item.span),
     )
     guard, holds = _condition(round, frame, item.guard, word)
-    _check_condition(round, guard, item, word)
+    _check_condition(round, frame, guard, item, word)
     frame = frame.within(guard)
     shown = [s for e in values if (s := _shown(round, frame, e, word)) is not None]
     if len(shown) < len(values):
@@ -160,17 +162,25 @@ def _condition(
 
 
 def _check_condition(
-    round: Round, guard: ix.Expr, item: ast.PrintDecl | ast.SaveDecl, word: str
+    round: Round, frame: Frame, guard: ix.Expr, item: ast.PrintDecl | ast.SaveDecl, word: str
 ) -> None:
     """Constants, and bounds with a value, may turn an effect off; else it should have a point."""
-    dims = round.universe.ordered(symbols(guard))
-    bounds = [round.universe.bound(round.universe.dim(d).bound) for d in dims]
-    fixed = any(isinstance(b.value, ix.Const) and not b.until for b in bounds)
-    if item.guard is None or not dims or fixed:
+    universe, names = round.universe, symbols(guard)
+    dims = universe.ordered(names)
+    bounds = [universe.dim(n).bound if universe.is_dim(n) else n for n in (*dims, *names)]
+    if item.guard is None or not dims or any(universe.bound(b).value is not None for b in bounds):
+        return
+    if _names_constant(round, frame, item.guard):
         return
     if round.space.implies(Domain(dims), ix.negation(guard)):
-        never = name_errors.effect_never(item.guard.span, word, dims[0], bounds[0].name)
-        raise Failure(never)
+        raise Failure(name_errors.effect_never(item.guard.span, word, dims[0], bounds[0]))
+
+
+def _names_constant(round: Round, frame: Frame, e: ast.SyntaxNode) -> bool:
+    """Whether an expression names a constant, to which `-D` may give another value."""
+    if isinstance(e, ast.Name | ast.Field) and isinstance(round.evaluate(frame, e), _CONSTANT):
+        return True
+    return any(_names_constant(round, frame, part) for part in children(e))
 
 
 def _conjuncts(e: ast.Expression | None) -> Iterator[ast.Expression]:
