@@ -205,6 +205,10 @@ MENDED = {
         "param w: f32\nw[t+1] = 2.0 * w", "`y[0] = w`",
         "param w: f32\ny[0] = w\ny[t+1] = 2.0 * y[t]",
     ),
+    "RT023 a step of an input": (
+        "input e[t]: f32\ne[t+1] = 2.0 * e[t]", "`f[0] = e[0]`",
+        "input e[t]: f32\nf[0] = e[0]\nf[t+1] = 2.0 * f[t]",
+    ),
     "RT020 an extent": ("input y: f32[N]", "`dim n < N`", "dim n < N\ninput y: f32[N]"),
     "RT020 a constant": (
         "const K = 4\ny[k] = f32(K)", "in place of the constant: `dim k < K = 4`",
@@ -256,6 +260,19 @@ def test_a_product_in_a_function_may_be_right() -> None:
         "import nn\ninput x: f32[8]\ny = nn.linear(x, ones([8, 4]), 0.0)\noutput y\n"
     )
     assert found.code == "RT060" and found.help is None
+
+
+@pytest.mark.parametrize("wrong", ["f[t] = 1.0", "D = D + 1", "T[t] = 1.0", "optim[t] = 1.0"])
+def test_what_no_tensor_begins_with(wrong: str) -> None:
+    given = "import optim\ndef f(v) = v\n"
+    assert "choose another name" in (errors_of(f"{HEAD}{OUT}{given}{wrong}\n")[0].help or "")
+
+
+@pytest.mark.parametrize("steps", ["count", "t", "2.0"])
+def test_what_is_no_number_of_steps(steps: str) -> None:
+    given = "input count: i32\n"
+    (found,) = errors_of(f"{HEAD}{OUT}{given}y = stack([1.0 for k in range({steps})])\n")
+    assert found.code == "RT066" and found.help is None
 
 
 @pytest.mark.parametrize("condition", ["t >= T - OFF", "t >= T - ALL[1]", "d == 9", "t == T + d"])

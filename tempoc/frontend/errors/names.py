@@ -96,16 +96,26 @@ def declared_twice(span: Span, name: str, place: Span | None, dim: str = "") -> 
     help = f"choose another name, such as `{other}`"
     if dim:
         help = f"a bound has its own name, and may have a value: `dim {dim} < {other} = {name}`"
-    changed = span.source.line_text(span.line)[span.column - 1 :]
-    if re.match(rf"{name}\s*(\[[^]]*\]\s*=|=.*\b{name}\b)", changed):
-        help = f"a tensor is not changed: let another one begin with it, `{other}[0] = {name}`, "
-        help += f"and say what the next point is, `{other}[i+1] = ...`"
     return error(
         "RT023",
         f"`{name}` is declared already",
         span,
-        help,
+        _about_change(span, name, other, place) or help,
         secondary=() if place is None else (Label(place, "declared here"),),
+    )
+
+
+def _about_change(span: Span, name: str, other: str, place: Span | None) -> str | None:
+    """Help for an equation that gives an input or a param, which is declared there, new values."""
+    changed = span.source.line_text(span.line)[span.column - 1 :]
+    declared = "" if place is None else place.source.line_text(place.line)
+    given = re.match(rf"\s*(input|param)\s+{name}\b\s*(\[\w+\])?(?!\[)", declared)
+    if given is None or not re.match(rf"{name}\s*(\[[^]]*\]\s*=|=.*\b{name}\b)", changed):
+        return None
+    first = f"{other}[0] = {name}{'[0]' if given[2] else ''}"
+    return (
+        f"a tensor is not changed: let another one begin with it, `{first}`, "
+        f"and say what the next point is, `{other}[i+1] = ...`"
     )
 
 

@@ -13,7 +13,7 @@ from tempoc.frontend.environment import values as val
 from tempoc.frontend.errors.library import about_arguments, about_missing, about_parameter
 from tempoc.ops.definition.shapes import shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.text import show
 
 OPERANDS = "RT060"
@@ -107,7 +107,9 @@ def needs_number(span: Span, what: str, value: val.Value, dim: str = "") -> Diag
     if dim and what == "`axis`":
         help = f"a range along `{dim}` has an axis for it: of `x[{dim} = 0:n]` it is axis 0"
     elif what.endswith("`range`"):
-        help = f"so many steps are a dimension: `dim k < {span.text}`, and `y[k] = ...`"
+        match value:
+            case val.Index(Sym(bound)) if not dim:
+                help = f"so many steps are a dimension: `dim k < {bound}`, and `y[k] = ...`"
     message = f"{what} must be a compile-time integer, not {val.describe(value)}"
     return error("RT066", message, span, help)
 
