@@ -433,7 +433,12 @@ def operand(
     numbers = literals.numbers_of(value)
     fits = not weak and all(literals.holds(dtype, n) for n in numbers)
     if fits and isinstance(value, val.Ref):
-        return literals.retyped(round, value, dtype)
+        value = literals.retyped(round, value, dtype)
+        strong = replace(value.type, weak=False), TensorType(dtype)
+        if promote(strong)[0] is dtype:
+            return value
+        # Passes may make of a tensor of numbers, which gives way, one that does not.
+        return make(round, frame, operator("cast", dtype=dtype), (value,), span)[0]
     for number in numbers if dtype.is_byte else ():
         if isinstance(number, int):
             with of_last_round(round, frame):

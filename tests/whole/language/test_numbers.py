@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.agree import agreed
+from tests.support.agreement import agree
 
 EVERY = (0, 1, 2)
 
@@ -143,6 +144,16 @@ output a, d, e, f, g, h, i, j, k, l, m, o, p, q
     for name, value in exact.items():
         assert found[name].dtype == value.dtype
         np.testing.assert_allclose(found[name], value, rtol=1e-14, err_msg=name)
+
+
+def test_recurrences_of_numbers_give_way() -> None:
+    """Also where passes compute them otherwise, as by a scan."""
+    agree(
+        "dim t < T\ninput b[t]: bf16\ninput u[t]: u8\ns[0] = 0.5\ns[t] = s[t-1] * 0.5 + 3.0\n"
+        "k[0] = 1\nk[t] = k[t-1] + 2\ny = b * s\nz = u + k\noutput y, z\n",
+        {"T": 1},
+        {"T": 9},
+    )
 
 
 @pytest.mark.filterwarnings("error")
