@@ -175,3 +175,23 @@ def test_one_of_a_matrix_for_each_point_is_a_sum() -> None:
     text = BILINEAR.replace("w: f32", "w[t]: f32").replace("slope = grad(a, w)\n", "")
     text = f"{text[: text.index('output')]}output a, b, c, d, e, f\n"
     agree(text, *({"T": t} for t in (1, 2, 5)))
+
+
+EMPTY = """
+dim t < T
+input x[t]: f32[4]
+input w: f32[4]
+y[t] = 0.7 * (sum(x) * w[1]) when t >= 1
+total = sum(y[1:T], axis = 0)
+output total
+"""
+
+
+def test_a_factor_of_an_empty_sum_may_not_be_defined() -> None:
+    agree(EMPTY, *({"T": t} for t in (1, 2, 4)))
+
+
+def test_a_number_is_a_factor_of_an_empty_sum() -> None:
+    source = Source("m.rt", EMPTY.replace("sum(x) * w[1]", "x"))
+    graph = Compilation(load_source(source), Options(verify_each=True)).optimized
+    assert graph.nodes["total"].op.name == "mul"

@@ -21,7 +21,7 @@ The rules hold up to rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.operator import Op
@@ -31,7 +31,7 @@ from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import Mean, Sum
-from tempoc.ops.tensor.source import IndexValue
+from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
 from tempoc.passes.simplify.rules.contractions import term_at
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, rule
@@ -218,7 +218,9 @@ def _summed_factors(v: Match, op: Sum | Mean) -> Rewrite | None:
     product = _product(v, op)
     if product is None:
         return None
-    outer = [f for f in product.factors if not f.letters & product.gone]
+    outer = [_of_all_points(v, f) for f in product.factors if not f.letters & product.gone]
+    if not all(_is_defined(v, f) for f in outer):
+        return None
     groups = product.groups()
     if len(groups) == 1:
         groups = product.weighted_rows(groups[0]) or product.halves() or groups
@@ -232,6 +234,18 @@ def _summed_factors(v: Match, op: Sum | Mean) -> Rewrite | None:
     inner = "".join(c for c in product.remaining if c in letters)
     total = _times(v, _contracted(product, groups, inner), inner, outer, product.remaining)
     return total if total is None or isinstance(op, Sum) else _divided(v, product, total)
+
+
+def _of_all_points(v: Match, factor: ProductFactor) -> ProductFactor:
+    """A factor; one that is a number without the domain of the product."""
+    op = v.nodes[factor.edge.source].op
+    return replace(factor, edge=v.make(op)) if isinstance(op, Literal) else factor
+
+
+def _is_defined(v: Match, factor: ProductFactor) -> bool:
+    """Whether a factor is defined wherever the sum is: it may not be where that is empty."""
+    edge = factor.edge
+    return v.space.outside(v.node.domain, edge.entries, v.nodes[edge.source].domain) is None
 
 
 def _is_outer(v: Match, node: Node) -> bool:
