@@ -362,8 +362,9 @@ def argsorted(x, axis):
         return jnp.argsort(x, axis=axis, stable=True).astype(jnp.int32)
     x = jnp.moveaxis(x, axis, -1)
     if jnp.issubdtype(x.dtype, jnp.floating):
-        x = jnp.where(x == 0, 0, jnp.where(x == x, x, jnp.nan)).astype(jnp.float32)
-        bits = lax.bitcast_convert_type(x, jnp.uint32)
+        bits = lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32)
+        size = bits & jnp.uint32(2**31 - 1)  # not by floats, of which tiny ones are taken for 0
+        bits = jnp.where(size == 0, 0, jnp.where(size > 0x7F800000, 2**31 - 1, bits))
         keys = jnp.where(bits >> 31 == 0, bits ^ jnp.uint32(2**31), ~bits)
     elif jnp.issubdtype(x.dtype, jnp.signedinteger):
         keys = lax.bitcast_convert_type(x.astype(jnp.int32), jnp.uint32) ^ jnp.uint32(2**31)

@@ -42,6 +42,8 @@ def test_equals_keep_their_order_and_no_number_comes_last(dtype: str, axis: int)
     numbers = np.array([2, -0.0, 0.0, np.nan, 7, -3, np.inf, -np.nan, 0.0, -0.0, -np.inf, 2, -1])
     floats = dtype.startswith("float")
     row = (numbers if floats else np.where(np.isfinite(numbers), numbers, 9)).astype(dtype)
+    if dtype == "float32":  # XLA's own sort takes subnormal numbers for 0
+        row = np.append(row, np.float32([1e-40, 2e-40, 0, -1e-40, -2e-40, -0.0, 1e-40]))
     x = np.stack([row, row[::-1], np.roll(row, 3)])
     wanted = np.argsort(x, axis, kind="stable")
     with jax.enable_x64("64" in dtype):
