@@ -265,7 +265,8 @@ h[b, t, 0] = nn.softmax(y[b, t-1, L-1]) when t >= 1
 h[b, t, l] = y[b, t, l-1]
 k = w[l][0] @ h
 v = w[l][1] @ h
-y = tanh(h + w[l][2] @ (nn.softmax(k[t = 0:t+1] @ h) @ v[t = 0:t+1]))
+y[b, 0, l] = sin(h[b, 0, l] + w[l][2] @ v[b, 0, l])
+y[b, t, l] = tanh(h + w[l][2] @ (nn.softmax(k[t = 0:t+1] @ h) @ v[t = 0:t+1]))
 output y[t = T-1, l = L-1] as last
 """
 
