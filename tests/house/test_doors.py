@@ -12,7 +12,7 @@ from tests.house.source import files_of, rooms
 DOORS = {
     "lark": ("tempoc/base/grammar.py",),
     "sympy": ("tempoc/symbolic/simplify.py",),
-    "islpy": ("tempoc/poly/",),
+    "islpy": ("tempoc/poly/isl.py",),
     "jax": (
         *(f"tempoc/runtime/device/{name}.py" for name in ("backend", "inspection", "resident")),
         "tempoc/runtime/rewriting/",

@@ -59,7 +59,7 @@ FLOORS = {
         "dispatch", "domain", "tiling", "convolution", "lifting", "recurrences", "memory",
         "contraction",
     ),
-    "poly": ("relations", "scheduling"),
+    "poly": ("", "relations", "scheduling"),
     "program": ("nodes", "", "analysis"),
     "runtime": (
         "messages", "data", "rewriting.lengths", "rewriting", "device", "report", "host", "walk",

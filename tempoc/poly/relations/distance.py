@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
-
+from tempoc.poly.isl import isl
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain

@@ -16,10 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.poly.relations.space import Space

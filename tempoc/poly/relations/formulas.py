@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts

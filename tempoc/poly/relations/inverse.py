@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
+from tempoc.poly.isl import isl
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix

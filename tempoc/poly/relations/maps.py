@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations.sets import Coordinates, IslFrame
 from tempoc.symbolic import expr as ix
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.comparisons import solved_comparison

@@ -18,9 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import islpy as isl
-from islpy import dim_type as D
-
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.sets import Coordinates
 from tempoc.poly.relations.space import Space

@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, LimitReached, Limits
+from tempoc.poly.isl import D, isl
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import divisions
 

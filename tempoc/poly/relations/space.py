@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, Limits
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.sets import IslFrame, least_point

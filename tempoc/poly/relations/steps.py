@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-import islpy as isl
-from islpy import dim_type as D
-
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain

@@ -29,10 +29,8 @@ from enum import Enum
 from functools import partial
 from typing import TypeVar
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic import expr as ix

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import combinations
 
-import islpy as isl
-from islpy import dim_type as D
-
 from tempoc.base.graphs import reachable, strongly_connected_components, topological_sort
+from tempoc.poly.isl import D, isl
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
 from tempoc.symbolic import expr as ix

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
-import islpy as isl
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import isl
 from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.symbolic import expr as ix

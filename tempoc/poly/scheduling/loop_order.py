@@ -22,8 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-import islpy as isl
-
+from tempoc.poly.isl import isl
 from tempoc.poly.scheduling import loop_fusion
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem, Unschedulable
 

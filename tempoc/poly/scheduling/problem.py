@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import islpy as isl
-
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import isl
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_dependences
 from tempoc.poly.relations.space import Space

@@ -9,10 +9,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import islpy as isl
-
 # A hundred statements take about half a second; from there on it grows quickly.
 from tempoc.base.effort import EFFORT
+from tempoc.poly.isl import isl
 
 _CHILD = """\
 import sys

@@ -6,9 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import islpy as isl
-from islpy import dim_type as D
-
+from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
