@@ -1,27 +1,68 @@
-"""LALR parsers for the grammars in `grammar/`; the only module that uses Lark.
+"""LALR parsers for the grammars in `grammar/`.
 
 A `Grammar` splits a text into tokens (`tokens`), builds parse trees (`tree`, for the small
 languages), or creates a `ParseMachine`, which takes tokens one by one, so that the caller can
-recover from a syntax error. Building the parse tables takes a tenth of a second, so they are cached
-in the user's cache folder, keyed by a hash of everything they depend on.
+recover from a syntax error. The tables are made by Lark (`parse_tables.py`).
 """
 
-from collections.abc import Iterator, Sequence
-from copy import copy
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import cast
+from functools import partial
+from typing import Any
 
-import lark
-from lark import Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-from lark.parsers.lalr_interactive_parser import InteractiveParser
-
-from tempoc.base.resources import cache_folder, grammar_text
-
-__all__ = ["Grammar", "Mismatch", "ParseMachine", "Token", "Tree", "load"]
+from tempoc.base.parse_tables import TableRule, Tables, tables
 
 END_OF_INPUT = "$END"
+_Reduce = Callable[[list[Any]], object]
+
+
+class Token(str):
+    """A word of a text, with its type and its offsets; equal to its text if that is no token.
+
+    Tokens of different types differ.
+    """
+
+    __slots__ = ("end_pos", "start_pos", "type")
+    type: str
+    start_pos: int
+    end_pos: int
+
+    def __new__(cls, type: str, text: str, start_pos: int) -> "Token":
+        """The token of a text that starts at an offset."""
+        token = str.__new__(cls, text)
+        token.type = type
+        token.start_pos = start_pos
+        token.end_pos = start_pos + len(text)
+        return token
+
+    def __eq__(self, other: object) -> bool:
+        """As a text; of another token, the type is compared as well."""
+        if isinstance(other, Token) and self.type != other.type:
+            return False
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+    def __repr__(self) -> str:
+        """The type and the text."""
+        return f"Token({self.type!r}, {str(self)!r})"
+
+
+class ParseTree:
+    """What a rule (or alias) of this name has matched; the offsets are equal if it is empty."""
+
+    __slots__ = ("children", "data", "end_pos", "start_pos")
+    start_pos: int
+    end_pos: int
+
+    def __init__(self, data: str, children: "list[Token | ParseTree]") -> None:
+        """From the first to the last child."""
+        self.data = data
+        self.children = children
+        filled = [child for child in children if child.start_pos < child.end_pos]
+        self.start_pos = filled[0].start_pos if filled else 0
+        self.end_pos = filled[-1].end_pos if filled else 0
 
 
 class Mismatch(Exception):
@@ -56,174 +97,180 @@ class Mark:
 class ParseMachine:
     """A parse in progress; actions run as soon as their rule is complete."""
 
-    __slots__ = ("_parser",)
+    __slots__ = ("_end", "_reductions", "_rows", "_states", "_values")
 
-    def __init__(self, parser: InteractiveParser) -> None:
-        """Continue from the state of `parser`."""
-        self._parser = parser
+    def __init__(self, parse: Tables, start: str, actions: object) -> None:
+        """Before the first token of the rule `start`."""
+        first, self._end = parse.starts[start]
+        self._rows = parse.states
+        self._reductions = [(r.name, r.size, _reduction(r, actions)) for r in parse.rules]
+        self._states = [first]
+        self._values: list[Any] = []
 
     def feed(self, token: Token) -> None:
         """Take one token. Raises `Mismatch` on a syntax error; then call `restore`."""
-        try:
-            self._parser.feed_token(token)
-        except UnexpectedToken as error:
-            raise _mismatch(error, self._state(), len(token)) from None
+        rows, states = self._rows, self._states
+        while True:
+            step = rows[states[-1]].get(token.type)
+            if step is None:
+                raise self._mismatch(token)
+            if step >= 0:
+                states.append(step)
+                self._values.append(token)
+                return
+            self._reduce(~step)
 
-    def finish(self, offset: int) -> object:
+    def finish(self, offset: int) -> Any:
         """The result for the start rule; raises `Mismatch` if the input may not end here."""
-        end = Token(END_OF_INPUT, "", offset, 0, 0)
-        try:
-            return self._parser.feed_token(end)
-        except UnexpectedToken as error:
-            raise _mismatch(error, self._state(), offset) from None
+        while self._states[-1] != self._end:
+            step = self._rows[self._states[-1]].get(END_OF_INPUT)
+            if step is None:
+                raise self._mismatch(Token(END_OF_INPUT, "", offset))
+            self._reduce(~step)
+        return self._values[-1]
 
     def mark(self) -> Mark:
         """A snapshot of the current state."""
-        state = self._parser.parser_state
-        sizes = [len(v.children) if isinstance(v, Tree) else 0 for v in state.value_stack]
-        return Mark(tuple(state.state_stack), tuple(state.value_stack), tuple(sizes))
+        sizes = [len(v) if isinstance(v, list) else 0 for v in self._values]
+        return Mark(tuple(self._states), tuple(self._values), tuple(sizes))
 
     def restore(self, mark: Mark) -> None:
         """Return to a snapshot."""
-        state = self._parser.parser_state
-        state.state_stack[:] = mark.states
-        state.value_stack[:] = mark.values
-        # Lark appends to the lists of repetitions in place.
+        self._states[:] = mark.states
+        self._values[:] = mark.values
+        # Lists of repetitions are extended in place.
         for value, size in zip(mark.values, mark.sizes, strict=True):
-            if isinstance(value, Tree):
-                del value.children[size:]
+            if isinstance(value, list):
+                del value[size:]
 
     def accepted(self, mark: Mark, tokens: Sequence[Token]) -> tuple[str, ...]:
         """The token types that can follow `tokens` after `mark`, sorted; runs no actions."""
-        probe = self._parser.copy(deepcopy_values=False)  # type: ignore[no-untyped-call]
-        state = probe.parser_state
-        state.parse_conf = copy(state.parse_conf)
-        state.parse_conf.callbacks = {}
-        state.state_stack[:] = mark.states
-        state.value_stack[:] = mark.values
+        states = [*mark.states]
         for token in tokens:
-            probe.feed_token(token)
-        return tuple(sorted(probe.accepts()))
+            self._shift(states, token.type)
+        kinds = [kind for kind in self._rows[states[-1]] if kind.isupper()]
+        return tuple(sorted(kind for kind in kinds if self._shift([*states], kind)))
 
-    def _state(self) -> int:
-        return int(self._parser.parser_state.position)
+    def _shift(self, states: list[int], kind: str) -> bool:
+        """Whether a token can follow; the states change as if it did."""
+        while (step := self._rows[states[-1]].get(kind)) is not None:
+            if step >= 0:
+                states.append(step)
+                return True
+            name, size, _ = self._reductions[~step]
+            del states[len(states) - size :]
+            states.append(self._rows[states[-1]][name])
+            if kind == END_OF_INPUT and states[-1] == self._end:
+                return True
+        return False
+
+    def _reduce(self, rule: int) -> None:
+        name, size, reduction = self._reductions[rule]
+        states, values = self._states, self._values
+        first = len(values) - size
+        value = reduction(values[first:])
+        if size:
+            del states[-size:]
+            del values[first:]
+        states.append(self._rows[states[-1]][name])
+        values.append(value)
+
+    def _mismatch(self, token: Token) -> Mismatch:
+        state = self._states[-1]
+        return Mismatch(
+            offset=token.start_pos,
+            text=str(token),
+            kind=token.type,
+            expected=tuple(sorted(kind for kind in self._rows[state] if kind.isupper())),
+            state=state,
+        )
 
 
 class Grammar:
     """An LALR parser; see `load`."""
 
-    def __init__(self, parser: lark.Lark) -> None:
-        """Wrap a finished parser."""
-        self._lark = parser
-        self._spellings = {
-            t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"
-        }
+    def __init__(self, parse: Tables) -> None:
+        """A parser with these tables."""
+        self._tables = parse
+        self._match = re.compile(parse.pattern).match
+        self._fixed = {text: kind for kind, text in parse.spellings.items()}
 
     def tokens(self, text: str) -> Iterator[Token]:
         """The tokens of a text, ignored ones left out; `Mismatch` where no token starts."""
-        try:
-            yield from self._lark.lex(text)
-        except UnexpectedCharacters as error:
-            raise _stray(error, text) from None
+        match_at, fixed, keywords = self._match, self._fixed, self._tables.keywords
+        ignored, at = self._tables.ignored, 0
+        while at < len(text):
+            match = match_at(text, at)
+            if match is None:
+                expected = self._tables.expected
+                raise Mismatch(offset=at, text=text[at], kind="", expected=expected, state=-1)
+            word, start, at = match[0], at, match.end()
+            kind = match.lastgroup or fixed[word]
+            if kind in keywords:
+                kind = keywords[kind].get(word, kind)
+            if kind not in ignored:
+                yield Token(kind, word, start)
 
-    def tree(self, text: str, start: str) -> Tree[Token]:
+    def tree(self, text: str, start: str) -> ParseTree:
         """The parse tree of a text. Raises `Mismatch` on a syntax error."""
-        try:
-            return self._lark.parse(text, start)
-        except UnexpectedCharacters as error:
-            raise _stray(error, text) from None
-        except UnexpectedToken as error:
-            raise _mismatch(error, -1, len(text)) from None
-        except UnexpectedInput as error:
-            raise Mismatch(
-                offset=len(text), text="", kind=END_OF_INPUT, expected=(), state=-1
-            ) from error
+        machine = self.machine(start, None)
+        for token in self.tokens(text):
+            machine.feed(token)
+        result: ParseTree = machine.finish(len(text))
+        return result
 
     def machine(self, start: str, actions: object) -> ParseMachine:
         """An incremental parser that starts at the rule `start`.
 
         `actions` has a method for each rule (or alias); it is called when the rule is reduced, with
-        the list of the results of its children.
+        the list of the results of its children. A rule without one makes a `ParseTree`.
         """
-        parser = self._lark.parse_interactive("", start)
-        conf = copy(parser.parser_state.parse_conf)
-        builder = self._lark._parse_tree_builder
-        conf.callbacks = builder.create_callback(actions)  # type: ignore[no-untyped-call]
-        parser.parser_state.parse_conf = conf
-        return ParseMachine(parser)
+        return ParseMachine(self._tables, start, actions)
 
     def spelling(self, kind: str) -> str | None:
         """The text of a token type with a fixed spelling: `+` for `PLUS`."""
-        return self._spellings.get(kind)
+        return self._tables.spellings.get(kind)
 
 
-class _Keep:
-    """A post-lexer that makes Lark emit tokens that no rule mentions; it changes nothing else."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.always_accept = tuple(names)
-
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return stream
-
-
-def branches(tree: Tree[Token], kind: str) -> list[Tree[Token]]:
+def branches(tree: ParseTree, kind: str) -> list[ParseTree]:
     """The children of a parse tree that a rule of this name made."""
-    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind]
+    return [c for c in tree.children if isinstance(c, ParseTree) and c.data == kind]
 
 
-def load(
-    files: tuple[str, ...],
-    *,
-    start: tuple[str, ...],
-    keep: tuple[str, ...] = (),
-    positions: bool = True,
-) -> Grammar:
+def load(files: tuple[str, ...], *, start: tuple[str, ...], keep: tuple[str, ...] = ()) -> Grammar:
     """The parser of the concatenated files `grammar/NAME.lark`; its trees contain all tokens.
 
-    `keep` names terminals that no rule uses but that `tokens` should yield. With `positions` trees
-    have `tree.meta.start_pos` and `end_pos`.
+    `keep` names terminals that no rule uses but that `tokens` should yield.
     """
-    text = "\n".join(grammar_text(name) for name in files)
-    options: dict[str, object] = {
-        "parser": "lalr",
-        "lexer": "basic",
-        "start": list(start),
-        "keep_all_tokens": True,
-        "maybe_placeholders": False,
-        "propagate_positions": positions,
-        "postlex": _Keep(keep) if keep else None,
-    }
-    key = sha256(repr((text, start, keep, positions, lark.__version__)).encode()).hexdigest()[:24]
-    return Grammar(_build(text, options, f"{files[-1]}-{key}"))
+    return Grammar(tables(files, start, keep))
 
 
-def _build(text: str, options: dict[str, object], name: str) -> lark.Lark:
-    folder = cache_folder("grammar")
-    # Lark validates the cached tables, and rebuilds and overwrites damaged or outdated ones.
-    options["cache"] = str(folder / name) if folder is not None else False
-    return lark.Lark(text, **options)
+def _reduction(rule: TableRule, actions: object) -> _Reduce:
+    """What makes the value of a rule of the values of its children."""
+    if rule.name.startswith("_"):  # a repetition
+        reduction: _Reduce = _listed
+    else:
+        reduction = getattr(actions, rule.action, None) or partial(ParseTree, rule.action)
+    if rule.only:
+        reduction = partial(_only, reduction)
+    return partial(_spliced, rule.repeated, reduction) if rule.repeated else reduction
 
 
-def _mismatch(error: UnexpectedToken, state: int, end: int) -> Mismatch:
-    token = error.token
-    at_end = token.type == END_OF_INPUT or token.start_pos is None
-    offset = end if at_end else cast(int, token.start_pos)
-    return Mismatch(
-        offset=offset,
-        text=str(token),
-        kind=token.type,
-        expected=tuple(sorted(error.expected)),
-        state=state,
-    )
+def _listed(children: list[Any]) -> list[Any]:
+    return children
 
 
-def _stray(error: UnexpectedCharacters, text: str) -> Mismatch:
-    offset = error.pos_in_stream or 0
-    return Mismatch(
-        offset=offset,
-        text=text[offset : offset + 1],
-        kind="",
-        expected=tuple(sorted(error.allowed or ())),
-        state=-1,
-    )
+def _only(reduction: _Reduce, children: list[Any]) -> object:
+    return children[0] if len(children) == 1 else reduction(children)
+
+
+def _spliced(repeated: tuple[int, ...], reduction: _Reduce, children: list[Any]) -> object:
+    flat: list[Any] = []
+    for index, child in enumerate(children):
+        if index not in repeated:
+            flat.append(child)
+        elif flat:
+            flat += child
+        else:  # extended in place: copies would make long repetitions quadratic
+            flat = child
+    return reduction(flat)

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, branches, load
+from tempoc.base.grammar import Grammar, Mismatch, ParseTree, Token, branches, load
 from tempoc.diagnostics.source import Source, Span
 from tempoc.pipeline import errors
 from tempoc.pipeline.order import OrderError, check_order
@@ -47,15 +47,15 @@ def show_pipeline(steps: Sequence[PassStep[Any, Any]]) -> str:
 
 @cache
 def _grammar() -> Grammar:
-    return load(("pipeline",), start=("pipeline",), positions=True)
+    return load(("pipeline",), start=("pipeline",))
 
 
 def _span(token: Token, source: Source) -> Span:
-    start = token.start_pos or 0
+    start = token.start_pos
     return source.span(start, start + len(token))
 
 
-def _step(tree: Tree[Token], registry: Mapping[str, Callable[..., S]], source: Source) -> S:
+def _step(tree: ParseTree, registry: Mapping[str, Callable[..., S]], source: Source) -> S:
     word = tree.children[0]
     assert isinstance(word, Token)
     cls = registry.get(str(word))
@@ -77,7 +77,7 @@ def _step(tree: Tree[Token], registry: Mapping[str, Callable[..., S]], source: S
     return cls(**given)
 
 
-def _value(token: Token | Tree[Token], option: str, hint: object, source: Source) -> SpecValue:
+def _value(token: Token | ParseTree, option: str, hint: object, source: Source) -> SpecValue:
     assert isinstance(token, Token)
     text = str(token)
     if hint is bool and text in ("true", "false"):

@@ -21,7 +21,7 @@ def test_trees_keep_tokens_and_places(expressions: Grammar) -> None:
     tree = expressions.tree("a + b * c", "expr")
     assert tree.data == "binary"
     assert [c for c in tree.children if isinstance(c, Token)] == ["+"]
-    assert (tree.meta.start_pos, tree.meta.end_pos) == (0, 9)
+    assert (tree.start_pos, tree.end_pos) == (0, 9)
 
 
 @pytest.mark.parametrize(

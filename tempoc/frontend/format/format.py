@@ -48,9 +48,9 @@ class _SourceWriter:
         self.source = source
         tokens = list(rt_grammar().tokens(source.text))
         self.comments = [t for t in tokens if t.type == "COMMENT"]
-        self.starts = [t.start_pos or 0 for t in self.comments]
+        self.starts = [t.start_pos for t in self.comments]
         self.docs = [t for t in tokens if t.type == "LONG_STRING"]
-        self.braces = [t.start_pos or 0 for t in tokens if t == "{"]
+        self.braces = [t.start_pos for t in tokens if t == "{"]
 
     def body(
         self,
@@ -88,13 +88,13 @@ class _SourceWriter:
         """Comments, documentation and statements in source order."""
         pieces = [_Piece(s.span.start, s.span.end, s) for s in statements]
         if doc is not None:
-            token = next((t for t in self.docs if (t.start_pos or 0) >= start), None)
-            at = start if token is None else token.start_pos or 0
+            token = next((t for t in self.docs if t.start_pos >= start), None)
+            at = start if token is None else token.start_pos
             pieces.insert(0, _Piece(at, at + len(doc) + 6, doc))
         inside = [(piece.start, piece.end) for piece in pieces]
         first, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
         for comment in self.comments[first:stop]:
-            at = comment.start_pos or 0
+            at = comment.start_pos
             around = bisect_right(inside, (at, at)) - 1
             if around < 0 or at >= inside[around][1]:
                 pieces.append(_Piece(at, at + len(comment), comment))

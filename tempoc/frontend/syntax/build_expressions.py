@@ -36,7 +36,7 @@ def bounds(child: object) -> tuple[int, int]:
     """The start and end offsets of a child of a rule."""
     match child:
         case Token():
-            return cast(int, child.start_pos), cast(int, child.end_pos)
+            return child.start_pos, child.end_pos
         case ListPart():
             return child.start, child.end
         case ast.SyntaxNode():

@@ -167,9 +167,9 @@ def _sample_mismatch(language: Grammar, source: Source) -> Mismatch:
 
 def _place(source: Source, token: Token, previous: Token | None) -> Span:
     """The span of a token; for the end of a statement that right after its last token."""
-    start = token.start_pos or 0
+    start = token.start_pos
     if token.type == "END" and previous is not None:
-        start = (previous.start_pos or 0) + len(previous)
+        start = previous.start_pos + len(previous)
         return Span(source, start, start + 1)
     return Span(source, start, start + max(len(token), 1))
 

@@ -90,8 +90,8 @@ class _LayoutPass:
 
     def special(self, kind: str, at: Token | None, text: str = "") -> Token:
         """A synthetic token at the position of another, or at the end of the file."""
-        start = len(self.source.text) if at is None else _start(at)
-        return Token(kind, text, start, 0, 0, 0, 0, start + len(text))
+        start = len(self.source.text) if at is None else at.start_pos
+        return Token(kind, text, start)
 
     def end_statement(self, at: Token | None) -> None:
         """Close the statement that is open on this level, if there is one."""
@@ -113,7 +113,7 @@ class _LayoutPass:
 
     def span(self, token: Token) -> Span:
         """The place of a token."""
-        return Span(self.source, _start(token), _start(token) + len(token))
+        return Span(self.source, token.start_pos, token.start_pos + len(token))
 
     # Brackets and bodies
 
@@ -219,7 +219,7 @@ class _LayoutPass:
 
     def column(self, token: Token) -> int:
         """The column of a token."""
-        return self.source.position(_start(token))[1]
+        return self.source.position(token.start_pos)[1]
 
     def escapes(self, token: Token) -> bool:
         """Whether a token in a body starts a statement outside of it: the body is unclosed."""
@@ -307,7 +307,3 @@ def _is_equation(line: list[Token]) -> bool:
         if token == "=" and depth == 0:
             return line[0].type == "NAME"
     return False
-
-
-def _start(token: Token) -> int:
-    return token.start_pos or 0

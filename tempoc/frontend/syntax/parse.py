@@ -32,7 +32,7 @@ _UNUSED = (
 def rt_grammar() -> Grammar:
     """The grammar of `.rt` files."""
     files = ("terminals", "expr", "rt")
-    return grammar.load(files, start=("module",), keep=_UNUSED, positions=False)
+    return grammar.load(files, start=("module",), keep=_UNUSED)
 
 
 def parse(source: Source) -> ast.Module:
@@ -83,7 +83,7 @@ class _RecoveringParser:
         self.machine: ParseMachine = rt_grammar().machine("module", self.actions)
         self.mark: Mark = self.machine.mark()
         self.marked = 0
-        self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
+        self.broken = [t.start_pos for t in tokens if t.type == "BROKEN"]
 
     def module(self) -> ast.Module | None:
         """The tree, or None if recovery failed."""
@@ -117,9 +117,9 @@ class _RecoveringParser:
             end += 1
         self.machine.restore(self.mark)
         start = self.tokens[self.marked].start_pos
-        self.actions.drop_dtypes(start or 0)
-        self.machine.feed(Token("BROKEN", "", start, 0, 0, 0, 0, start))
-        self.broken.append(start or 0)
+        self.actions.drop_dtypes(start)
+        self.machine.feed(Token("BROKEN", "", start))
+        self.broken.append(start)
         return end
 
 

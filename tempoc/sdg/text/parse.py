@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import get_type_hints
 
-from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, branches, load
+from tempoc.base.grammar import Grammar, Mismatch, ParseTree, Token, branches, load
 from tempoc.diagnostics.source import Source, Span
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.operator import Op
@@ -24,8 +24,6 @@ from tempoc.sdg.text.attribute import Attribute, AttributePart, read_attribute
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.parse import parse as parse_entry
-
-GrammarTree = Tree[Token]
 
 
 def parse_graph(text: str, path: str) -> Graph:
@@ -48,7 +46,7 @@ def _spelled(kind: str) -> str:
 
 @cache
 def _grammar() -> Grammar:
-    return load(("sdg",), start=("graph",), positions=True)
+    return load(("sdg",), start=("graph",))
 
 
 @cache
@@ -57,7 +55,7 @@ def _types_of_attributes(op: str) -> Mapping[str, object]:
     return get_type_hints(OPS[op])
 
 
-def _tokens(tree: GrammarTree, kind: str) -> list[Token]:
+def _tokens(tree: ParseTree, kind: str) -> list[Token]:
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
 
 
@@ -67,7 +65,7 @@ class _GraphReader:
 
     source: Source
 
-    def graph(self, tree: GrammarTree) -> Graph:
+    def graph(self, tree: ParseTree) -> Graph:
         """The whole graph: declarations first, then their uses."""
         (header,) = branches(tree, "header")
         (label,) = branches(header, "label")
@@ -76,7 +74,7 @@ class _GraphReader:
             dims=tuple(self.dim(d) for d in branches(tree, "dim")),
             assumptions=tuple(self.expr(branches(a, "expr")[0]) for a in branches(tree, "assume")),
         )
-        lines: dict[str, tuple[GrammarTree, Domain]] = {}
+        lines: dict[str, tuple[ParseTree, Domain]] = {}
         for line in branches(tree, "node"):
             name = self.node_name(line)
             if name in lines:
@@ -95,7 +93,7 @@ class _GraphReader:
 
     # ------------------------------------------------------------ universe
 
-    def bound(self, tree: GrammarTree) -> Bound:
+    def bound(self, tree: ParseTree) -> Bound:
         """``bound N = (T+3)//4``, ``bound T until stop over i, b* = 9``."""
         (name,) = branches(tree, "name")
         values = branches(tree, "expr")
@@ -111,12 +109,12 @@ class _GraphReader:
             common=tuple(d for d, starred in dims if starred),
         )
 
-    def dim(self, tree: GrammarTree) -> Dim:
+    def dim(self, tree: ParseTree) -> Dim:
         """``dim t < T``."""
         name, bound = branches(tree, "name")
         return Dim(name=self.words(name), bound=self.words(bound))
 
-    def domain(self, tree: GrammarTree, universe: Universe) -> Domain:
+    def domain(self, tree: ParseTree, universe: Universe) -> Domain:
         """``[b, t | t >= 1]``."""
         names = [n for axis in branches(tree, "axis") for n in branches(axis, "name")]
         dims = tuple(self.words(n) for n in names)
@@ -126,7 +124,7 @@ class _GraphReader:
         where = branches(tree, "expr")
         return Domain(dims, self.expr(where[0]) if where else ix.TRUE)
 
-    def vector(self, tree: GrammarTree) -> tuple[str, ...]:
+    def vector(self, tree: ParseTree) -> tuple[str, ...]:
         """The dimensions of a node's domain that are marked by a star."""
         axes = [a for d in branches(tree, "domain") for a in branches(d, "axis")]
         for axis in axes:
@@ -138,14 +136,14 @@ class _GraphReader:
 
     # ------------------------------------------------------------ nodes
 
-    def node_name(self, tree: GrammarTree) -> str:
+    def node_name(self, tree: ParseTree) -> str:
         """The name on the left of a line."""
         name, out = self.port(_tokens(tree, "NODE")[0])
         if out:
             raise errors.meaningless(self.span(tree), "a node is named without `@`")
         return name
 
-    def node(self, name: str, tree: GrammarTree, domains: dict[str, Domain]) -> Node:
+    def node(self, name: str, tree: ParseTree, domains: dict[str, Domain]) -> Node:
         """``%h = add %x, %y[t-1] : [t] f32[8]``."""
         (operands,) = branches(tree, "operands")
         (types,) = branches(tree, "types")
@@ -160,7 +158,7 @@ class _GraphReader:
             spans=(span,),
         )
 
-    def op(self, tree: GrammarTree) -> Op:
+    def op(self, tree: ParseTree) -> Op:
         """``reduce{kind="sum", axis=0}``."""
         (name,) = branches(tree, "name")
         cls = OPS.get(self.words(name))
@@ -185,19 +183,19 @@ class _GraphReader:
             raise errors.meaningless(self.span(name), f"`{cls.name}`: {error}") from None
         return op
 
-    def part(self, tree: GrammarTree | Token) -> AttributePart:
+    def part(self, tree: ParseTree | Token) -> AttributePart:
         """A value as text, and its members if it is a tuple."""
         if isinstance(tree, Token):
             return AttributePart(str(tree))
         if tree.data == "op":
             return AttributePart(self.words(tree), op=self.op(tree))
         only = tree.children[0] if len(tree.children) == 1 else None
-        if isinstance(only, Tree) and only.data == "tuple":
-            members = [c for c in only.children if isinstance(c, Tree)]
+        if isinstance(only, ParseTree) and only.data == "tuple":
+            members = [c for c in only.children if isinstance(c, ParseTree)]
             return AttributePart(self.words(tree), tuple(self.part(m) for m in members))
         return AttributePart(self.words(tree))
 
-    def type(self, tree: GrammarTree) -> TensorType:
+    def type(self, tree: ParseTree) -> TensorType:
         """``~f32[8, t+1]``."""
         (name,) = branches(tree, "name")
         try:
@@ -205,12 +203,12 @@ class _GraphReader:
         except ValueError:
             raise errors.meaningless(self.span(name), f"no dtype `{self.words(name)}`") from None
         extents = [e for x in branches(tree, "extents") for e in branches(x, "expr")]
-        weak = not isinstance(tree.children[0], Tree)
+        weak = not isinstance(tree.children[0], ParseTree)
         return TensorType(dtype, tuple(self.expr(e) for e in extents), weak)
 
     # ------------------------------------------------------------ accesses
 
-    def edge(self, tree: GrammarTree, domains: dict[str, Domain]) -> Edge:
+    def edge(self, tree: ParseTree, domains: dict[str, Domain]) -> Edge:
         """``%h@1[t-1] when t >= 1``."""
         source, out = self.port(_tokens(tree, "NODE")[0])
         entries = self.entries(tree)
@@ -227,7 +225,7 @@ class _GraphReader:
             span=self.span(tree),
         )
 
-    def output(self, tree: GrammarTree, domains: dict[str, Domain]) -> Output:
+    def output(self, tree: ParseTree, domains: dict[str, Domain]) -> Output:
         """``output h = %h[0:T]``."""
         (label,) = branches(tree, "label")
         source, out = self.port(_tokens(tree, "NODE")[0])
@@ -240,7 +238,7 @@ class _GraphReader:
             span=self.span(tree),
         )
 
-    def group(self, tree: GrammarTree, domains: dict[str, Domain]) -> Group:
+    def group(self, tree: ParseTree, domains: dict[str, Domain]) -> Group:
         """``group h = %h.mul, %h.add``."""
         (label,) = branches(tree, "label")
         members = tuple(self.port(t)[0] for t in _tokens(tree, "NODE"))
@@ -248,16 +246,16 @@ class _GraphReader:
             self.known(member, tree, domains)
         return Group(name=self.label(label), members=members)
 
-    def known(self, name: str, tree: GrammarTree, domains: dict[str, Domain]) -> Domain:
+    def known(self, name: str, tree: ParseTree, domains: dict[str, Domain]) -> Domain:
         """The domain of a node that must exist."""
         if name not in domains:
             raise errors.meaningless(self.span(tree), f"there is no node `%{name}`")
         return domains[name]
 
-    def entries(self, tree: GrammarTree) -> tuple[ix.Entry, ...] | None:
+    def entries(self, tree: ParseTree) -> tuple[ix.Entry, ...] | None:
         """What stands in brackets; None without brackets."""
         for entries in branches(tree, "entries"):
-            return tuple(self.entry(c) for c in entries.children if isinstance(c, Tree))
+            return tuple(self.entry(c) for c in entries.children if isinstance(c, ParseTree))
         return None
 
     # ------------------------------------------------------------ tokens
@@ -267,29 +265,29 @@ class _GraphReader:
         name, _, out = str(token)[1:].partition("@")
         return name, int(out) if out else 0
 
-    def label(self, tree: GrammarTree) -> str:
+    def label(self, tree: ParseTree) -> str:
         """A name, plain or quoted."""
         text = self.words(tree)
         return str(json.loads(text)) if text.startswith('"') else text
 
-    def expr(self, tree: GrammarTree) -> ix.Expr:
+    def expr(self, tree: ParseTree) -> ix.Expr:
         """An index expression or condition."""
         entry = self.entry(tree)
         if isinstance(entry, ix.Slice):
             raise errors.meaningless(self.span(tree), "a slice cannot stand here")
         return entry
 
-    def entry(self, tree: GrammarTree) -> ix.Entry:
+    def entry(self, tree: ParseTree) -> ix.Entry:
         """An index expression or slice."""
         try:
             return parse_entry(self.words(tree))
         except ValueError as error:
             raise errors.meaningless(self.span(tree), str(error)) from None
 
-    def words(self, tree: GrammarTree) -> str:
+    def words(self, tree: ParseTree) -> str:
         """The text of a branch."""
         return self.span(tree).text
 
-    def span(self, tree: GrammarTree) -> Span:
+    def span(self, tree: ParseTree) -> Span:
         """The place of a branch."""
-        return self.source.span(tree.meta.start_pos, tree.meta.end_pos)
+        return self.source.span(tree.start_pos, tree.end_pos)
