@@ -150,20 +150,20 @@ class Ready:
             raise RunError(errors.reentered())
         if backend.is_traced():
             raise RunError(errors.traced())
-        directory = output_dir or self.output_dir or "."
         with self.lock:
             self.running = threading.get_ident()
             try:
-                show = EffectSink(directory)
-                return self._full_run(inputs, Settings(show=show, on_device=self.on_device))
+                return self._full_run(inputs, output_dir)
             finally:
                 self.running = None
 
     def _full_run(
-        self, inputs: Mapping[str, object], settings: Settings
+        self, inputs: Mapping[str, object], output_dir: str | Path | None
     ) -> Mapping[str, HostArray]:
         """A run with all checks, which prepares the fast path for the next one."""
         given = self.given._replace(inputs=as_sources(inputs, "input", resident))
+        directory = next(d for d in (output_dir, self.output_dir, ".") if d is not None)
+        settings = Settings(show=EffectSink(directory), on_device=self.on_device)
         self.root = self.root.for_this_thread()
         loaded = choose_program(self.root, given)
         if loaded is not self.loaded:

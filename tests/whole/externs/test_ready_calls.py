@@ -112,6 +112,8 @@ def test_misuse_is_told_and_does_no_harm(text: str, tmp_path: Path) -> None:
             with pytest.raises(RunError, match=says) as error:
                 step(inputs)  # type: ignore[arg-type]
             assert error.value.diagnostics, name
+        with pytest.raises(RunError, match="RT526"):
+            step(data(), data())  # type: ignore[arg-type]
         assert right(step, data(3 + count // 2))
 
 
