@@ -29,7 +29,7 @@ from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 VectorDims = Mapping[str, tuple[str, ...]]
 EndVectorDims = tuple[tuple[str, ...], tuple[str, ...]]
@@ -248,7 +248,7 @@ def _run_length_dependences(graph: Graph, space: Space) -> Iterator[Dependence]:
     stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
     targets = _merge_writes(graph, space) if stops else {}
     for node in graph.nodes.values() if stops else ():
-        written = (*node_expressions(node), *targets.get(node.name, ()))
+        written = (*_expressions(graph, node), *targets.get(node.name, ()))
         mentions = tuple(e for e in written if any(n in universe.lengths for n in symbols(e)))
         if not is_computed(node) or not (node.inputs or mentions):
             continue
@@ -265,6 +265,17 @@ def _run_length_dependences(graph: Graph, space: Space) -> Iterator[Dependence]:
             )
             if signs is not None:
                 yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
+
+
+def _expressions(graph: Graph, node: Node) -> Iterator[ix.Expr]:
+    """The index expressions of a node, and of the cheap ones that it may compute for itself."""
+    yield from node_expressions(node)
+    for edge in node.inputs:
+        source = graph.nodes[edge.source]
+        if source.op.cheap:
+            pairs = zip(source.domain.dims, edge.entries, strict=True)
+            at = {dim: entry for dim, entry in pairs if isinstance(entry, ix.Expr)}
+            yield from (substitute(e, at) for e in node_expressions(source))
 
 
 def _run_length_signs(

@@ -327,3 +327,20 @@ output g
 """,
         {"N": 3},
     )
+
+
+def test_what_ends_a_dimension_is_not_fused_with_what_needs_its_length() -> None:
+    text = """
+bound S until stop
+dim s < S
+%x = input{dtype=f32} : [s] f32
+%y = exp %x : [s] f32
+%stop.half = literal{value=0.5, dtype=f32} : [s] f32
+%stop = gt %y, %stop.half : [s] bool
+%stop.until = until{bound="S"} %stop : [s]
+%n = index{expr=S} : [] i32
+%share = cast{dtype=f32} %n : [] f32
+%d = div %y, %share : [s] f32
+output d = %d[0:S]
+"""
+    assert groups(text) == [("y", "stop.half", "stop", "stop.until"), ("n", "share"), ("d",)]
