@@ -8,6 +8,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
+from jax import lax
 
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Ensure
@@ -15,6 +16,7 @@ from tempoc.ops.definition.dtype_text import number, numpy_dtype
 from tempoc.ops.definition.operator import EmittedValue, Interval
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
+from tempoc.ops.emission.prelude import HELPERS
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.reduction import Sum
@@ -237,3 +239,13 @@ def test_products_with_a_vector_read_the_array_as_it_lies(spec: str, leads: bool
     array = "ab"[max((0, 1), key=lambda k: arrays[k].ndim)]
     assert (product[0] == array) == leads
     np.testing.assert_allclose(call(*arrays)[0][0], np.einsum(spec, *arrays))
+
+
+def test_few_sums_of_long_operands_are_few_operations() -> None:
+    """Not a slice for each so many places of the operands, which XLA compiles for long."""
+    scope = {"jnp": jax.numpy, "lax": lax}
+    exec(HELPERS["convolved_by_band"], scope)
+    a, b = np.random.default_rng(0).standard_normal((2, 3000)).astype("f")
+    band = partial(scope["convolved_by_band"], first="", second="", last="", start=2999, step=1)
+    assert np.allclose(band(a, b, count=5), np.convolve(a, b)[2999:3004], atol=1e-3)
+    assert len(jax.make_jaxpr(partial(band, count=5))(a, b).eqns) < 50

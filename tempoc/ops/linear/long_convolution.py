@@ -216,12 +216,18 @@ def convolved_by_band(a, b, first, second, last, start, count, step):
     end = begin + stride * (blocks + pieces - 1)
     around = [(-begin, end - len(b), 0)] + [(0, 0, 0)] * (b.ndim - 1)
     rows = lax.pad(b, jnp.zeros((), b.dtype), around)
-    rows = rows.reshape(blocks + pieces - 1, stride, *b.shape[1:])
-    parts = [rows[k : k + blocks, : width - k * stride] for k in range(pieces)]
-    place = step * jnp.arange(block)[:, None] + size - 1 - jnp.arange(width)
-    inside = ((place >= 0) & (place < size)).reshape(block, width, *[1] * (a.ndim - 1))
-    band = jnp.where(inside, a[jnp.clip(place, 0, size - 1)], 0)
-    y = jnp.einsum(f"yw{first},zw{second}->zy{last}", band, jnp.concatenate(parts, axis=1))
+    if blocks < pieces:
+        rows = jnp.stack([rows[k * stride : k * stride + width] for k in range(blocks)])
+    else:
+        rows = rows.reshape(blocks + pieces - 1, stride, *b.shape[1:])
+        parts = [rows[k : k + blocks, : width - k * stride] for k in range(pieces)]
+        rows = jnp.concatenate(parts, axis=1)
+    # Each row of a table whose rows are shorter than what repeats begins a step further back.
+    around = [(0, width + step - size, 0)] + [(0, 0, 0)] * (a.ndim - 1)
+    repeated = jnp.tile(lax.pad(jnp.flip(a, 0), jnp.zeros((), a.dtype), around),
+                        (block, *[1] * (a.ndim - 1)))
+    band = repeated[: block * width].reshape(block, width, *a.shape[1:])
+    y = jnp.einsum(f"yw{first},zw{second}->zy{last}", band, rows)
     return y.reshape(blocks * block, *y.shape[2:])[:count]
 '''.replace("BLOCK", str(MODEL.band_rows))
 
