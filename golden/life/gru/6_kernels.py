@@ -106,18 +106,28 @@ def first_lane(codes):
     runner looks for this scope: on CPUs it is computed when a code is not 0.
     """
     def first(a, b):
-        keep = a[1] < b[1]
+        keep = lax.lt(a[1], b[1])
         return lax.select(keep, a[0], b[0]), lax.min(a[1], b[1])
-    codes, size = lax.collapse(codes, 0), codes.size
-    lanes = jnp.where(codes == 0, size, lax.iota(jnp.int32, size))
+    codes, number = lax.collapse(codes, 0), codes.dtype.type
+    none, size = number(0), number(codes.size)
+    lanes = lax.iota(codes.dtype, codes.size)
+    lanes = lax.select(lax.eq(codes, none), lax.full_like(codes, size), lanes)
     with jax.named_scope("first_code"):
-        return lax.reduce((codes, lanes), (jnp.int32(0), jnp.int32(size)), first, (0,))
+        return lax.reduce((codes, lanes), (none, size), first, (0,))
 
 
 def wrong_value(value, fine):
-    """0 if all values are fine, else the first that is not, as a number above 0."""
-    value = jnp.clip(value, -2**29, 2**29)
-    code = jnp.where(fine, 0, 2 * jnp.abs(value) + (value >= 0))
+    """0 if all values are fine, else the first that is not, as a number above 0.
+
+    tempoc's runner looks for this scope: on CPUs the number is made of a value when one is wrong.
+    """
+    value = lax.convert_element_type(value, jnp.int32)
+    number = value.dtype.type
+    value = lax.clamp(number(-2**29), value, number(2**29))
+    positive = lax.convert_element_type(lax.ge(value, number(0)), jnp.int32)
+    code = lax.add(lax.mul(lax.abs(value), number(2)), positive)
+    with jax.named_scope("wrong_code"):
+        code = lax.select(fine, lax.full_like(code, 0), code)
     return first_lane(code)[0] if code.ndim else code
 
 

@@ -40,6 +40,7 @@ class SmallSteps(JaxprRewriter):
 def _row_by_row(eqn: JaxprEqn, x: Any, places: Any, rows: Any) -> Any:
     """The array after a scatter, one row after the other."""
     dims = eqn.params["dimension_numbers"]
+    batch = dims.operand_batching_dims
     lanes = [k for k in range(rows.ndim) if k not in dims.update_window_dims]
     count = math.prod(places.shape[:-1])
     rows = jnp.moveaxis(rows, lanes, range(len(lanes)))
@@ -50,13 +51,8 @@ def _row_by_row(eqn: JaxprEqn, x: Any, places: Any, rows: Any) -> Any:
     how = eqn.params | {
         "dimension_numbers": lax.ScatterDimensionNumbers(
             update_window_dims=(*range(rows.ndim - 1),),
-            inserted_window_dims=(
-                *sorted((*dims.inserted_window_dims, *dims.operand_batching_dims)),
-            ),
-            scatter_dims_to_operand_dims=(
-                *dims.operand_batching_dims,
-                *dims.scatter_dims_to_operand_dims,
-            ),
+            inserted_window_dims=(*sorted((*dims.inserted_window_dims, *batch)),),
+            scatter_dims_to_operand_dims=(*batch, *dims.scatter_dims_to_operand_dims),
         )
     }
 
