@@ -7,8 +7,6 @@ after a change of any constant; and to read all modules takes two seconds of eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 try:
@@ -19,11 +17,13 @@ except ImportError:
 CONSTANTS = "_get_local_constants"
 
 
-@pytest.fixture(scope="session", autouse=True)
-def drawn_from_no_modules() -> Iterator[None]:
-    """If it still has that name. Old versions take nothing from modules."""
-    with pytest.MonkeyPatch.context() as patch:
-        if hasattr(providers, CONSTANTS):
-            nothing = providers.Constants()
-            patch.setattr(providers, CONSTANTS, lambda: nothing)
-        yield
+def pytest_configure(config: pytest.Config) -> None:
+    """If it still has that name. Old versions take nothing from modules.
+
+    A fixture is too late: hypothesis reads all modules as soon as tests are collected.
+    """
+    if hasattr(providers, CONSTANTS):
+        patch = pytest.MonkeyPatch()
+        nothing = providers.Constants()
+        patch.setattr(providers, CONSTANTS, lambda: nothing)
+        config.add_cleanup(patch.undo)

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given as drawn, settings, strategies
 
+from tests.support.session.draws import providers
+
 NUMBER = 73_939_133
+
+
+@settings(max_examples=1)
+@drawn(strategies.integers())
+def test_no_module_is_read_for_its_constants(number: int) -> None:
+    assert not getattr(providers, "_seen_modules", None)
 
 
 def test_examples_are_the_same_whatever_is_imported(
