@@ -6,7 +6,7 @@
 
 What could run in the loop of a state, beside it, is given the copy that this loop carries
 (``memory/carry.py``). Joined with a group of a later loop, as parts of derivatives are, it would
-make the copy one of all steps, too.
+make the copy one of all steps, too. So it is with copies of what steps store beside their states.
 
 Where no group of a later loop reads the state, only the last steps of it are stored: then nothing
 needs the copy.
@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tempoc.ops.control.control import Merge
+from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
+from tempoc.sdg.statements.build import identity, is_computed
 
 
 def reads_of_later_loops(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph, tuple[Node, ...]]:
@@ -28,7 +29,7 @@ def reads_of_later_loops(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph,
 
     And the states of which no copy is left, as nothing needs it.
     """
-    copies = [*_copies(graph)]
+    copies, nodes = [*_copies(graph)], graph.nodes
     uses = users(graph) if copies else {}
     rounds = {dim: loop_rounds(graph, dim) for _, copy in copies for dim in copy.domain.dims}
     moved: dict[OperandUse, str] = {}
@@ -41,13 +42,14 @@ def reads_of_later_loops(graph: Graph, homes: Mapping[str, str]) -> tuple[Graph,
                 home = homes.get(name, name)
                 latest[home] = max(latest.get(home, 0), number)
             own = max(rounds[dim].get(e.source, 0) for e in copy.inputs)
-            reads = ((use, homes.get(use.reader, use.reader)) for use in uses[copy.name])
+            read_by = [u for u in uses[copy.name] if not isinstance(nodes[u.reader].op, Merge)]
+            reads = ((use, homes.get(use.reader, use.reader)) for use in read_by)
             late += [use for use, home in reads if latest.get(home, 0) > own]
-        if not late and not _is_stored(graph, state):
+        if not late and isinstance(copy.op, Merge) and not _is_stored(graph, state):
             alone[copy.name] = state
             late = [*uses[copy.name]]
         moved |= dict.fromkeys(late, state.name)
-    nodes = {name: node for name, node in graph.nodes.items() if name not in alone}
+    nodes = {name: node for name, node in nodes.items() if name not in alone}
     for use, source in moved.items():
         edges = [*nodes[use.reader].inputs]
         edges[use.slot] = replace(edges[use.slot], source=source)
@@ -61,9 +63,17 @@ def _is_stored(graph: Graph, state: Node) -> bool:
 
 
 def _copies(graph: Graph) -> Iterator[tuple[Node, Node]]:
-    """States and their copies: nodes that put the same branches together, the second of two."""
+    """States and their copies: nodes that put the same branches together, the second of two.
+
+    And what steps store beside their states, with its copies.
+    """
     known: dict[object, Node] = {}
     for node in graph.nodes.values():
+        if isinstance(node.op, Copy):
+            (edge,), source = node.inputs, graph.nodes[node.inputs[0].source]
+            same = source.domain == node.domain and source.vector == node.vector
+            if same and is_computed(source) and edge.entries == identity(node.domain):
+                yield source, node
         if isinstance(node.op, Merge):
             branches = (node.op, node.inputs, node.domain, node.types)
             if known.setdefault(branches, node) is not node:

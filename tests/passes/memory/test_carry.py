@@ -185,6 +185,28 @@ def test_later_loops_read_the_state() -> None:
     assert {e.source for e in nodes["a.sin2"].inputs} == {"a.last"}
 
 
+def test_later_loops_read_what_is_stored_beside_states() -> None:
+    before = graph("""
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%h.0 = literal{value=1.0, dtype=f32} : [] f32
+%e = exp %h : [t] f32
+%h.1 = sin %e : [t] f32
+%h = merge{targets=((0,), (t+1,))} %h.0 when t == 0, %h.1[t-1] when t >= 1 : [t] f32
+%e.last = copy %e : [t] f32
+%c = add %e.last[t+1], %x : [t | t < T-1] f32
+%d.0 = copy %h[T-1] : [] f32
+%d.more = mul %d[t+1], %c : [t | t < T-1] f32
+%d.1 = mul %d.more, %e[t+1] : [t | t < T-1] f32
+%d = merge{targets=((T-1,), (t,))} %d.0 when t == T-1, %d.1 when t < T-1 : [t] f32
+output d = %d[0]
+""")
+    after = Fuse().run(before, PassContext(Space(before.universe)))
+    assert after.nodes["c"].sources == ("e", "x")
+    assert_close(before, after)
+
+
 def test_no_copy_of_what_is_not_stored() -> None:
     """The loop of the state computes what reads it: a copy would be as large as the state."""
     before = graph(LATE.replace("CONDITION", "lt %u, %a"))
