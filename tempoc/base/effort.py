@@ -29,6 +29,9 @@ class Effort(NamedTuple):
     """With more quotients and remainders in distances of cells, a window is the whole extent. isl
     takes half a second for the greatest of 31, or minutes: that is up to the order of its sets, and
     does not count as steps. Fifteen programs with quotients have 11 at most."""
+    stated_divisions: int = 100
+    """Functions whose pieces have more quotients and remainders together are not stated: isl took
+    a second for 339 of them, or minutes, and a hundredth of one for 86."""
     separation_steps: int = 20_000
     """The most steps of isl for each statement to peel loops, if more than those of one query:
     nests that were short enough took 15,000, one of 5,000 lines for 230 statements 130,000. With

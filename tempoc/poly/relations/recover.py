@@ -56,8 +56,37 @@ def _term_count(e: ix.Expr) -> int:
     return len(e.terms) + bool(e.const) if isinstance(e, ix.IndexSum) else 1
 
 
+def end(points: isl.Set | isl.Map, k: int, *, greatest: bool) -> isl.PwAff | None:
+    """The greatest or the least value of a dimension, that of a map as a function on its domain.
+
+    `None` where it has so many pieces with quotients and remainders that isl may take minutes to
+    join those of several convex parts: it counts no steps for that.
+    """
+    if isinstance(points, isl.Map):
+        parts = [(b, isl.Map.from_basic_map(b)) for b in points.get_basic_maps()]
+    else:
+        parts = [(b, isl.Set.from_basic_set(b)) for b in points.get_basic_sets()]
+    ends = (_end(part, k, greatest) for b, part in parts if b.dim(D.div) > 1)
+    return None if len(parts) > 1 and any(map(is_divided, ends)) else _end(points, k, greatest)
+
+
+def _end(points: isl.Set | isl.Map, k: int, greatest: bool) -> isl.PwAff:
+    return points.dim_max(k) if greatest else points.dim_min(k)
+
+
+def is_divided(pw: isl.PwAff) -> bool:
+    """Whether isl may take minutes to shorten a function, for its quotients and remainders.
+
+    It looks for equations that hold at all integer points of a piece, and counts no steps for it.
+    """
+    sets = (b for where, _ in pw.get_pieces() for b in where.get_basic_sets())
+    return bool(sum(b.dim(D.div) for b in sets) > EFFORT.stated_divisions)
+
+
 def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     """The expression of a piecewise function on `given`; `None` unless affine, `min` or `max`."""
+    if is_divided(pw):
+        return None
     pieces = distinct(pw.coalesce().gist(given))
     if len(pieces) == 1:
         return affine(pieces[0])
@@ -70,23 +99,43 @@ def limit(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     Sizes are not looked for so far: a constant that is 1 too much for one bound is the better one.
     """
     exact = value(pw, given)
-    if exact is not None:
+    if exact is not None or is_divided(pw):
         return exact
     restricted = pw.intersect_domain(given)
     return _of_all(_spelled_otherwise(restricted.coalesce()), restricted)
 
 
 def _of_all(options: Iterable[list[isl.Aff]], restricted: isl.PwAff) -> ix.Expr | None:
-    """The minimum or maximum of some functions that is a piecewise one."""
+    """The minimum or maximum of some functions that is a piecewise one.
+
+    It is, if it is one of them everywhere and none of them is beyond it: no minimum of all of them
+    is built, which has pieces for every order of them.
+    """
+    pieces = restricted.get_pieces()
     for functions in options:
         for name in ("min", "max"):
-            joined = functions[0].to_pw_aff()
-            for aff in functions[1:]:
-                joined = getattr(joined, name)(aff.to_pw_aff())
-            if joined.intersect_domain(restricted.domain()).is_equal(restricted):
+            if all(_beyond_none(name, w, own, functions) for w, own in pieces) and all(
+                _is_one_of(functions, w, own) for w, own in pieces
+            ):
                 parts = [affine(aff) for aff in functions]
                 return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
     return None
+
+
+def _beyond_none(name: str, where: isl.Set, own: isl.Aff, functions: list[isl.Aff]) -> bool:
+    """Whether a function is on a piece the minimum of itself and others, or the maximum."""
+    order = isl.Aff.le_set if name == "min" else isl.Aff.ge_set
+    return all(own.plain_is_equal(f) or where.is_subset(order(own, f)) for f in functions)
+
+
+def _is_one_of(functions: list[isl.Aff], where: isl.Set, own: isl.Aff) -> bool:
+    """Whether at each point of a piece one of some functions has the value of this one."""
+    if any(own.plain_is_equal(f) for f in functions):
+        return True
+    rest = where
+    for f in functions:
+        rest = rest.intersect(f.ne_set(own))
+    return bool(rest.is_empty())
 
 
 def _spelled_otherwise(pw: isl.PwAff) -> Iterator[list[isl.Aff]]:
@@ -116,23 +165,25 @@ def nested(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     functions = distinct(restricted)
     if len(functions) > EFFORT.nested_pieces:
         return None
-    least: list[isl.PwAff] = []
+    pieces = restricted.get_pieces()
+    if not all(_is_one_of(functions, where, own) for where, own in pieces):
+        return None
     texts: list[ix.Expr] = []
     for aff in functions:
         own = aff.to_pw_aff()
         where = restricted.eq_set(own).intersect(restricted.domain())
         above = [f for f in functions if where.is_subset(f.to_pw_aff().ge_set(own))]
-        low = own
-        for f in above:
-            low = low.min(f.to_pw_aff())
-        least.append(low)
+        if not all(_is_above_none(above, place, other) for place, other in pieces):
+            return None
         texts.append(ix.minimum(*(affine(f) for f in above)))
-    joined = least[0]
-    for low in least[1:]:
-        joined = joined.max(low)
-    if not joined.intersect_domain(restricted.domain()).is_equal(restricted):
-        return None
     return ix.maximum(*texts)
+
+
+def _is_above_none(functions: list[isl.Aff], where: isl.Set, own: isl.Aff) -> bool:
+    """Whether the minimum of some functions is nowhere on a piece above this one."""
+    for f in functions:
+        where = where.intersect(f.gt_set(own))
+    return bool(where.is_empty())
 
 
 def distinct(pw: isl.PwAff) -> list[isl.Aff]:
@@ -226,10 +277,10 @@ def entries(m: isl.Map) -> tuple[tuple[ix.Expr | ix.Slice, ...], bool] | None:
     recovered: list[ix.Expr | ix.Slice] = []
     for k in range(m.dim(D.out)):
         try:
-            low, high = m.dim_min(k), m.dim_max(k)
+            low, high = end(m, k, greatest=False), end(m, k, greatest=True)
         except isl.Error:  # isl gives up on some divisions
             return None
-        entry = _entry(m, k, low, high, given)
+        entry = None if low is None or high is None else _entry(m, k, low, high, given)
         if entry is None:
             return None
         recovered.append(entry[0])

@@ -352,12 +352,13 @@ class Space:
         return self.extreme(function, points, greatest=greatest)
 
     def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> ix.Expr:
-        """The greatest or least value of a function over a set that is not empty."""
+        """The greatest or least value of a function over a set that is not empty, or a bound."""
         values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
         symbolic = self.symbolic
-        try:
-            best = values.dim_max(0) if greatest else values.dim_min(0)
-        except isl.Error:  # isl gives up on some divisions; without them we get a bound
+        best = self.frame.limited(
+            EFFORT.query_steps, lambda: recover.end(values, 0, greatest=greatest)
+        )
+        if best is None or recover.is_divided(best):  # isl gives up on some divisions, too
             values = values.remove_divs()
             best = values.dim_max(0) if greatest else values.dim_min(0)
         for exact in (recover.value, recover.nested):

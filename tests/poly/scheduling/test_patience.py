@@ -10,7 +10,7 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.poly.relations import maps, sets
+from tempoc.poly.relations import maps, recover, sets
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling import liveness, loop_nest
@@ -20,7 +20,8 @@ from tempoc.schedule.verify import replay
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.parse import parse_expr
 from tempoc.symbolic.text import show
-from tests.poly.relations.worlds import dom, space
+from tempoc.symbolic.walk import evaluate
+from tests.poly.relations.worlds import bounds, dom, points, space
 from tests.schedule.programs import PROGRAMS
 from tests.support.agreement import agree, all_equal, compile_text
 
@@ -55,6 +56,20 @@ ga = grad(loss, a)
 output g, g2, ga, v
 """
 """Relations with convex pieces that hold no points."""
+RESIDUES = """
+dim t < T
+dim i < I
+input x[t, i]: f32
+input w: f32
+y[t, i] = w * x[t, i] when (t + 2*i) % 3 != 1 and t + i < T
+y[t, i] = x[t, i]
+g = grad(sum(y[0:T, 0:I]), w)
+output g
+"""
+SKEW = (
+    "[T, I] -> { [t] : exists (i, j: 0 < t < T and 2t < 5i < I + 2t and"
+    " (-2 - 3t + 10i <= 7j <= -3t + 10i or -6 - 3t + 10i <= 7j <= -4 - 3t + 10i)) }"
+)
 RING_OF_3 = parse_expr("min(T, 3)")
 
 
@@ -160,6 +175,41 @@ def test_the_last_of_many_uses_takes_few_steps() -> None:
     last = maps.latest(times)
     context.set_max_operations(0)
     assert last.is_equal(times.lexmax())
+
+
+def test_the_minimum_of_many_functions_takes_few_steps() -> None:
+    """Each order of 14 bounds is a piece of the minimum that isl makes of two after two."""
+    names = [f"N{k}" for k in range(14)]
+    below = " and ".join(f"i <= {n}" for n in names)
+    least = isl.Set.read_from_str(isl.Context(), f"[{', '.join(names)}] -> {{ [i] : {below} }}")
+    context, given = least.get_ctx(), least.params()
+    least = least.dim_max(0)
+    context.set_max_operations(1_000_000)
+    context.reset_operations()
+    assert recover.value(least, given) == parse_expr(f"min({', '.join(names)})")
+
+
+def test_ends_of_many_divisions_are_not_joined() -> None:
+    skew = isl.Set.read_from_str(isl.Context(), SKEW)
+    assert recover.end(skew, 0, greatest=True) is None
+    parts = [isl.Set.from_basic_set(b) for b in skew.get_basic_sets()]
+    assert all(recover.end(part, 0, greatest=True) is not None for part in parts)
+
+
+def test_limits_that_are_not_stated_are_still_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recover, "EFFORT", EFFORT._replace(stated_divisions=0))
+    some = dom("t", "(t % 3 == 1 or t % 2 == 1 and t < P) and t >= 1")
+    most, least = (
+        limit(parse_expr("t"), some) for limit in (unsettled().upper_bound, unsettled().lower_bound)
+    )
+    for env in bounds():
+        for at in points(some, env):
+            assert evaluate(least, at) <= at["t"] <= evaluate(most, at)
+
+
+def test_gradients_are_the_same_if_no_readers_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recover, "EFFORT", EFFORT._replace(stated_divisions=0))
+    agree(RESIDUES, {"T": 4, "I": 3}, levels=(2,))
 
 
 @pytest.mark.long("a minute of compilation, in which isl ended the process")
