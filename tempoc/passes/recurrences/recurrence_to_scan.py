@@ -110,7 +110,7 @@ class RecurrenceToScan(GraphPass):
 
     def is_scan(self, dim: str, context: PassContext, graph: Graph, cycle: NodeNames) -> bool:
         """Whether a cycle, judged by itself, is one that becomes a scan."""
-        if has_run_lengths(graph, cycle):
+        if has_run_lengths(graph, cycle, dim):
             return False
         around = CycleSurroundings(graph=graph, dim=dim)
         try:
@@ -166,7 +166,7 @@ class RecurrenceToScan(GraphPass):
         steps: dict[NodeNames, RecurrenceCycle] = {}
         around = CycleSurroundings(graph=graph, dim=dim)
         for cycle in cycles(graph, dim):
-            if has_run_lengths(graph, cycle):
+            if has_run_lengths(graph, cycle, dim):
                 loops.update(cycle)
                 continue
             try:

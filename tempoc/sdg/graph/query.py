@@ -207,20 +207,28 @@ def components(graph: Graph) -> tuple[tuple[str, ...], ...]:
     return tuple(strongly_connected_components(sources, sources.__getitem__))
 
 
-def has_run_lengths(graph: Graph, names: Iterable[str]) -> bool:
+def has_run_lengths(graph: Graph, names: Iterable[str], along: str = "") -> bool:
     """Whether nodes have points, shapes or reads that depend on lengths which the data decide.
 
-    So do those with a dimension along which a length varies.
+    So do those with a dimension along which a length varies. With ``along``, other dimensions that
+    the data end do not count where nodes read each other at their own points of these.
     """
     lengths = {*graph.universe.lengths}
     if not lengths:
         return False
     outer = {d for b in graph.universe.ended for d in b.outer}
     for node in (graph.nodes[n] for n in names):
-        bounds = {graph.universe.dim(d).bound for d in node.domain.dims}
+        dims = {d for d in node.domain.dims if not along or d == along or _moves(graph, node, d)}
+        bounds = {graph.universe.dim(d).bound for d in dims}
         reads = (e for edge in node.inputs for e in expressions((edge.entries, edge.guard)))
         own = (node.domain.where, *node_expressions(node), *reads)
         named = {n for e in own for n in symbols(e)}
         if (bounds | named) & lengths or {*node.domain.dims} & outer:
             return True
     return False
+
+
+def _moves(graph: Graph, node: Node, dim: str) -> bool:
+    """Whether a node reads other points of one of its dimensions than its own."""
+    sources = ((edge, graph.nodes[edge.source].domain.dims) for edge in node.inputs)
+    return any(dim in d and e.entries[d.index(dim)] != ix.Sym(dim) for e, d in sources)

@@ -41,6 +41,22 @@ last = e[S-1]
 output last, g
 """
 
+WITHIN = """dim s < S until enough
+dim p < P
+dim t < T
+input x[s, p, t]: f32
+param w = 0.3
+cost = w * abs(x)
+r[s, p, t] = w - cost when t == 0
+r[s, p, t] = tanh(r[s, p, t-1] + w - cost) - cost
+low = sum(r[s, p, 0:T])
+so_far[s] = sum(low[s, 0:P]) when s == 0
+so_far[s] = so_far[s-1] + sum(low[s, 0:P])
+enough = so_far < -1.5
+g = grad(mean(low[0:S, 0:P]), w)
+output g, so_far[S-1] as last
+"""
+
 
 def test_a_table_goes_by_diagonals() -> None:
     compilation = Compilation(load_source(Source("m.rt", TABLE)), Options())
@@ -53,3 +69,10 @@ def test_recurrences_are_scans_but_for_those_of_its_steps() -> None:
     ops = [n.op for n in compilation.optimized.nodes.values()]
     assert [len(op.carried) for op in ops if isinstance(op, Recurrence)] == [2]
     agree(FILTER, {"N": 1, "S": 4}, {"N": 2, "S": 3}, {"N": 5, "S": 9})
+
+
+def test_recurrences_of_each_of_its_steps_are_scans() -> None:
+    compilation = Compilation(load_source(Source("m.rt", WITHIN)), Options())
+    ops = [n.op for n in compilation.optimized.nodes.values()]
+    assert any(isinstance(op, Recurrence) for op in ops)
+    agree(WITHIN, {"S": 1, "T": 1, "P": 1}, {"S": 4, "T": 3, "P": 2}, {"S": 6, "T": 5, "P": 1})
