@@ -23,8 +23,8 @@ the tensor gets a slot for each point, or its values live until the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import TypeVar
@@ -34,7 +34,8 @@ from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import symbols
 
 R = TypeVar("R")
 
@@ -123,6 +124,9 @@ class Liveness:
     timeline: Timeline
     stored: Mapping[str, StoredTensor]
     open: Timeline | None = None
+    lives: dict[tuple[StoredTensor, tuple[str, ...]], _Life] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def unrelated(self) -> Liveness:
@@ -152,18 +156,51 @@ class Liveness:
     def _windows_of(
         self, stored: StoredTensor, order: tuple[str, ...], pairs: Pairs
     ) -> tuple[ix.Expr, ...] | None:
-        """The windows for some pairs of cells, or `None` if isl takes too long."""
-        # Whatever is alive is compared with what is written, nothing else.
-        life = self._life(stored, [w.task for w in stored.writes]).distinct()
+        """The windows for some pairs of cells, or `None` if isl takes too long.
+
+        Along dimensions of which each use takes all cells at once, all clash if any do. Without
+        these there are fewer orders of dimensions, and many tensors have equal live ranges.
+        """
         outer = frozenset() if pairs == Pairs.ALL or stored.outer is None else stored.outer
-        about = (life, order, pairs, outer)
-        return self._limited("windows", about, lambda: self._windows(life, order, pairs, outer))
+        whole = self._whole(stored) if pairs == Pairs.ALL else {}
+        # Whatever is alive is compared with what is written, nothing else.
+        life = self._life(_without(stored, whole), [w.task for w in stored.writes]).distinct()
+        some = tuple(d for d in order if d not in whole)
+        about = (life, some, pairs, outer)
+        sizes = self._limited("windows", about, lambda: self._windows(life, some, pairs, outer))
+        if sizes is None or not whole:
+            return sizes
+        clashing = self._limited("clashing", life, lambda: self._is_clashing(life))
+        if clashing is None:
+            return None
+        known = dict(zip(life.domain.dims, sizes, strict=True))
+        return tuple(
+            known[d] if d in known else whole[d] if clashing else ix.ONE for d in stored.domain.dims
+        )
+
+    def _whole(self, stored: StoredTensor) -> dict[str, ix.Expr]:
+        """The dimensions along which each use takes the same cells, the first ones; how many."""
+        universe, whole = self.timeline.space.universe, dict[str, ix.Expr]()
+        taken = (*(use.entries for use in stored.uses), *stored.outputs)
+        coupled = [set(symbols(c)) for c in conjuncts(stored.domain.where)]
+        for dim, *entries in zip(stored.domain.dims, *taken, strict=True):
+            if len({*entries}) != 1 or any(
+                dim in names and any(universe.is_dim(n) and n != dim for n in names)
+                for names in coupled
+            ):
+                continue
+            match entries[0]:
+                case ix.Slice(lo=ix.ZERO, hi=hi, step=1) if not any(
+                    universe.is_dim(n) for n in symbols(hi)
+                ) and fast.at_least(hi, 1, universe):
+                    whole[dim] = hi
+        return whole
 
     def _windows(
         self, life: _Life, order: tuple[str, ...], pairs: Pairs, outer: frozenset[str]
     ) -> tuple[ix.Expr, ...]:
         dims = life.domain.dims
-        gaps = self._once("gaps", life, lambda: self._gaps(life))
+        gaps = self._gaps(life) if order else None
         gaps = None if gaps is None else _among(gaps, [dims.index(d) for d in outer], pairs)
         sizes: dict[str, ix.Expr] = {}
         for dim in order:
@@ -172,8 +209,16 @@ class Liveness:
             sizes[dim] = self._once("size", (life, pairs, outer, equal, dim), compute)
         return tuple(sizes[dim] for dim in dims)
 
+    def _is_clashing(self, life: _Life) -> bool:
+        """Whether any cell is alive when one is written, be it the same."""
+        gaps = self._gaps(life)
+        return gaps is not None and not gaps.is_empty()
+
     def _gaps(self, life: _Life) -> isl.Set | None:
         """The distances between cells that are live at the same time."""
+        return self._once("gaps", life, lambda: self._find_gaps(life))
+
+    def _find_gaps(self, life: _Life) -> isl.Set | None:
         if not life.writes:
             return None
         writes = replace(life, reads=(), outputs=())
@@ -248,6 +293,8 @@ class Liveness:
             if not dying.is_empty():
                 remaining = remaining.subtract_domain(dying.domain())
                 yield from ((k, r) for r in self._stated(self._points(use), dying.reverse()))
+                if remaining.is_empty():
+                    return
 
     def last_use(self, tensor: str, task: str, entries: tuple[ix.Entry, ...]) -> ix.Expr:
         """The condition, over the task's points, under which the cells have no later use.
@@ -300,6 +347,12 @@ class Liveness:
 
     def _life(self, stored: StoredTensor, anchors: Sequence[str]) -> _Life:
         """The tensor with times that compare with those of the anchors."""
+        key = (stored, tuple(anchors))
+        if key not in self.lives:
+            self.lives[key] = self._made_life(stored, anchors)
+        return self.lives[key]
+
+    def _made_life(self, stored: StoredTensor, anchors: Sequence[str]) -> _Life:
         tasks = dict.fromkeys(u.task for u in (*stored.writes, *stored.reads))
         when = self.timeline.compared(tuple(tasks), anchors)
         writes, reads = (
@@ -400,6 +453,29 @@ def _stays_whole(stored: StoredTensor, extents: tuple[ix.Expr, ...]) -> bool:
     """Whether an output takes all cells of a tensor: then they live at the end, all of them."""
     everything = tuple(ix.Slice(ix.ZERO, extent) for extent in extents)
     return stored.domain.where == ix.TRUE and everything in stored.outputs
+
+
+def _without(stored: StoredTensor, dims: Collection[str]) -> StoredTensor:
+    """The tensor with one cell for all that differ along some dimensions only."""
+    if not dims:
+        return stored
+    places = [k for k, d in enumerate(stored.domain.dims) if d not in dims]
+
+    def of(use: TensorUse) -> TensorUse:
+        return replace(use, entries=tuple(use.entries[k] for k in places))
+
+    return replace(
+        stored,
+        domain=Domain(
+            tuple(stored.domain.dims[k] for k in places),
+            ix.conjunction(
+                *(c for c in conjuncts(stored.domain.where) if not {*symbols(c)} & {*dims})
+            ),
+        ),
+        writes=tuple(map(of, stored.writes)),
+        reads=tuple(map(of, stored.reads)),
+        outputs=tuple(tuple(entries[k] for k in places) for entries in stored.outputs),
+    )
 
 
 def _among(gaps: isl.Set, outer: Sequence[int], pairs: Pairs) -> isl.Set:
