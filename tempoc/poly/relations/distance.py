@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from tempoc.poly.isl import isl
 from tempoc.poly.relations.space import Space
@@ -13,8 +14,7 @@ from tempoc.symbolic.domain import Domain
 Signs = frozenset[int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessPair:
+class AccessPair(NamedTuple):
     """A reader and a writer of a tensor.
 
     The reader reads the tensor at ``read``, the writer writes it at ``written``, each in its own
@@ -35,9 +35,29 @@ def signs(
 
     Bounds with a compile-time value are treated as symbolic. ``None``: there is no dependence.
     """
-    symbolic = space.symbolic
-    pairs = _pairs(symbolic, passage)
-    return sides(symbolic, pairs, (passage.reader.dims, passage.writer.dims), along)
+    symbolic, once = space.symbolic, space.known.once
+    dims = passage.reader.dims, passage.writer.dims
+    pairs = _pairs(space, passage)
+    if once(("no pairs", passage), pairs.is_empty):
+        return None
+
+    def of(pair: tuple[ix.Expr, ix.Expr]) -> Signs:
+        stated = _stated_distance(passage, *pair)
+        if stated is not None:
+            return frozenset(((stated > 0) - (stated < 0),))
+        return _possible(symbolic, pairs, dims, pair)
+
+    return {name: once(("sign", passage, pair), partial(of, pair)) for name, pair in along.items()}
+
+
+def _stated_distance(passage: AccessPair, own: ix.Expr, other: ix.Expr) -> int | None:
+    """The distance of two coordinates, if an index says it: ``t - 1`` is read, ``t`` written."""
+    for read, written in zip(passage.read, passage.written, strict=True):
+        if isinstance(read, ix.Expr):
+            first, second = ix.sub(read, own), ix.sub(written, other)
+            if isinstance(first, ix.Const) and isinstance(second, ix.Const):
+                return second.value - first.value
+    return None
 
 
 def least(
@@ -53,7 +73,7 @@ def least(
     it has no limit, or there is no pair.
     """
     symbolic = space.symbolic
-    pairs = _pairs(symbolic, passage)
+    pairs = _pairs(space, passage)
     at = symbolic.frame.coordinates
 
     def coordinates(pair: tuple[ix.Expr, ix.Expr]) -> tuple[isl.PwAff, isl.PwAff]:
@@ -72,11 +92,16 @@ def least(
     return int(gap.to_python()) if gap.is_int() else None
 
 
-def _pairs(symbolic: Space, passage: AccessPair) -> isl.Map:
+def _pairs(space: Space, passage: AccessPair) -> isl.Map:
     """The points of the reader, each with those of the writer that write what it reads."""
-    reads = symbolic.access_map(passage.reader, passage.read, passage.tensor)
-    writes = symbolic.access_map(passage.writer, passage.written, passage.tensor)
-    return reads.apply_range(writes.reverse())
+
+    def compute() -> isl.Map:
+        symbolic = space.symbolic
+        reads = symbolic.access_map(passage.reader, passage.read, passage.tensor)
+        writes = symbolic.access_map(passage.writer, passage.written, passage.tensor)
+        return reads.apply_range(writes.reverse())
+
+    return space.known.once(("pairs", passage), compute)
 
 
 def sides(
@@ -86,15 +111,19 @@ def sides(
     along: Mapping[str, tuple[ix.Expr, ix.Expr]],
 ) -> dict[str, Signs] | None:
     """The possible signs for pairs of points, the reader first, with these dimensions."""
-    at = space.frame.coordinates
     if pairs.is_empty():
         return None
-    possible: dict[str, Signs] = {}
-    for name, (own, other) in along.items():
-        first = space.frame.value(own, at(dims[0]))
-        second = space.frame.value(other, at(dims[1]))
-        orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
-        possible[name] = frozenset(
-            s for s, m in orders.items() if not pairs.intersect(m).is_empty()
-        )
-    return possible
+    return {name: _possible(space, pairs, dims, pair) for name, pair in along.items()}
+
+
+def _possible(
+    space: Space,
+    pairs: isl.Map,
+    dims: tuple[tuple[str, ...], tuple[str, ...]],
+    along: tuple[ix.Expr, ix.Expr],
+) -> Signs:
+    """The signs of the difference of two coordinates over pairs of points with ``dims``."""
+    at = space.frame.coordinates
+    first, second = (space.frame.value(e, at(d)) for e, d in zip(along, dims, strict=True))
+    orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
+    return frozenset(s for s, m in orders.items() if not pairs.intersect(m).is_empty())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_statements
+from tempoc.poly.relations import distance
 from tempoc.poly.relations.space import Space
 from tests.support.generators.graphs import graph
 
@@ -40,6 +41,15 @@ def found(text: str) -> dict[tuple[str, str], list[dict[str, list[int]]]]:
 def test_signs_of_an_access(access: str, signs: list[int]) -> None:
     text = f"%a = exp %x : [t] f32\n%b = sum {access} : [t] f32\n"
     assert found(text) == {("b", "a"): [{"t": signs}]}
+
+
+def test_a_distance_that_an_index_states_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distance, "_possible", lambda *_: frozenset({7}))
+    text = "%a = neg %x : [i, t] f32\n%b = neg %a[{}] : [i, t | t >= 1] f32\n"
+    (signs,) = found(text.format("i, t-1"))["b", "a"]
+    assert signs == {"i": [0], "t": [1]}
+    (signs,) = found(text.format("i, t//2"))["b", "a"]
+    assert signs == {"i": [0], "t": [7]}
 
 
 def test_merges_are_looked_through() -> None:
