@@ -19,6 +19,13 @@ def access(
     m = isl.Map.from_domain_and_range(universe(sink.space), universe(source.space))
     local = isl.LocalSpace.from_space(source.space)
     for k, entry in enumerate(entries):
+        # A constraint is added in a fifth of the time in which isl intersects with a map of it.
+        if isinstance(entry, ix.Sym) and entry.name in sink.places:
+            m = m.equate(D.in_, sink.places[entry.name], D.out, k)
+            continue
+        if isinstance(entry, ix.Const):
+            m = m.fix_val(D.out, k, frame.val(entry.value))
+            continue
         out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
         if not isinstance(entry, ix.Slice):
             m = m.intersect(frame.value(entry, sink).eq_map(out))
@@ -26,7 +33,10 @@ def access(
         # One condition for each operand of `max` and `min`: as values they are unions, and those of
         # several entries multiply.
         for e in entry.lo.args if isinstance(entry.lo, ix.IndexMax) else (entry.lo,):
-            m = m.intersect(frame.value(e, sink).le_map(out))
+            if isinstance(e, ix.Const):
+                m = m.lower_bound_val(D.out, k, frame.val(e.value))
+            else:
+                m = m.intersect(frame.value(e, sink).le_map(out))
         for e in entry.hi.args if isinstance(entry.hi, ix.IndexMin) else (entry.hi,):
             m = m.intersect(frame.value(e, sink).gt_map(out))
         if entry.step != 1:

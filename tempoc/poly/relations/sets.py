@@ -22,9 +22,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """A tuple of named dimensions: its isl space, and the value of each symbol on it."""
+    """A tuple of named dimensions: its isl space, their places, the value of each symbol on it."""
 
     space: isl.Space
+    places: Mapping[str, int]
     zero: isl.PwAff
     env: Mapping[str, isl.PwAff]
     known: dict[ix.Expr, isl.Set] = field(default_factory=dict)
@@ -109,7 +110,8 @@ class IslFrame:
         }
         for k, dim in enumerate(dims):
             env[dim] = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
-        return Coordinates(space, isl.Aff.zero_on_domain(local).to_pw_aff(), env)
+        places = {dim: k for k, dim in enumerate(dims)}
+        return Coordinates(space, places, isl.Aff.zero_on_domain(local).to_pw_aff(), env)
 
     def value(self, e: ix.Expr, at: Coordinates) -> isl.PwAff:
         """A quasi-affine expression as a function on a tuple; `ValueError` for a product."""
