@@ -2,9 +2,7 @@
 
 import io
 import os
-import shlex
 import sys
-import traceback
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -93,6 +91,8 @@ def report_library(error: BaseException, argv: Sequence[str]) -> int | None:
 
 def _is_importing(error: BaseException) -> bool:
     """Whether a library failed while it was imported."""
+    import traceback
+
     place, is_importing = Path(__file__).parents[2], False
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if place in Path(frame.f_code.co_filename).parents:
@@ -104,6 +104,9 @@ def _is_importing(error: BaseException) -> bool:
 
 def report_bug(error: BaseException, argv: Sequence[str]) -> int:
     """Say that this is our fault, and how to report it; the traceback only on request."""
+    import shlex
+    import traceback
+
     report_diagnostics([failures.bug(error, shlex.join(["tempoc", *argv]), __version__)], argv)
     if os.environ.get("TEMPOC_TRACEBACK"):
         traceback.print_exception(error)

@@ -27,43 +27,46 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-Looks = tuple[tuple[re.Pattern[str], str], ...]
-"""Parts of texts and how they look; what comes first wins."""
+Looks = tuple[tuple[str, str], ...]
+"""Patterns of parts of texts and how these look; what comes first wins.
+
+Patterns are compiled where they are used (once, by `re`): most commands use none.
+"""
 KEYWORDS = (
     "dim|const|assume|import|input|param|extern|output|save|print|def|return|for|in|when|until|"
     "from|over|as|to|if|else|and|or|not|true|false"
 )
 SOURCE = (
-    (re.compile(r"#.*$"), "dim italic"),
-    (re.compile(r'"[^"]*"'), "green"),
-    (re.compile(rf"\b({KEYWORDS})\b"), "bold magenta"),
-    (re.compile(rf"\b({'|'.join(ELEMENTS)})\b"), "cyan"),
-    (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
+    (r"#.*$", "dim italic"),
+    (r'"[^"]*"', "green"),
+    (rf"\b({KEYWORDS})\b", "bold magenta"),
+    (rf"\b({'|'.join(ELEMENTS)})\b", "cyan"),
+    (r"(?<![\w.])\d[\w.]*", "blue"),
 )
 """Parts of `.rt` text."""
 STAGES = (
-    (re.compile(r"^# .*$"), "bold"),
-    (re.compile(r"^(function|kernel|output|store|tensor)  .*$"), "bold"),
-    (re.compile(r"^(peak|total|budget|proved|largest \w+|read|written)(?=  )"), "bold"),
-    (re.compile(r"^FLOPs(/byte)?(?=  )"), "bold"),
-    (re.compile(r"^ *(for|if|while|group|block|region|kernel|store|output)\b(?! {2})"), "magenta"),
-    (re.compile(r"(?<=  )if\b|\bin(?= (reversed )?\S+\.\.)|\bon device(?=:)"), "magenta"),
-    (re.compile(r"%[\w.]+"), "cyan"),
-    (re.compile(r"# \S+\.rt:.*$"), "dim"),
+    (r"^# .*$", "bold"),
+    (r"^(function|kernel|output|store|tensor)  .*$", "bold"),
+    (r"^(peak|total|budget|proved|largest \w+|read|written)(?=  )", "bold"),
+    (r"^FLOPs(/byte)?(?=  )", "bold"),
+    (r"^ *(for|if|while|group|block|region|kernel|store|output)\b(?! {2})", "magenta"),
+    (r"(?<=  )if\b|\bin(?= (reversed )?\S+\.\.)|\bon device(?=:)", "magenta"),
+    (r"%[\w.]+", "cyan"),
+    (r"# \S+\.rt:.*$", "dim"),
 )
 """Parts of dumps, schedules and reports."""
 PAGE = (
-    (re.compile(r"^(=+|-+)$"), "bold"),
-    (re.compile(r"^    \$ .*$"), "bold"),
-    (re.compile(r"^    .*$"), ""),
-    (re.compile(r"`[^`]+`"), "cyan"),
+    (r"^(=+|-+)$", "bold"),
+    (r"^    \$ .*$", "bold"),
+    (r"^    .*$", ""),
+    (r"`[^`]+`", "cyan"),
 )
 """Parts of the manual's pages."""
 _MARKS_OF_TEXT = re.compile(r"([\n\t])")
-_GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
-_MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
-_HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
-_TAIL = re.compile(r"^(note|help)(?=: )")
+_GUTTER = r"^(\s*\d* \|)(.*)$"
+_MARKS = r"^\s*(\^+|-+)(?: .*)?$"
+_HEAD = r"^(error)(\[\w+\])?(?=: )"
+_TAIL = r"^(note|help)(?=: )"
 _LOOK = {"error": "bold red", "note": "bold", "help": "bold cyan"}
 
 
@@ -79,14 +82,14 @@ def draw_diagnostics(text: str, stream: TextIO) -> None:
     screen = console(stream)
     lines = text.splitlines()
     for k, line in enumerate(lines):
-        gutter = _GUTTER.match(line)
-        if gutter and k and gutter[2] and _MARKS.match(gutter[2]):
+        gutter = re.match(_GUTTER, line)
+        if gutter and k and gutter[2] and re.match(_MARKS, gutter[2]):
             columns = screen.width - gutter.end(1)
             above, marks = narrow.excerpt(lines[k - 1][gutter.end(1) :], gutter[2], columns)
             lines[k - 1 : k + 1] = [lines[k - 1][: gutter.end(1)] + above, gutter[1] + marks]
     for line in lines:
         piece = diagnostic_line(line)
-        whole = _GUTTER.match(line) is not None or " --> " in line
+        whole = re.match(_GUTTER, line) is not None or " --> " in line
         screen.print(piece, no_wrap=whole, overflow="ellipsis" if whole else "fold")
 
 
@@ -95,14 +98,14 @@ def diagnostic_line(line: str) -> Text:
     from rich.text import Text
 
     text = Text(line)
-    if head := _HEAD.match(line):
+    if head := re.match(_HEAD, line):
         text.stylize(_LOOK[head[1]], 0, head.end())
         text.stylize("bold", head.end())
-    elif tail := _TAIL.match(line):
+    elif tail := re.match(_TAIL, line):
         text.stylize(_LOOK[tail[1]], 0, tail.end())
-    elif gutter := _GUTTER.match(line):
+    elif gutter := re.match(_GUTTER, line):
         text.stylize("blue", 0, gutter.end(1))
-        if marks := _MARKS.match(gutter[2]):
+        if marks := re.match(_MARKS, gutter[2]):
             text.stylize("bold red" if "^" in marks[1] else "blue", gutter.end(1))
         else:
             highlight(text, SOURCE, gutter.end(1))
@@ -177,7 +180,7 @@ def highlight(text: Text, looks: Looks, start: int = 0) -> None:
     """Give parts of a line their looks; no part gets two."""
     taken = [False] * len(text.plain)
     for pattern, look in looks:
-        for match in pattern.finditer(text.plain, start):
+        for match in re.compile(pattern).finditer(text.plain, start):
             if not any(taken[match.start() : match.end()]):
                 text.stylize(look, match.start(), match.end())
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
