@@ -46,7 +46,7 @@ from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.dependence import unschedulable_nodes
+from tempoc.passes.analysis.dependence import stuck_cycles
 from tempoc.passes.analysis.expansion import total_origin
 from tempoc.passes.analysis.lattice import StaysNested, lattice, nested_cycles
 from tempoc.passes.analysis.loop_carried import sliced_sources
@@ -475,9 +475,10 @@ def _vectorized(
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
     """The graph, vectorized, and the cycles that must stay loops, each with the reason."""
-    unschedulable = unschedulable_nodes(rewritten, context.space)
-    if unschedulable:
-        rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
+    # All of them at once: each takes another round, in which everything is rewritten.
+    stuck = {name for names in stuck_cycles(rewritten, context.space) for name in names}
+    if stuck:
+        rejected = [c for c, node in nodes.items() if node.name in stuck] or list(nodes)
         return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")
     inside = PassContext(context.space)
     vectorized = Vectorize().run(rewritten, inside)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import pytest
 
 from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
 from tempoc.driver.elaborate import elaborate
+from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.reduce_domain import ReduceDomain
+from tempoc.passes.recurrences import recurrence_to_scan
+from tempoc.passes.recurrences.joint import Recurrences
 from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.verification.verify import verify
 from tests.support.generators.graphs import assert_same
 
@@ -91,3 +96,21 @@ def test_what_nothing_else_reads_is_made_in_the_steps() -> None:
         for step in (Canonicalize(), Vectorize(), RecurrenceToScan()):
             graph = step.run(graph, context)
         assert sum(n.op.name == "mul" for n in graph.nodes.values()) == lines - 1
+
+
+def test_all_that_cannot_be_one_are_apart_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round builds all recurrences anew: 4 that are not one had taken 5 rounds."""
+    rounds = []
+    build = recurrence_to_scan._with_recurrences
+
+    def counted(graph: Graph, recurrences: Recurrences, context: PassContext) -> object:
+        rounds.append(len(recurrences))
+        return build(graph, recurrences, context)
+
+    monkeypatch.setattr(recurrence_to_scan, "_with_recurrences", counted)
+    chain = "".join(
+        f"f{k}[0] = f{k - 1}[0]\nf{k}[i] = 0.5 * f{k}[i-1] + f{k - 1}[i]\n" for k in range(1, 13)
+    )
+    text = f"dim i < N\ninput f0[i]: f32\n{chain}output f12\n"
+    assert Compilation(load_source(Source("m.rt", text)), Options()).passes
+    assert rounds == [4, 12]
