@@ -272,10 +272,12 @@ def _expressions(graph: Graph, node: Node) -> Iterator[ix.Expr]:
     yield from node_expressions(node)
     for edge in node.inputs:
         source = graph.nodes[edge.source]
-        if source.op.cheap:
-            pairs = zip(source.domain.dims, edge.entries, strict=True)
-            at = {dim: entry for dim, entry in pairs if isinstance(entry, ix.Expr)}
-            yield from (substitute(e, at) for e in node_expressions(source))
+        pairs = [*zip(source.domain.dims, edge.entries, strict=True)]
+        at = {dim: entry for dim, entry in pairs if isinstance(entry, ix.Expr)}
+        # What is sliced, or has another length there, is stored: its own dependences count.
+        if source.op.cheap and len(at) == len(pairs):
+            own = node_expressions(source)
+            yield from (substitute(e, at) for e in own if not graph.universe.moves(e, at))
 
 
 def _run_length_signs(
