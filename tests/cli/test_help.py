@@ -81,7 +81,7 @@ def test_without_a_command_help_goes_to_standard_error(tempoc: Session) -> None:
         (["--help"], ["jax", "sympy", "rich", "islpy", "numpy", "lark"]),
         (["help", "memory"], ["jax", "sympy", "rich", "islpy", "numpy", "lark"]),
         (["check", "fib.rt"], ["jax", "sympy", "rich", "numpy", "tempoc.codegen", "tempoc.passes"]),
-        (["check", "fib.rt"], ["importlib.metadata", "lark"]),
+        (["check", "fib.rt"], ["importlib.metadata", "lark", "traceback"]),
         (["compile", "fib.rt", "-o", "fib"], ["jax", "sympy", "numpy"]),
         (["fmt", "--check", "fib.rt"], ["jax", "sympy", "rich", "islpy", "lark"]),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,3 +129,8 @@ def test_beyond_the_block_everything_is_as_it_was(
     with kept_methods("check"):
         assert_is_point(point())
     assert compiled == []
+
+
+def test_the_modules_that_start_tempoc_are_among_them(folder: Path) -> None:
+    subprocess.run([sys.executable, "-m", "tempoc", "--version"], check=True, capture_output=True)
+    assert [path.name.partition("-")[0] for path in folder.iterdir()] == ["start"]
