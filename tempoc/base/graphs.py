@@ -93,19 +93,23 @@ def edges_in_cycles(
     An edge leads from the first of its ``ends`` to the second, whose component comes first. Edges
     from or to other nodes are ignored.
     """
-    successors: dict[N, dict[N, None]] = {node: {} for node in nodes}
-    for edge in edges:
-        first, second = ends(edge)
-        if first in successors:
-            successors[first][second] = None
-    components = strongly_connected_components(successors, successors.__getitem__)
+    known = dict.fromkeys(nodes)
+    pairs = [*map(ends, edges)]
+    successors: dict[N, list[N]] = {}
+    for first, second in pairs:
+        if first in known:
+            if (own := successors.get(first)) is None:
+                own = successors[first] = []
+            own.append(second)
+    # Most have no edges left, where the edges that loops carry are taken away one by one.
+    leading = [node for node in known if node in successors]
+    components = strongly_connected_components(leading, successors.__getitem__)
     cycle = {node: part for part in components if len(part) > 1 for node in part}
     inside: dict[tuple[N, ...], list[E]] = {}
-    for edge in edges:
-        first, second = ends(edge)
+    for edge, (first, second) in zip(edges, pairs, strict=True):
         part = cycle.get(first)
         if part is None:
-            if first != second or first not in successors:
+            if first != second or first not in known:
                 continue
             part = (first,)
         elif cycle.get(second) is not part:

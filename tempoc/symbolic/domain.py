@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.interned import Interned
+from tempoc.symbolic.interned import MEMORY, Interned
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -44,6 +45,12 @@ def conjuncts(condition: ix.Expr) -> tuple[ix.Expr, ...]:
 
 
 E = TypeVar("E", bound=ix.Entry)
+
+
+@lru_cache(MEMORY)
+def own_point(dims: tuple[str, ...]) -> tuple[ix.Expr, ...]:
+    """The entries of an access at the reader's own point."""
+    return tuple(map(ix.Sym, dims))
 
 
 def entries_at(dims: tuple[str, ...], points: Mapping[str, E]) -> tuple[E | ix.Sym, ...]:
@@ -200,4 +207,4 @@ class Universe(metaclass=Interned):
 
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""
-        return any(d.name == name for d in self.dims)
+        return name in [d.name for d in self.dims]  # a generator takes twice as long

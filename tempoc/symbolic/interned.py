@@ -22,8 +22,9 @@ class Interned(type):
     def __call__(cls, *args: Any, **named: Any) -> Any:
         """The existing object with these fields, or a new one."""
         if not named:
-            interned = _known.get((cls, args))
-            if interned is not None:
+            # Its method `get` is in Python, and takes longer than all the rest here.
+            reference = _known.data.get((cls, args))  # type: ignore[attr-defined]
+            if reference is not None and (interned := reference()) is not None:
                 return interned
         fresh = super().__call__(*args, **named)
         values = tuple(getattr(fresh, name) for name in fresh.__match_args__)

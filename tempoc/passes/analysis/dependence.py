@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from tempoc.base.graphs import edges_in_cycles
 from tempoc.ops.control.control import Merge
@@ -40,8 +41,7 @@ ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependence:
+class Dependence(NamedTuple):
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
     A dimension that either end has vectorized is not common. ``apart``: both ends cannot be in one
@@ -87,7 +87,7 @@ class Dependence:
                 if sign in signs:
                     inner_signs = self.signs[k + 1 :]
                     part = (*outer_signs, (dim, frozenset((sign,))), *inner_signs)
-                    parts.append(replace(self, signs=part))
+                    parts.append(self._replace(signs=part))
             if 0 not in signs:
                 break
             outer_signs = (*outer_signs, (dim, STAYS))

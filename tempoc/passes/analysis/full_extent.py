@@ -13,7 +13,6 @@ its own round, at a constant distance, can live in a ring buffer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import of_last_nodes
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.domain import conjuncts, own_point
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import extent, substitute, symbols
 
@@ -140,8 +139,7 @@ class _LoopRound(NamedTuple):
     direction: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadPath:
+class _ReadPath(NamedTuple):
     """A read of what ``writer`` computes.
 
     ``ends``: the read has to wait for the last point of the writer's loop. ``step``: the point that
@@ -268,7 +266,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     """The writers of an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
     entry = _entry_of(graph, edge.source, edge.entries, dim)
-    elsewhere = _read_elsewhere(source, edge.entries, dim)
+    elsewhere = _read_elsewhere(source.domain.dims, edge.entries, dim)
     if elsewhere and not _is_free(graph, source, elsewhere, node.domain.dims):
         return
     if (row := _scan_row(graph, node, source, dim)) is not None:
@@ -281,7 +279,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
         yield _ReadPath(source.name, ends, step, last=last)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
-            if not _read_elsewhere(source, target, dim):
+            if not _read_elsewhere(source.domain.dims, target, dim):
                 written = _entry_of(graph, edge.source, target, dim)
                 ends, step = _wait(graph.nodes[branch.source], entry, written, dim)
                 alone = _is_at_one_point(branch.guard, dim)
@@ -312,15 +310,13 @@ def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | Non
     return row if shape == (ix.Sym(graph.universe.dim(dim).bound),) else None
 
 
+@lru_cache(MEMORY)
 def _read_elsewhere(
-    source: Node, entries: tuple[ix.Entry, ...], dim: str
-) -> list[tuple[str, ix.Expr]]:
+    dims: tuple[str, ...], entries: tuple[ix.Entry, ...], dim: str
+) -> tuple[tuple[str, ix.Expr], ...]:
     """The dimensions but one in which an access is at one point, but not its own, and where."""
-    return [
-        (d, e)
-        for d, e in zip(source.domain.dims, entries, strict=True)
-        if isinstance(e, ix.Expr) and d != dim and not (isinstance(e, ix.Sym) and e.name == d)
-    ]
+    pairs = zip(dims, entries, own_point(dims), strict=True)
+    return tuple((d, e) for d, e, own in pairs if isinstance(e, ix.Expr) and d != dim and e != own)
 
 
 def _is_free(

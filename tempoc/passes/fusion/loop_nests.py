@@ -12,7 +12,7 @@ is decided by ``is_carried``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tempoc.base.graphs import reachable, strongly_connected_components
 from tempoc.passes.analysis.dependence import ANY, Dependence, is_carried
@@ -333,4 +333,4 @@ def _renamed(needs: Iterable[Dependence], a: str, b: str) -> Iterator[Dependence
     for d in needs:
         sink, source = (a if end == b else end for end in (d.sink, d.source))
         moved = (d.sink, d.source) != (sink, source)
-        yield replace(d, sink=sink, source=source) if moved else d
+        yield d._replace(sink=sink, source=source) if moved else d

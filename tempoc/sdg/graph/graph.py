@@ -55,7 +55,7 @@ class Node:
     @property
     def sources(self) -> tuple[str, ...]:
         """The producers of its operands, in order; one that is read twice stands there twice."""
-        return tuple(e.source for e in self.inputs)
+        return tuple([e.source for e in self.inputs])
 
     @property
     def span(self) -> Span | None:

@@ -18,7 +18,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import substitute_entry
+from tempoc.symbolic.domain import own_point, substitute_entry
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 P = ParamSpec("P")
@@ -108,8 +108,7 @@ def type_of_read(source: Node, edge: Edge) -> TensorType:
 
 def _is_identity(source: Node, edge: Edge) -> bool:
     """Whether a read is at the reader's own point."""
-    pairs = zip(source.domain.dims, edge.entries, strict=True)
-    return all(isinstance(e, ix.Sym) and e.name == d for d, e in pairs)
+    return edge.entries == own_point(source.domain.dims)
 
 
 def distance_along(graph: Graph, edge: Edge, dim: str) -> int | None:

@@ -30,7 +30,7 @@ from tempoc.sdg.statements.statements import (
 )
 from tempoc.sdg.statements.vectorized import vectorize_statement
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, own_point
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -64,7 +64,7 @@ def is_identity(edge: Edge, graph: Graph) -> bool:
 @lru_cache(MEMORY)
 def identity(domain: Domain) -> tuple[ix.Expr, ...]:
     """The entries of an access at the reader's own point."""
-    return tuple(ix.Sym(d) for d in domain.dims)
+    return own_point(domain.dims)
 
 
 def tensor_name(node: str, out: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -41,7 +39,7 @@ def contracted(found: list[Dependence], a: str, b: str) -> list[Dependence]:
         sink, source = (a if end == b else end for end in (d.sink, d.source))
         whole = d.sink == d.source or sink != source
         for part in (d,) if whole else d.moving():
-            result[replace(part, sink=sink, source=source)] = None
+            result[part._replace(sink=sink, source=source)] = None
     return list(result)
 
 
