@@ -24,7 +24,7 @@ from typing import ClassVar, NamedTuple
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.passes.analysis.dependence import unschedulable_nodes
+from tempoc.passes.analysis.dependence import stuck_cycles
 from tempoc.passes.analysis.loop_carried import (
     loop_members,
     recurrences,
@@ -107,6 +107,8 @@ def _profitable_cuts(
                 candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
                 if any(_computes(n) for n in candidates):
                     vectorizable = _vectorizable(one_side, dim, space, splittable)
+                    if not any(_computes(n) for n in candidates if n.name in vectorizable):
+                        continue  # without the split, which takes most of the time
                     cuttable = [n for n in loop if n in splittable]
                     division = division or split_nodes(graph, cuttable, cut, space)
                     vectorized = _worth_vectorizing(division, vectorizable, side, dim, space)
@@ -209,7 +211,7 @@ def _vectorizable(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple
     while vectorized:
         trial_nodes = {n: replace(graph.nodes[n], vector=(dim,)) for n in vectorized}
         trial = replace(graph, nodes={**graph.nodes, **trial_nodes})
-        unschedulable = unschedulable_nodes(trial, space)
+        unschedulable = {n for names in stuck_cycles(trial, space) for n in names}
         if not unschedulable or not any(s in unschedulable for s in vectorized):
             return () if unschedulable else tuple(vectorized)
         vectorized = [s for s in vectorized if s not in unschedulable]

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, note
 
 from tempoc.driver.pipelines import O2
+from tempoc.passes.analysis.dependence import stuck_cycles
 from tempoc.passes.context import PassContext
+from tempoc.passes.domain import split as split_loops
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
@@ -153,6 +155,16 @@ dim i < I
 %x.1 = tanh %x[max(0, t-1), i-1] : [t, i | i >= 1] f32[3]
 %x = merge{targets=((t, i), (t, i))} %x.0 when i == 0, %x.1 when i >= 1 : [t, i] f32[3]
 output x = %x[0:T, I-1]""",
+    "both neighbours decide": """bound I
+dim i < I
+%y.0 = copy %given[0] : [t, i | t == 0 or i == 0 or i == I-1] f32[3]
+%y.1 = mul %c[t-1, i-1], %c[t-1, i+1] : [t, i | t >= 1 and t < P and i >= 1 and i < I-1] f32[3]
+%y.2 = sin %c[t-1, i] : [t, i | t >= P and i >= 1 and i < I-1] f32[3]
+%y = merge{targets=((t, i), (t, i), (t, i))} %y.0 when t == 0 or i == 0 or i == I-1, \
+%y.1 when t >= 1 and t < P and i >= 1 and i < I-1, \
+%y.2 when t >= P and i >= 1 and i < I-1 : [t, i] f32[3]
+%c = tanh %y : [t, i] f32[3]
+output c = %c[0:T, 0:I]""",
 }
 SIZES = tuple(product((1, 2, 3, 5, 8), repeat=2))
 
@@ -197,6 +209,44 @@ def test_split(golden: Golden) -> None:
 def test_what_is_not_cut(name: str) -> None:
     before = graph(f"{HEAD}{LEFT[name]}\n")
     assert split(before) == before
+
+
+def test_nothing_is_split_to_see_that_nothing_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_loops, "split_nodes", lambda *_: pytest.fail("a split"))
+    looked = []
+    search = split_loops._vectorizable
+
+    def counted(one_side: Graph, dim: str, space: Space, able: set[str]) -> tuple[str, ...]:
+        looked.append(dim)
+        return search(one_side, dim, space, able)
+
+    monkeypatch.setattr(split_loops, "_vectorizable", counted)
+    before = graph(f"{HEAD}{LEFT['both neighbours decide']}\n")
+    assert SplitLoops().run(before, PassContext(Space(before.universe))) == before
+    assert looked == ["t"]
+
+
+def test_all_cycles_that_no_loop_carries_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+
+    def counted(trial: Graph, space: Space) -> tuple[tuple[str, ...], ...]:
+        rounds.append(trial)
+        return stuck_cycles(trial, space)
+
+    monkeypatch.setattr(split_loops, "stuck_cycles", counted)
+    states = (
+        f"%x{k}.1 = tanh %x{k}[t-1] : [t | t >= 1] f32[3]\n"
+        f"%x{k} = merge{{targets=((t,), (t,))}} %x.0 when t == 0, %x{k}.1 when t >= 1 : [t] "
+        "f32[3]\n"
+        for k in range(4)
+    )
+    before = graph(
+        f"{HEAD}%x.0 = copy %given[0] : [t | t == 0] f32[3]\n{''.join(states)}"
+        "%y = sin %x0 : [t] f32[3]\noutput y = %y[0:T]\n"
+    )
+    free = split_loops._vectorizable(before, "t", Space(before.universe), {*before.nodes})
+    assert "y" in free and "x1.1" not in free
+    assert len(rounds) == 2
 
 
 @pytest.mark.parametrize("name", list(CUT))
