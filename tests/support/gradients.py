@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from tempoc.sdg.verification.verify import verify
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.support.agreement import compile_text
 from tests.support.elaborated import graph_of
+from tests.support.session.long import chosen
 
 Arrays = dict[str, np.ndarray]
 STEP = 1e-6
 EACH = 8
-"""Arrays of so many elements are tried element by element: of larger ones any wrong element shows
-along a way on which all change.
+"""In the long run arrays of so many elements are tried element by element, which says which one is
+wrong. Any wrong element shows along a way on which all change: two of these are what `make test`
+tries, as each takes the evaluator two runs.
 """
 
 
@@ -93,14 +95,16 @@ def directions(shape: tuple[int, ...]) -> Iterator[np.ndarray]:
     """Each element alone; of a large array some of them, and ways along which all change."""
     count = int(np.prod(shape))
     rng = np.random.default_rng(count)
-    some = range(count) if count <= EACH else sorted(rng.choice(count, EACH // 2, replace=False))
+    each, ways = (EACH, 4) if chosen["long"] else (2, 2)
+    some: Iterable[int] = range(count)
+    if count > each:
+        some = sorted(rng.choice(count, each // 2, replace=False)) if chosen["long"] else ()
+        for _ in range(ways):
+            yield rng.uniform(0.5, 1.0, shape) * np.where(rng.random(shape) < 0.5, -1.0, 1.0)
     for k in some:
         one = np.zeros(count)
         one[k] = 1.0
         yield one.reshape(shape)
-    if count > EACH:
-        for _ in range(4):
-            yield rng.uniform(0.5, 1.0, shape) * np.where(rng.random(shape) < 0.5, -1.0, 1.0)
 
 
 def difference(
