@@ -33,6 +33,8 @@ BOTH = (0, 2)
 """The levels for tests of what happens before any pass, such as the front end and codegen."""
 PLAIN = 6
 """Of so many programs `make test` runs one without optimization as well."""
+FIRST = 2
+"""Of so many programs `make test` runs one with its first bounds as well: each size is compiled."""
 Bounds = Mapping[str, int]
 
 
@@ -48,7 +50,8 @@ def agree(
     """All levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     Many kernels take long to compile and are the same for all bounds: -O0 and -O1 run with the last
-    ones. `make test` runs -O2 with the first and the last, and `BOTH` levels for some programs.
+    ones. `make test` runs -O2 with the last, some programs with the first as well, and some at
+    `BOTH` levels.
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
     ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for so many
     steps at first.
@@ -60,7 +63,7 @@ def agree(
     else:
         compiled = {passes: compile_text(text, 2, passes, regions, bucket)}
     graph = next(iter(compiled.values()))[0]
-    sizes = tuple(ends(sizes))
+    sizes = tuple(ends(sizes) if in_share(f"first bounds of {text}", FIRST) else sizes[-1:])
     for number, bounds in enumerate(sizes, 1):
         inputs = data(graph, bounds, special)
         exact = cache(partial(evaluate, graph, bounds, inputs, {}, float64=True))
