@@ -54,7 +54,7 @@ def near(q, k, v, width):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A program, a table and the module with its functions, in a working directory."""
-    (tmp_path / "m.rt").write_text(PROGRAM)
+    (tmp_path / "u.rt").write_text(PROGRAM)
     (tmp_path / "t.toml").write_text(TABLE)
     (tmp_path / "fast_kernels.py").write_text(KERNELS)
     monkeypatch.chdir(tmp_path)
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_functions_of_the_user_are_called(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = '[other]\narguments = ["a: F[n]"]\nformula = "sin(a)"\nfunction = "fast_kernels:near"\n'
     (folder / "t.toml").write_text(TABLE + other)
-    command = ["compile", "m.rt", "-o", "out", "--dispatch", "t.toml", "--remarks", "--verify-each"]
+    command = ["compile", "u.rt", "-o", "out", "--dispatch", "t.toml", "--remarks", "--verify-each"]
     assert status(command) == 0
     remarks = [line for line in capsys.readouterr().err.splitlines() if "dispatch:" in line]
     assert remarks == [
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_a_table_is_said(
 ) -> None:
     old, new, message = REFUSED[code]
     (folder / "t.toml").write_text(TABLE.replace(old, new, 1))
-    assert status(["compile", "m.rt", "-o", "out", "--dispatch", "t.toml"]) == 1
+    assert status(["compile", "u.rt", "-o", "out", "--dispatch", "t.toml"]) == 1
     answer = capsys.readouterr().err
     assert f"error[{code}]" in answer and message in answer
     assert not (folder / "out").exists()
@@ -140,7 +140,7 @@ def test_what_an_entry_lacks_is_said(
     text: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "t.toml").write_text(text)
-    assert status(["compile", "m.rt", "-o", "out", "--dispatch", "t.toml"]) == 1
+    assert status(["compile", "u.rt", "-o", "out", "--dispatch", "t.toml"]) == 1
     answer = capsys.readouterr().err
     assert "error[RT112]" in answer and ENTRY[text] in answer
 

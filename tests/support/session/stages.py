@@ -24,15 +24,18 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax import load_modules
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.pipeline.step import Remark
+from tests.support.session.long import in_share
 
 STAGES = ("elaborated", "graph", "prepared", "passes", "ordered", "plan", "proof", "emitted")
 FRONT = ("elaborated", "graph")
 """The same for all levels and pipelines."""
 KEPT = 100
 TEXT = "m.rt"
-"""The path of programs that are in tests. Each stage of these is verified for all who ask: the test
-that looks at what a pass does, and `agree`, have the same compilation.
+"""The path of programs that are in tests. Whether each stage of these is verified is the same for
+all who ask: the test that looks at what a pass does, and `agree`, have the same compilation.
 """
+VERIFIED = 2
+"""One of so many is: to replay schedules and memory plans takes a twelfth of all time."""
 PATCHES: WeakSet[pytest.MonkeyPatch] = WeakSet()
 """Those that there are now."""
 
@@ -94,7 +97,8 @@ class Finished:
         modules = (loaded.main, *loaded.modules.values())
         sources = tuple((module.source.path, module.source.text) for module in modules)
         if loaded.main.source.path == TEXT:
-            compilation.options = options = replace(options, verify_each=True)
+            is_verified = in_share(f"verifiers of {loaded.main.source.text}", VERIFIED)
+            compilation.options = options = replace(options, verify_each=is_verified)
         verified = options.verify_each, options.verify_values
         front = sources, repr(loaded.errors), dict(options.defines), options.limits, verified
         first = self.get(repr(front), lambda: Kept(front={}, shared=PassCache(options.limits)))

@@ -9,6 +9,7 @@ from tempoc.driver import compilation as driver
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tests.support.session.long import chosen
 
 TEXT = (
     "dim b < B\ndim t < T\ninput x[b, t]: f32[4]\ny = {} * x\nz = sum(y[0:B, 0:t+1])\noutput y, z\n"
@@ -38,9 +39,12 @@ def test_other_texts_and_options_have_their_own() -> None:
     assert compiled(2.5, "n.rt", verify_each=True).graph is not there.graph
 
 
-def test_programs_of_tests_are_verified_for_all_who_ask() -> None:
-    first, verified = compiled(4.25), compiled(4.25, verify_each=True)
-    assert first.options.verify_each and first.emitted is verified.emitted
+def test_programs_of_tests_are_verified_for_all_who_ask_or_for_none() -> None:
+    pairs = [(compiled(x), compiled(x, verify_each=True)) for x in range(20)]
+    assert all(a.options == b.options for a, b in pairs)
+    share = sum(a.options.verify_each for a, _ in pairs)
+    assert share == 20 if chosen["long"] else 4 < share < 16
+    assert pairs[0][0].emitted is pairs[0][1].emitted
 
 
 def test_equal_texts_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
