@@ -31,7 +31,7 @@ from tests.support.session.long import ends, in_share
 LEVELS = (2,)
 BOTH = (0, 2)
 """The levels for tests of what happens before any pass, such as the front end and codegen."""
-PLAIN = 6
+PLAIN = 12
 """Of so many programs `make test` runs one without optimization as well."""
 FIRST = 2
 """Of so many programs `make test` runs one with its first bounds as well: each size is compiled."""
