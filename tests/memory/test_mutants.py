@@ -25,7 +25,7 @@ from tempoc.symbolic.text import show
 from tests.support.agreement import data, free_bounds
 from tests.support.examples import EXAMPLES
 from tests.support.mutants import Mutant, mutants
-from tests.support.session.long import in_turns, sampled
+from tests.support.session.long import ends, in_turns, sampled
 
 RING = """dim t < T
 input x[t]: f32[3]
@@ -164,7 +164,7 @@ class Mutated:
 @pytest.mark.parametrize(("name", "level"), in_turns(TEXTS, (2, 0), "both levels"))
 def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
     def runs(graph: Graph) -> list[Data]:
-        sizes = (dict.fromkeys(free_bounds(TEXTS[name]), n) for n in SIZES)
+        sizes = (dict.fromkeys(free_bounds(TEXTS[name]), n) for n in ends(SIZES))
         return [(bounds, data(graph, bounds, False), {}) for bounds in sizes]
 
     Mutated(Source("m.rt", TEXTS[name]), level, runs).check()

@@ -29,7 +29,7 @@ SPECIAL = {
     "i64": np.array([0, 1, -1, 2, -3, 2**63 - 1, -(2**63), 2**31, 64], np.int64),
     "bool": np.array([True, False]),
 }
-FEW = ("f32", "bf16", "i32", "u32", "bool")
+FEW = ("f32", "bf16", "i32", "u32")
 UNARY = (
     "abs", "sign", "exp", "exp2", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid",
     "relu", "gelu", "silu", "softplus", "erf", "floor", "ceil", "round", "isnan", "isinf", "bool",

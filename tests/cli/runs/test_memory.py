@@ -18,7 +18,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tests.cli.session import Session
 from tests.support.golden import Golden
-from tests.support.session.long import chosen
+from tests.support.session.long import chosen, sampled
 
 ROWS = """dim t < T
 input x[t]: f32[8]
@@ -200,7 +200,7 @@ def cache_rows(read: str) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("parts", [3, 5])
+@pytest.mark.parametrize("parts", sampled([3, 5], "smaller budgets", of=2))
 def test_the_budget_that_is_named_is_enough(parts: int) -> None:
     compilation = Compilation(load_source(Source("m.rt", LEARN)), Options())
     bounds = {"I": 2, "T": 100}

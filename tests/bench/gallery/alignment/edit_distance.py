@@ -49,7 +49,6 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    in_tests=True,
     data=data,
     twin=twin,
     sizes={"B": 8, "M": 192, "N": 256},

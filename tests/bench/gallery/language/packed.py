@@ -54,7 +54,6 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    in_tests=True,
     data=data,
     twin=twin,
     sizes={"T": 32, "L": 8, "D": 512, "V": 16384},

@@ -35,7 +35,6 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    in_tests=True,
     data=data,
     twin=twin,
     sizes={"T": 500, "H": 128, "W": 128},

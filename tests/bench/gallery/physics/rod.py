@@ -42,7 +42,6 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    in_tests=True,
     data=data,
     twin=twin,
     sizes={"B": 16, "T": 500, "N": 256},

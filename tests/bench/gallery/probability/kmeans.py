@@ -40,7 +40,6 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
 
 
 PAIR = Pair(
-    in_tests=True,
     data=data,
     twin=twin,
     sizes={"I": 20, "N": 2000, "K": 16},

@@ -59,4 +59,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"S": 500}, small={"S": 9}, in_tests=True)
+PAIR = Pair(data=data, twin=twin, sizes={"S": 500}, small={"S": 9})

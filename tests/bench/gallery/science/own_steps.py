@@ -60,6 +60,5 @@ PAIR = Pair(
     twin=twin,
     sizes={"B": 256, "K": 5000},
     small={"B": 2, "K": 100},
-    in_tests=True,
     tolerance=5e-2,
 )

@@ -41,4 +41,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(data=data, twin=twin, sizes={"N": 100}, small={"N": 5}, in_tests=True)
+PAIR = Pair(data=data, twin=twin, sizes={"N": 100}, small={"N": 5})
