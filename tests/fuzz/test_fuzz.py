@@ -181,7 +181,7 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch)
             continue  # larger ones are reduced in the same way, for longer
         verdict = examine(made.text, Plan(options=plan.options, bounds=made.bounds))
         if verdict.failed and verdict.kind == "differs: passes":
-            text, smaller = reduced(made.text, verdict, 20.0)
+            text, smaller = reduced(made.text, verdict, 600.0)
             lines = [line for line in text.splitlines() if line.strip()]
             assert smaller.kind == verdict.kind
             assert "cos" in text and len(lines) <= 6, text
