@@ -175,6 +175,36 @@ LENGTH_CASES = {
 }
 
 
+STEPS = """
+bound B
+bound K until stop over b
+dim b < B
+dim k < K
+
+%x = input{{dtype=f32, shape=(3,)}} : [] f32[3]
+%j = input{{dtype=i32}} : [b, k] i32
+%s = input{{dtype=bool}} : [b, k] bool
+%stop.until = until{{bound="K"}} %s : [b, k]
+%p = getitem{{entries=("tensor",)}} %x, %j : [b, k] f32
+%e = exp %p : [b, k] f32
+%z = exp %e[{read}] : [b, k | {where}] f32
+output x = %x
+"""
+STEP_CASES = {
+    "the next step": ("b, k-1", "k >= 1", "[b, k | k+1 < K]"),
+    "the step before": ("b, k+1", "k < K-1", "[b, k]"),
+    "another run": ("b-1, k-1", "k >= 1 and b >= 1", "[b, k]"),
+}
+
+
+@pytest.mark.parametrize("case", STEP_CASES)
+def test_points_of_steps_that_another_step_reads(case: str) -> None:
+    read, where, expected = STEP_CASES[case]
+    before = graph(STEPS.format(read=read, where=where))
+    after = with_checked_points(before, Space(before.universe))
+    assert show_domain(after.nodes["p"].domain) == expected
+
+
 @pytest.mark.parametrize("case", LENGTH_CASES)
 def test_points_of_loops_that_are_long_enough(case: str) -> None:
     nodes, expected = LENGTH_CASES[case]

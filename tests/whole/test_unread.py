@@ -152,6 +152,13 @@ def test_the_last_step_that_a_loop_may_take_is_no_one_before(
         run(compiled(text, tmp_path), bounds | {"T": T + 1}, longer)
 
 
+def test_what_only_the_next_step_reads_counts_where_there_is_one(tmp_path: Path) -> None:
+    """As a token that ends a text and that no table of words has."""
+    text = ENDED.replace("h > 1.5 + i", "k > 3")
+    given = {"k": np.array([[0, 0, 9], [9, 0, 0]], np.int32), "w": np.ones(4, np.float32)}
+    agreed(text, tmp_path, {"I": 2, "T": 3}, given, levels=(0, 2))
+
+
 LEAPS = """
 dim c < C
 dim i < I

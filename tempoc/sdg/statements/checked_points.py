@@ -6,7 +6,8 @@
 Here ``K`` varies with ``b`` and ``i``. No condition at the points of ``[b]`` says whether some loop
 is long enough, so a node gets the dimensions over which the lengths of its readers vary, and is
 computed as soon as its length is known to suffice. So does what lies between it and the loop.
-Without that a position counts as wrong although nothing reads what is there.
+What only the next step reads is computed where there is one: ``%e[t-1]`` makes ``[t]`` of ``%e``
+``[t | t + 1 < T]``. Without that a position counts as wrong although nothing reads what is there.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, components, topological, users
+from tempoc.sdg.graph.query import OperandUse, topological, users
 from tempoc.sdg.graph.rewrite import rewrite_reads
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import is_affine, symbols
+from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
 def with_checked_points(graph: Graph, space: Space) -> Graph:
     """The graph, with such nodes only at points that something reads.
 
-    Nodes of cycles, of a ``cond``, and those that outputs read keep their domains.
+    Merges, nodes of a ``cond``, and those that outputs read keep their domains.
     """
     if not graph.universe.lengths or any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return graph
@@ -42,31 +43,32 @@ def with_checked_points(graph: Graph, space: Space) -> Graph:
     relevant = reachable(checked, lambda name: (use.reader for use in uses[name]))
     given = {output.source for output in graph.outputs}
     places = {name: place for place, name in enumerate(topological(graph))}
-    alone = {part[0] for part in components(graph) if len(part) == 1}
-    order = sorted((n for n in relevant if n in alone), key=places.__getitem__)
     domains: dict[str, Domain] = {}
-    for name in reversed(order):
+    for name in sorted(relevant, key=places.__getitem__, reverse=True):
         node = graph.nodes[name]
         plain = is_computed(node) and node.op.pure and not isinstance(node.op, Merge)
         if plain and name not in given and all(use.reader != name for use in uses[name]):
             domain = _read_at(graph, domains, node, uses[name], space.symbolic)
             if domain is not None:
                 domains[name] = domain
-    narrowed: dict[str, Domain] = {}
-    for name in (n for n in order if n in domains):
-        node = graph.nodes[name]
-        if node.op.checks or any(edge.source in narrowed for edge in node.inputs):
-            narrowed[name] = domains[name]
-    return _with_domains(graph, narrowed) if narrowed else graph
+
+    def narrower_readers(name: str) -> list[str]:
+        return [use.reader for use in uses[name] if use.reader in domains]
+
+    narrowed = reachable((n for n in checked if n in domains), narrower_readers)
+    return _with_domains(graph, {n: domains[n] for n in narrowed}) if narrowed else graph
 
 
 def _with_domains(graph: Graph, domains: Mapping[str, Domain]) -> Graph:
-    """The graph with these domains of nodes that are read at the readers' own points."""
+    """The graph with these domains of nodes; readers are at the same points of new dimensions."""
     nodes = {n: replace(x, domain=domains.get(n, x.domain)) for n, x in graph.nodes.items()}
 
     def read(edge: Edge, reader: Node | None) -> Edge:
         domain = domains.get(edge.source)
-        return edge if domain is None else replace(edge, entries=identity(domain))
+        if domain is None:
+            return edge
+        at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        return replace(edge, entries=tuple(at.get(d, ix.Sym(d)) for d in domain.dims))
 
     return rewrite_reads(replace(graph, nodes=nodes), read)
 
@@ -111,14 +113,28 @@ def _read_at(
 
 
 def _points(graph: Graph, reader: Node, edge: Edge, node: Node, space: Space) -> _ReadPoints | None:
-    """Where a reader reads a node; ``None`` if not at its own point, or in a way not understood."""
+    """Where a reader reads a node, if so many steps from its own point; ``None`` if elsewhere."""
     universe, dims = graph.universe, node.domain.dims
-    if edge.entries != identity(node.domain) or not {*dims} <= {*reader.domain.dims}:
+    if not {*dims} <= {*reader.domain.dims}:
         return None
     own = identity(reader.domain)
     if isinstance(reader.op, Merge) and any(target != own for target in reader.op.targets):
         return None
-    sink = Domain(reader.domain.dims, ix.conjunction(reader.domain.where, edge.guard))
+    where = ix.conjunction(reader.domain.where, edge.guard)
+    outer_of_lengths = {d for name in universe.lengths for d in universe.outer(name)}
+    for dim, entry in zip(dims, edge.entries, strict=True):
+        steps = None if isinstance(entry, ix.Slice) else ix.sub(entry, ix.Sym(dim))
+        if not isinstance(steps, ix.Const):
+            return None
+        if steps != ix.ZERO:
+            if dim in outer_of_lengths:
+                return None  # the reader's length is another one
+            there = ix.sub(ix.Sym(dim), steps)
+            inside = ix.compare("<", there, ix.Sym(universe.dim(dim).bound))
+            where = ix.conjunction(
+                substitute(where, {dim: there}), ix.compare(">=", there, ix.ZERO), inside
+            )
+    sink = Domain(reader.domain.dims, where)
     if not is_affine(sink.where):
         return None
     named = {*symbols(sink.where), *(universe.dim(d).bound for d in sink.dims if d not in dims)}
