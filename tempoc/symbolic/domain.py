@@ -165,6 +165,11 @@ class Universe(metaclass=Interned):
         """The names of these bounds, and of those derived from them."""
         return tuple(b.name for b in self.bounds if self.roots(b.name)) if self.ended else ()
 
+    def is_ended(self, dim: str) -> bool:
+        """Whether the data end a dimension, or another one at each of its points."""
+        bound = self.dim(dim).bound
+        return bool(self.roots(bound)) or any(dim in b.outer for b in self.ended)
+
     def roots(self, name: str) -> tuple[Bound, ...]:
         """The ended bounds from which a bound is derived; itself if it is one."""
         bound = next((b for b in self.bounds if b.name == name), None)

@@ -51,11 +51,12 @@ class IfConversion(GraphPass):
     name: ClassVar[str] = "if_conversion"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with selections; with lengths that data decide, as it is."""
-        if graph.universe.lengths or any(n.vector for n in graph.nodes.values()):
+        """The graph with selections; none along dimensions that the data end."""
+        if any(n.vector for n in graph.nodes.values()):
             return graph
         for dim in graph.universe.dims:
-            graph = self._converted(graph, dim.name, context)
+            if not graph.universe.is_ended(dim.name):
+                graph = self._converted(graph, dim.name, context)
         return graph
 
     def _converted(self, graph: Graph, dim: str, context: PassContext) -> Graph:

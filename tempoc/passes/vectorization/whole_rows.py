@@ -37,7 +37,7 @@ from tempoc.passes.vectorization.diagonals import with_diagonals
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, components
+from tempoc.sdg.graph.query import OperandUse, components, node_expressions
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed, is_identity
@@ -54,10 +54,8 @@ class WholeRows(GraphPass):
     name: ClassVar[str] = "rows"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with whole rows; one whose lengths the data decide stays as it is."""
+        """The graph with whole rows; none in recurrences that need lengths that data decide."""
         space = context.space.symbolic
-        if graph.universe.lengths:
-            return graph
         choices = [(part, _row_dims(graph, part, space)) for part in components(graph)]
         alone = {d for _, dims in choices if len(dims) == 1 for d in dims}
         for part, dims in choices:
@@ -79,7 +77,8 @@ def _row_dims(graph: Graph, part: Sequence[str], space: Space) -> list[str]:
     Where there are several, that of other recurrences is better, which may have one only: both are
     then in one loop.
     """
-    dims = _oblique_dims(graph, part, space) if _is_recurrence(graph, part) else []
+    is_able = _is_recurrence(graph, part) and not _reads_lengths(graph, part)
+    dims = _oblique_dims(graph, part, space) if is_able else []
     trials = ((d, with_diagonals(graph, part, d, space)) for d in dims)
     return [d for d, trial in trials if is_carried_without(trial, part, d)]
 
@@ -90,6 +89,21 @@ def _is_recurrence(graph: Graph, part: Sequence[str]) -> bool:
     return len(part) > 1 and all(n.op.pure and not isinstance(n.op, Until) for n in nodes)
 
 
+def _reads_lengths(graph: Graph, part: Sequence[str]) -> bool:
+    """Whether what is computed, read or selected in a recurrence depends on such lengths.
+
+    Then a condition on them could become a value, which is known too late.
+    """
+    lengths = {*graph.universe.lengths}
+    for node in (graph.nodes[n] for n in part if lengths):
+        named = [*node_expressions(node), *(e for edge in node.inputs for e in edge.entries)]
+        named += [edge.guard for edge in node.inputs]
+        named += [node.domain.where] if isinstance(node.op, Merge) else []
+        if any(n in lengths for e in named for n in symbols(e)):
+            return True
+    return False
+
+
 def _oblique_dims(graph: Graph, part: Sequence[str], space: Space) -> list[str]:
     """The dimensions along which points of a merge's branch are an interval that varies."""
     names: dict[str, None] = {}
@@ -97,7 +111,8 @@ def _oblique_dims(graph: Graph, part: Sequence[str], space: Space) -> list[str]:
         for edge in node.inputs if isinstance(node.op, Merge) else ():
             domain = Domain(node.domain.dims, ix.conjunction(node.domain.where, edge.guard))
             if edge.source in part and not space.is_empty(domain):
-                oblique = (d for d in domain.dims if vector_ranges(domain, (d,), space) is None)
+                fixed = (d for d in domain.dims if not graph.universe.is_ended(d))
+                oblique = (d for d in fixed if vector_ranges(domain, (d,), space) is None)
                 names |= dict.fromkeys(oblique)
     return list(graph.universe.sorted(tuple(names)))
 

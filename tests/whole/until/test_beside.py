@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.control.recurrence import Recurrence
+from tempoc.sdg.statements.build import is_computed
 from tests.support.agreement import agree
 
 TABLE = """dim i < I
@@ -76,3 +79,63 @@ def test_recurrences_of_each_of_its_steps_are_scans() -> None:
     ops = [n.op for n in compilation.optimized.nodes.values()]
     assert any(isinstance(op, Recurrence) for op in ops)
     agree(WITHIN, {"S": 1, "T": 1, "P": 1}, {"S": 4, "T": 3, "P": 2}, {"S": 6, "T": 5, "P": 1})
+
+
+CHECKERED = """dim k < K until done
+dim y < H
+dim x < W
+assume H >= 3
+assume W >= 3
+input f[y, x]: f32
+u[0, y, x] = f
+{red}
+red[k, y, x] = u
+{black}
+blk[k, y, x] = red
+u[k+1, y, x] = blk
+change = max(abs(blk - u)[y = 0:H, x = 0:W])
+done[k] = change < 0.05
+output change[K-1] as change, blk[K-1, y, x] as u
+"""
+INNER = "y > 0 and y < H-1 and x > 0 and x < W-1"
+CHECKERED = CHECKERED.format(
+    red="red[k, y, x] = 0.2 * (u[k, y-1, x] + u[k, y+1, x] + u[k, y, x-1] + u[k, y, x+1]) + f"
+    f" when {INNER} and (y + x) % 2 == 0",
+    black="blk[k, y, x] = 0.2 * (red[k, y-1, x] + red[k, y+1, x] + red[k, y, x-1] + red[k, y, x+1])"
+    f" when {INNER} and (y + x) % 2 == 1",
+)
+FADING = """dim k < K until enough
+dim m < M
+dim j < M
+input x[k, m]: f32
+a[k, m, j] = x[k, m] when j == m
+a[k, m, j] = a[k, m-1, j] * 0.5 + a[k, m-1, m-1-j] {term} when j < m
+s = sum(a[k, M-1, 0:M])
+enough[k] = abs(s) > 1.0
+output s[K-1] as s, a[K-1, M-1, 0:M] as a
+"""
+
+
+def loops_along(text: str, dims: set[str]) -> set[str]:
+    """The nodes that are computed one after the other along some dimensions."""
+    nodes = Compilation(load_source(Source("m.rt", text)), Options()).optimized.nodes.values()
+    return {n.name for n in nodes if is_computed(n) and dims & {*n.domain.dims} - {*n.vector}}
+
+
+def test_branches_that_take_turns_are_selected_in_each_of_its_steps() -> None:
+    assert not loops_along(CHECKERED, {"x", "y"})
+    agree(CHECKERED, {"K": 1, "H": 3, "W": 3}, {"K": 9, "H": 5, "W": 4}, {"K": 4, "H": 6, "W": 7})
+
+
+@pytest.mark.parametrize("term", ["", "* (k + 1)"])
+def test_rows_of_tables_are_whole_in_each_of_its_steps(term: str) -> None:
+    text = FADING.format(term=term)
+    assert not loops_along(text, {"j"})
+    agree(text, {"K": 1, "M": 1}, {"K": 3, "M": 2}, {"K": 6, "M": 5})
+
+
+@pytest.mark.parametrize("term", ["* (K - k)", "* where(k < K - 1, 2.0, 1.0)"])
+def test_rows_of_tables_that_wait_for_the_length(term: str) -> None:
+    """The steps are what ends the dimension, the tables come after all of them."""
+    text = FADING.format(term=term).replace("abs(s) > 1.0", "x[k, 0] > 1.0")
+    agree(text, {"K": 1, "M": 1}, {"K": 6, "M": 5})
