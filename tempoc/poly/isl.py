@@ -6,6 +6,7 @@ islpy. The folder with the metadata has the version in its name.
 """
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -29,8 +30,16 @@ def _name_version() -> None:
         return
     module = ModuleType(_VERSION)
     names = {"VERSION_TEXT": version, "VERSION": tuple(map(int, numbers)), "VERSION_STATUS": ""}
-    vars(module).update(names)
+    vars(module).update(names, __getattr__=_other)
     sys.modules[_VERSION] = module
+
+
+def _other(name: str) -> object:
+    """What a later version of islpy has besides, in its own module, which is imported after all."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    sys.modules.pop(_VERSION, None)
+    return getattr(import_module(_VERSION), name)
 
 
 _name_version()
