@@ -128,6 +128,8 @@ def test_words_of_the_format_may_be_names() -> None:
         ("%x = neg %x : [t] f32", "RT301", "two nodes `%x`"),
         ("output a = %z", "RT301", "no node `%z`"),
         ("group a = %x, %z", "RT301", "no node `%z`"),
+        (r'group "\u00" = %x', "RT301", r'"\u00" is no text of JSON'),
+        (r'doc "\x"', "RT301", r'"\x" is no text of JSON'),
         ("?", "RT300", "`?` does not fit"),
     ],
 )

@@ -81,7 +81,7 @@ class _GraphReader:
                 raise errors.meaningless(self.span(line), f"there are two nodes `%{name}`")
             lines[name] = (line, self.domain(branches(line, "domain")[0], universe))
         domains = {name: domain for name, (_, domain) in lines.items()}
-        docs = [json.loads(str(_tokens(d, "STRING")[0])) for d in branches(tree, "doc")]
+        docs = [self.quoted(_tokens(d, "STRING")[0]) for d in branches(tree, "doc")]
         return Graph(
             name=self.label(label),
             universe=universe,
@@ -267,8 +267,16 @@ class _GraphReader:
 
     def label(self, tree: ParseTree) -> str:
         """A name, plain or quoted."""
-        text = self.words(tree)
-        return str(json.loads(text)) if text.startswith('"') else text
+        quoted = _tokens(tree, "STRING")
+        return self.quoted(quoted[0]) if quoted else self.words(tree)
+
+    def quoted(self, token: Token) -> str:
+        """What a quoted text says."""
+        try:
+            return str(json.loads(token))
+        except ValueError:
+            span = self.source.span(token.start_pos, token.end_pos)
+            raise errors.meaningless(span, f"{token} is no text of JSON") from None
 
     def expr(self, tree: ParseTree) -> ix.Expr:
         """An index expression or condition."""
