@@ -47,11 +47,12 @@ def agree(
     bucket: int = MODEL.capacity,
     levels: tuple[int, ...] = LEVELS,
 ) -> None:
-    """All levels say what the evaluator says, for bounds and random data; all verifiers run.
+    """All levels say what the evaluator says, for bounds and random data.
 
-    Many kernels take long to compile and are the same for all bounds: -O0 and -O1 run with the last
-    ones. `make test` runs -O2 with the last, some programs with the first as well, and some at
-    `BOTH` levels.
+    All verifiers run, in `make test` for some programs (`support/session/stages.py`). Many kernels
+    take long to compile and are the same for all bounds: -O0 and -O1 run with the last ones.
+    `make test` runs -O2 with the last, some programs with the first as well, and some at `BOTH`
+    levels.
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
     ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for so many
     steps at first.
