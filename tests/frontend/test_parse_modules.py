@@ -1,10 +1,11 @@
 import io
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tempoc.base import resources
+from tempoc.base import grammar, parse_tables, resources
+from tempoc.diagnostics import source as sources
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.frontend.syntax import ast, kept_trees
@@ -96,6 +97,14 @@ def test_trees_of_standard_modules_are_kept(
     finally:
         resources.cache_folder.cache_clear()
         standard_tree.cache_clear()
+
+
+@pytest.mark.parametrize("module", [grammar, parse_tables, sources])
+def test_trees_are_kept_for_one_parser(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = kept_trees._parser_digest.__wrapped__
+    before = name()
+    monkeypatch.setattr(module, "__file__", __file__)
+    assert name() != before
 
 
 def test_cycles_are_shown(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tempoc.base import grammar, parse_tables
 from tempoc.base.members import field_names
 from tempoc.base.resources import cache_folder, grammar_folder
 from tempoc.diagnostics import source as sources
@@ -100,5 +101,6 @@ def _written(source: Source, tree: ast.Module) -> bytes:
 def _parser_digest() -> str:
     """The digest of the grammar and of the modules that make syntax trees."""
     modules = sorted(Path(__file__).parent.glob("*.py"))
-    files = [*sorted(grammar_folder().glob("*.lark")), *modules, Path(sources.__file__)]
+    parser = [Path(str(module.__file__)) for module in (grammar, parse_tables, sources)]
+    files = [*sorted(grammar_folder().glob("*.lark")), *modules, *parser]
     return digest(b"\0".join(file.read_bytes() for file in files))
