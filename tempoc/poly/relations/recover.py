@@ -59,15 +59,19 @@ def _term_count(e: ix.Expr) -> int:
 def end(points: isl.Set | isl.Map, k: int, *, greatest: bool) -> isl.PwAff | None:
     """The greatest or the least value of a dimension, that of a map as a function on its domain.
 
-    `None` where it has so many pieces with quotients and remainders that isl may take minutes to
-    join those of several convex parts: it counts no steps for that.
+    `None` where isl gives up on some divisions, and where it has so many pieces with quotients and
+    remainders that isl may take minutes to join those of several convex parts: it counts no steps
+    for that.
     """
     if isinstance(points, isl.Map):
         parts = [(b, isl.Map.from_basic_map(b)) for b in points.get_basic_maps()]
     else:
         parts = [(b, isl.Set.from_basic_set(b)) for b in points.get_basic_sets()]
-    ends = (_end(part, k, greatest) for b, part in parts if b.dim(D.div) > 1)
-    return None if len(parts) > 1 and any(map(is_divided, ends)) else _end(points, k, greatest)
+    try:
+        ends = (_end(part, k, greatest) for b, part in parts if b.dim(D.div) > 1)
+        return None if len(parts) > 1 and any(map(is_divided, ends)) else _end(points, k, greatest)
+    except isl.Error:
+        return None
 
 
 def _end(points: isl.Set | isl.Map, k: int, greatest: bool) -> isl.PwAff:
@@ -276,10 +280,7 @@ def entries(m: isl.Map) -> tuple[tuple[ix.Expr | ix.Slice, ...], bool] | None:
     box = isl.Map.from_domain_and_range(given, isl.Set.universe(m.get_space().range()))
     recovered: list[ix.Expr | ix.Slice] = []
     for k in range(m.dim(D.out)):
-        try:
-            low, high = end(m, k, greatest=False), end(m, k, greatest=True)
-        except isl.Error:  # isl gives up on some divisions
-            return None
+        low, high = end(m, k, greatest=False), end(m, k, greatest=True)
         entry = None if low is None or high is None else _entry(m, k, low, high, given)
         if entry is None:
             return None

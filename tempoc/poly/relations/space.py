@@ -358,7 +358,7 @@ class Space:
         best = self.frame.limited(
             EFFORT.query_steps, lambda: recover.end(values, 0, greatest=greatest)
         )
-        if best is None or recover.is_divided(best):  # isl gives up on some divisions, too
+        if best is None or recover.is_divided(best):
             values = values.remove_divs()
             best = values.dim_max(0) if greatest else values.dim_min(0)
         for exact in (recover.value, recover.nested):

@@ -207,6 +207,21 @@ def test_limits_that_are_not_stated_are_still_limits(monkeypatch: pytest.MonkeyP
             assert evaluate(least, at) <= at["t"] <= evaluate(most, at)
 
 
+def test_a_limit_on_which_isl_gives_up_leaves_another_question_its_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gives_up(*_: object) -> None:
+        raise isl.Error("of divisions")
+
+    monkeypatch.setattr(recover, "_end", gives_up)
+    world = unsettled()
+    for limit in (world.upper_bound, world.lower_bound):
+        known = world.frame.limited(
+            EFFORT.query_steps, lambda ask=limit: ask(parse_expr("t"), dom("t", "t % 3 == 1"))
+        )
+        assert known is not None
+
+
 def test_gradients_are_the_same_if_no_readers_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recover, "EFFORT", EFFORT._replace(stated_divisions=0))
     agree(RESIDUES, {"T": 4, "I": 3}, levels=(2,))
