@@ -12,16 +12,19 @@ from jax import lax
 
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Ensure
+from tempoc.ops.control.data_length import DataLength
 from tempoc.ops.definition.dtype_text import number, numpy_dtype
-from tempoc.ops.definition.operator import EmittedValue, Interval
+from tempoc.ops.definition.operator import EmittedValue, Interval, Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.prelude import HELPERS
 from tempoc.ops.indexing.indexing import Take
+from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.runtime.messages.faults import message
+from tempoc.symbolic.expr import Const
 from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
 from tests.ops.harness import Arg, Case, emitted, shape, upper
@@ -165,11 +168,31 @@ def test_positions_are_checked(position: int, failed: int) -> None:
         assert message(kernel.messages, int(failure), {}) == wanted
 
 
-def test_unsigned_positions_do_not_wrap() -> None:
-    kernel = emitted(Case(Take(), (Arg(F, (3,)), Arg(DType.U32, (1,)))))
-    found = [kernel.call(np.int32(0), np.zeros(3, "f4"), np.array([k], "u4"), T=1)[1]
-             for k in (2, 3, 2**32 - 1)]  # fmt: skip
-    assert [int(k) > 0 for k in found] == [False, True, True]
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        (Take(), (np.zeros(3, "f4"), [0])),
+        (Pick(lo=Const(0), hi=Const(3)), (np.zeros(3, "f4"), 0)),
+        (DataLength(most=Const(2)), (0,)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("dtype", "wrong"), [(DType.U32, (2**32 - 1,)), (DType.I64, (2**32, -(2**40)))]
+)
+def test_wide_integers_do_not_wrap(
+    op: Op, args: tuple[object, ...], dtype: DType, wrong: tuple[int, ...]
+) -> None:
+    *rest, zero = args
+    shapes = [Arg(F, (3,))] * len(rest)
+    with jax.enable_x64(True):
+        kernel = emitted(Case(op, (*shapes, Arg(dtype, np.shape(zero)))))
+        for value in (2, 3, *wrong):
+            given = np.full(np.shape(zero), value, numpy_dtype(dtype))
+            fault = int(kernel.call(np.int32(0), *rest, given, T=1)[1])
+            assert (fault > 0) == (value != 2)
+            if fault:
+                told = 3 if value == 3 else "(too large to tell)"
+                assert str(told) in message(kernel.messages, fault, {})
 
 
 def test_the_true_extent_counts_and_padding_is_not_judged() -> None:

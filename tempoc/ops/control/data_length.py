@@ -56,10 +56,7 @@ class DataLength(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operand, with a check; it is clipped so that what follows stays inside."""
         most = pads.atom(out.index(self.most))
-        own = args[0]
-        inside = f"({own.text} >= 0) & ({own.text} <= {most})"
-        if own.type.dtype.is_unsigned:
-            inside = f"({own.text} <= {most})"
-        count = pads.converted(own, DType.I32, out).text
+        count = pads.saturated(args[0], out).text
+        inside = f"({count} >= 0) & ({count} <= {most})"
         out.check(inside, self.message, count)
         return (f"jnp.clip({count}, 0, {most})",)

@@ -51,6 +51,14 @@ def converted(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
     return replace(v, text=name, type=TensorType(dtype, v.type.shape), finite=v.finite is True)
 
 
+def saturated(v: EmittedValue, out: Emitter) -> EmittedValue:
+    """Integers as ``i32``, and of what that cannot hold the nearest one that it can."""
+    if v.type.dtype in (DType.I64, DType.U32):
+        least = "0" if v.type.dtype is DType.U32 else "-2**31"
+        v = replace(v, text=f"jnp.clip({v.text}, {least}, 2**31 - 1)")
+    return converted(v, DType.I32, out)
+
+
 def atom(text: str) -> str:
     """An expression's text, in brackets unless it is a name or a number."""
     return text if text.isidentifier() or text.isdigit() else f"({text})"

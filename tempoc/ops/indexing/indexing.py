@@ -111,22 +111,13 @@ def first_wrong(*wrong):
 def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:
     """Positions counted from the front, with a check; values in their padding are not checked."""
     n = pads.atom(out.index(extent))
-    if idx.type.dtype.is_byte:  # which may lack the extent
-        idx = pads.converted(idx, DType.I32, out)
-    if idx.type.dtype is DType.U32:
-        inside = f"({idx.text} < jnp.uint32({n}))"
-    else:
-        inside = f"({idx.text} >= -{n}) & ({idx.text} < {n})"
+    place = pads.saturated(idx, out).text
+    inside = f"({place} >= -{n}) & ({place} < {n})"
     ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
     for k in ragged:
         inside = f"{inside} | ~{out.valid(idx, k)}"
-    place = pads.converted(idx, DType.I32, out).text
     message = f"index {{value}} is out of range for axis {axis} of extent {show(extent)}"
-    reported = place
-    if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
-        least = "0" if idx.type.dtype is DType.U32 else "-2**29"
-        reported = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
-    out.check(inside, message, reported)
+    out.check(inside, message, place)
     return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 

@@ -99,7 +99,7 @@ class Pick(Op):
 
         Checks the promise. The result is the name of an ``i32``, inside even if it is broken.
         """
-        index = pads.converted(j, DType.I32, out).text
+        index = (pads.converted(j, DType.I32, out) if self.sure else pads.saturated(j, out)).text
         lo, hi = out.index(self.lo), out.index(self.hi)
         inside = f"({index} >= {pads.atom(lo)}) & ({index} < {pads.atom(hi)})"
         if self.step != 1:
