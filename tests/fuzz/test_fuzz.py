@@ -202,8 +202,10 @@ def test_what_cancelling_terms_leave_is_no_difference() -> None:
 
 
 def test_mutants_agree_or_are_refused() -> None:
+    """By the compiler, or, for their data, by the evaluator as well ("run refused")."""
     kinds = Counter(case_of(0, k, maker="mutants", tier=0, minutes=0).verdict.kind for k in MUTANTS)
-    assert {kind.split()[0] for kind in kinds} == {"agreed", "refused"}, kinds
+    firsts = {kind.split()[0] for kind in kinds}
+    assert {"agreed", "refused"} <= firsts <= {"agreed", "refused", "run"}, kinds
 
 
 def test_mutants_are_other_programs_again_and_again() -> None:
