@@ -148,8 +148,12 @@ class ParseMachine:
         states = [*mark.states]
         for token in tokens:
             self._shift(states, token.type)
-        kinds = [kind for kind in self._rows[states[-1]] if kind.isupper()]
-        return tuple(sorted(kind for kind in kinds if self._shift([*states], kind)))
+        kinds = self._kinds(states[-1])
+        return tuple(kind for kind in kinds if self._shift([*states], kind))
+
+    def _kinds(self, state: int) -> list[str]:
+        """The token types that have a step in a state, sorted; rules are in small letters."""
+        return sorted(kind for kind in self._rows[state] if kind.isupper())
 
     def _shift(self, states: list[int], kind: str) -> bool:
         """Whether a token can follow; the states change as if it did."""
@@ -181,7 +185,7 @@ class ParseMachine:
             offset=token.start_pos,
             text=str(token),
             kind=token.type,
-            expected=tuple(sorted(kind for kind in self._rows[state] if kind.isupper())),
+            expected=tuple(self._kinds(state)),
             state=state,
         )
 

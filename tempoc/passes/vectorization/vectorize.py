@@ -76,10 +76,8 @@ class Vectorize(GraphPass):
             context.space,
         )
         cycles = dependence.DependenceCandidates.of(graph, context.space).parts()
-        lengths = graph.universe.lengths
-        steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
-            if dim.name in steps or dim.bound in lengths:
+            if graph.universe.is_ended(dim.name):
                 message = f"{dim.name} stays a loop: the data decide how many steps it has"
                 loop = LoopRemark(reason="length", dim=dim.name)
                 context.remarks.add("vectorize", message, loop=loop)

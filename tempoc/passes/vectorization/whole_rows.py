@@ -37,7 +37,7 @@ from tempoc.passes.vectorization.diagonals import with_diagonals
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, components, node_expressions
+from tempoc.sdg.graph.query import OperandUse, components, index_expressions
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed, is_identity
@@ -96,10 +96,8 @@ def _reads_lengths(graph: Graph, part: Sequence[str]) -> bool:
     """
     lengths = {*graph.universe.lengths}
     for node in (graph.nodes[n] for n in part if lengths):
-        named = [*node_expressions(node), *(e for edge in node.inputs for e in edge.entries)]
-        named += [edge.guard for edge in node.inputs]
-        named += [node.domain.where] if isinstance(node.op, Merge) else []
-        if any(n in lengths for e in named for n in symbols(e)):
+        points = (node.domain.where,) if isinstance(node.op, Merge) else ()
+        if any(n in lengths for e in (*index_expressions(node), *points) for n in symbols(e)):
             return True
     return False
 

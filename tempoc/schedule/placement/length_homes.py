@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, walk
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
+from tempoc.sdg.graph.query import expressions, index_expressions, operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
@@ -65,9 +65,8 @@ def _lengths(statement: Statement, graph: Graph) -> Iterator[str]:
         *(e for write in statement.writes for e in expressions((*write.entries, write.where))),
     ]
     for node in (graph.nodes[m] for m in statement.members):
-        indices += node_expressions(node)
+        indices += index_expressions(node)
         indices += (e for t in operand_types(graph, node) for e in t.shape)
-        indices += (e for edge in node.inputs for e in expressions((*edge.entries, edge.guard)))
     yield from statement.ends
     for name in dict.fromkeys(name for e in indices for name in symbols(e)):
         yield from (b.name for b in universe.roots(name))

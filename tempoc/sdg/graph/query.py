@@ -206,6 +206,13 @@ def components(graph: Graph) -> tuple[tuple[str, ...], ...]:
     return tuple(strongly_connected_components(sources, sources.__getitem__))
 
 
+def index_expressions(node: Node) -> Iterator[ix.Expr]:
+    """The index expressions of a node, of its reads and of their guards."""
+    yield from node_expressions(node)
+    for edge in node.inputs:
+        yield from expressions((edge.entries, edge.guard))
+
+
 def has_run_lengths(graph: Graph, names: Iterable[str], along: str = "") -> bool:
     """Whether nodes have points, shapes or reads that depend on lengths which the data decide.
 
@@ -219,8 +226,7 @@ def has_run_lengths(graph: Graph, names: Iterable[str], along: str = "") -> bool
     for node in (graph.nodes[n] for n in names):
         dims = {d for d in node.domain.dims if not along or d == along or _moves(graph, node, d)}
         bounds = {graph.universe.dim(d).bound for d in dims}
-        reads = (e for edge in node.inputs for e in expressions((edge.entries, edge.guard)))
-        own = (node.domain.where, *node_expressions(node), *reads)
+        own = (node.domain.where, *index_expressions(node))
         named = {n for e in own for n in symbols(e)}
         if (bounds | named) & lengths or {*node.domain.dims} & outer:
             return True

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
@@ -31,7 +30,6 @@ from tempoc.sdg.statements.statements import (
 from tempoc.sdg.statements.vectorized import vectorize_statement
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, own_point
-from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -61,7 +59,6 @@ def is_identity(edge: Edge, graph: Graph) -> bool:
     return edge.entries == identity(graph.nodes[edge.source].domain)
 
 
-@lru_cache(MEMORY)
 def identity(domain: Domain) -> tuple[ix.Expr, ...]:
     """The entries of an access at the reader's own point."""
     return own_point(domain.dims)
