@@ -41,6 +41,7 @@ from endpoint import Choice
 
 HOME = Path(__file__).resolve().parents[2] / "build" / "llama"
 END = 2  # <|im_end|>
+CAST = "round the weights to the dtype of the program"
 
 
 def batch(prompts: list[list[int]]) -> dict[str, NDArray[np.int32]]:
@@ -53,9 +54,17 @@ def batch(prompts: list[list[int]]) -> dict[str, NDArray[np.int32]]:
 
 
 def decode(
-    out: Path, weights: Path, prompts: list[list[int]], tokens: int, seed: int = 0
+    out: Path,
+    weights: Path,
+    prompts: list[list[int]],
+    tokens: int,
+    seed: int = 0,
+    cast: bool = False,
 ) -> list[list[int]]:
-    """At most `tokens` new ids for each prompt, from the compiled program in `out`."""
+    """At most `tokens` new ids for each prompt, from the compiled program in `out`.
+
+    `cast` rounds weights to the dtype of the program.
+    """
     inputs = batch(prompts)
     shortest, longest = (int(f(inputs["length"])) for f in (min, max))
     bounds = f"T={longest + tokens},S={shortest}"
@@ -64,7 +73,7 @@ def decode(
         np.savez(given, **inputs)
         command = [sys.executable, str(out), "--bounds", bounds, "--input", str(given)]
         command += ["--params", str(weights), "--output", str(result)]
-        command += ["--seed", str(seed)]
+        command += ["--seed", str(seed), *["--cast-params"] * cast]
         subprocess.run(command, check=True)
         rows = np.load(result)["tok"]
     return [
@@ -83,7 +92,12 @@ def is_serving(out: Path) -> bool:
 
 
 def write_along(
-    out: Path, home: Path, shown: list[str], requests: list[Request], words: tokenizer.Words
+    out: Path,
+    home: Path,
+    shown: list[str],
+    requests: list[Request],
+    words: tokenizer.Words,
+    cast: bool = False,
 ) -> int:
     """Print what follows each prompt as it comes, one text after the other; the exit status.
 
@@ -116,7 +130,7 @@ def write_along(
 
     writer = threading.Thread(target=write)
     writer.start()
-    status = run_program(out, home, len(requests))
+    status = run_program(out, home, len(requests), cast)
     writer.join()
     if problems:
         sys.exit(problems[0])
@@ -151,6 +165,7 @@ def main() -> None:
     parser.add_argument("--chat", action="store_true", help="ask, instead of going on with a text")
     parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="fetched files")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the compiled program [HOME/out]")
+    parser.add_argument("--cast-params", action="store_true", help=CAST)
     options = parser.parse_args()
     out, vocabulary = options.out or options.home / "out", options.home / "tokenizer.json"
     for needed, maker in ((vocabulary, "fetch.py makes it"), (out, "compile model.rt into it")):
@@ -169,11 +184,13 @@ def main() -> None:
             for k, prompt in enumerate(prompts)
         ]
         shown = [text + "\n" * options.chat for text in options.prompts]
-        sys.exit(write_along(out, options.home, shown, requests, tokenizer.Words(options.home)))
+        heard = tokenizer.Words(options.home)
+        sys.exit(write_along(out, options.home, shown, requests, heard, options.cast_params))
     if options.heat:
         parser.error("--heat is for serve.rt; sample.rt is compiled with -D heat=X")
     try:
-        answers = decode(out, options.home, prompts, options.tokens, options.seed)
+        seed, cast = options.seed, options.cast_params
+        answers = decode(out, options.home, prompts, options.tokens, seed, cast)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)  # the program has said why
     for text, answer in zip(options.prompts, answers, strict=True):

@@ -206,10 +206,11 @@ DESK = Desk()
 exchange = DESK.exchange
 
 
-def run_program(folder: Path, weights: Path, slots: int) -> int:
+def run_program(folder: Path, weights: Path, slots: int, cast: bool = False) -> int:
     """Run compiled `serve.rt` in this process until the desk is closed; returns the exit status.
 
-    Needs only jax and numpy, as `python FOLDER` does. Ctrl-C closes the desk.
+    Needs only jax and numpy, as `python FOLDER` does. Ctrl-C closes the desk. `cast` rounds weights
+    to the dtype of the program.
     """
 
     def interrupted(number: int, frame: FrameType | None) -> None:
@@ -222,7 +223,7 @@ def run_program(folder: Path, weights: Path, slots: int) -> int:
     here = str(Path(__file__).resolve().parent)
     with tempfile.TemporaryDirectory() as nothing:
         sys.argv = [str(folder), "--bounds", f"T={STEPS},B={slots}", "--params", str(weights)]
-        sys.argv += ["--extern-path", here, "--output-dir", nothing]
+        sys.argv += ["--extern-path", here, "--output-dir", nothing, *["--cast-params"] * cast]
         try:
             runpy.run_path(str(folder), run_name="__main__")
         except SystemExit as stop:

@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="where to listen")
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="0: any that is free")
     parser.add_argument("--name", metavar="NAME", help="of the model [the name of HOME]")
+    parser.add_argument("--cast-params", action="store_true", help=chat.CAST)
     options = parser.parse_args()
     out, vocabulary = options.out or options.home / "serve", options.home / "tokenizer.json"
     for needed, maker in ((vocabulary, "fetch.py makes it"), (out, "compile serve.rt into it")):
@@ -73,7 +74,7 @@ def main() -> None:
     thread = threading.Thread(target=listen, args=(server, DESK, model))
     thread.start()
     try:
-        status = run_program(out, options.home, options.slots)
+        status = run_program(out, options.home, options.slots, options.cast_params)
     finally:
         DESK.close()
         server.end()

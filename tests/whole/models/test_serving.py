@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,6 +181,28 @@ def test_the_chat_reads_along(home: Path, alone: dict[str, str]) -> None:
     done = subprocess.run([*script, "31", *PROMPTS], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "37 tokens are more than 32: compile with -D C=N\n"
+
+
+@pytest.mark.usefixtures("with_runner")
+@pytest.mark.parametrize("program", ["model", "serve"])
+def test_the_chat_rounds_weights(program: str, home: Path, alone: dict[str, str]) -> None:
+    """Where the program has another dtype than the checkpoint, as with `-D dtype=bf16`."""
+    wide, out = home / "wide", home / "serve"
+    wide.mkdir(exist_ok=True)
+    shutil.copy(home / "tokenizer.json", wide)
+    tensors = {name: value.astype("f8") for name, value in in_file(weights(SIZES["L"])).items()}
+    save_file(tensors, wide / "model.safetensors")
+    if program == "model":
+        out, options = home / "out", [f"-D{name}={value}" for name, value in DEFINES.items()]
+        assert status(["compile", str(LLAMA / "model.rt"), "-o", str(out), *options]) == 0
+    script = [sys.executable, str(LLAMA / "chat.py"), "--home", str(wide), "--out", str(out)]
+    script += ["--tokens", "12", "dfhc"]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "--cast-params converts it" in done.stderr
+    script.append("--cast-params")
+    done = subprocess.run(script, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"dfhc{alone['dfhc']}\n")
 
 
 @pytest.mark.parametrize("given", [["--tokens", "0", "ab"], ["ab", ""]])
