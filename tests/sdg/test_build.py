@@ -154,3 +154,18 @@ output s = %s[0:B, 0:T]
         "s.0: s[b, T-1] where true",
         "s.1: s[b, t-1] where t >= 1",
     ]
+
+
+def test_ends_of_vectorized_dimensions_hold_also_for_bounds_without_a_point() -> None:
+    """``N-1`` is the last point of ``t < E-1``, except for ``E == 1``."""
+    found = build("""
+bound E
+bound T
+bound N = max(1, min(T, E-1))
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%y = tanh %x : [t* | t < E-1] f32
+output y = %y[0:min(T, E-1)]
+""")
+    ((vector,),) = [s.vector for s in found.statements if s.vector]
+    assert (show(vector.lower), show(vector.upper)) == ("0", "min(E-1, T)")

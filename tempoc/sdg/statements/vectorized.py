@@ -78,8 +78,31 @@ def _interval(dim: str, parts: Sequence[ix.Expr], space: Space) -> tuple[ix.Expr
         high = ix.minimum(high, ix.add(space.upper_bound(ix.Sym(dim), projection), ix.ONE))
         within = ix.compare(">=", ix.Sym(dim), low), ix.compare("<", ix.Sym(dim), high)
         if not space.equal(projection.where, ix.conjunction(*within), Domain((dim,))):
-            return None
+            return _stated_interval(dim, parts, space)
     return low, high
+
+
+def _stated_interval(
+    dim: str, parts: Sequence[ix.Expr], space: Space
+) -> tuple[ix.Expr, ix.Expr] | None:
+    """The interval of a single comparison of the dimension with what does not name it.
+
+    The least and the greatest point tell nothing of bounds for which there is none: with a bound
+    ``N = max(1, E-1)`` the greatest of ``t < E-1`` is ``N-1``, which for ``E == 1`` is 0.
+    """
+    low: ix.Expr = ix.ZERO
+    high: ix.Expr = ix.Sym(space.universe.dim(dim).bound)
+    match parts:
+        case [ix.Relation(op=op, left=ix.Sym(name=name), right=end)] if name == dim:
+            if dim in symbols(end):
+                return None
+        case _:
+            return None
+    if op in (">", ">=", "=="):
+        low = ix.maximum(low, ix.add(end, ix.ONE) if op == ">" else end)
+    if op in ("<", "<=", "=="):
+        high = ix.minimum(high, end if op == "<" else ix.add(end, ix.ONE))
+    return None if op == "!=" else (low, high)
 
 
 def _common_interval(
