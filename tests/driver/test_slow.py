@@ -182,6 +182,10 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         RNN + 'save h[t] to "h-{t}.safetensors"\noutput h[T-1] as last\n',
         ("on the host", "line 6 saves `h` at each `t`", "save it once, at the last step"),
     ),
+    "a file at some steps": (
+        RNN + 'save h[t] to "h-{t}.safetensors" when t % 100 == 99\noutput h[T-1] as last\n',
+        ("on the host", "line 6 saves `h` at some `t`", "two dimensions count the steps"),
+    ),
     "a Python function at each step": (
         'dim t < T\nextern host step(a: f32[4]) -> (b: f32[4]) from "envs:step"\n'
         "x[0] = ones([4])\nx[t] = step(x[t-1])\noutput x[T-1] as last\n",

@@ -60,6 +60,7 @@ class HostLoops:
         line = self.words.line(node) if node else ""
         name = f"`{self.words.name(node.name)}`" if node else ""
         step = f"each `{remark.dim}`"
+        some = "each" if node is None or node.domain.where == ix.TRUE else "some"
         texts: dict[LoopReason, tuple[str, str]] = {
             "python": (
                 f"{line} calls a Python function at {step}",
@@ -75,8 +76,9 @@ class HostLoops:
                 "print after that loop, or at one of its steps",
             ),
             "save": (
-                f"{line} saves {name} at {step}",
-                "save it once, at the last step, or make it an output",
+                f"{line} saves {name} at {some} `{remark.dim}`",
+                "save it once, at the last step, or make it an output; or let two dimensions count "
+                "the steps: saved at the last of the inner one, it leaves that one to the device",
             ),
             "again": (
                 "values are made again to save memory, in an order that XLA would undo",
