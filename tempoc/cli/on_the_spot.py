@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tempoc.cli.options.kernels import compare_kernels
+from tempoc.cli.options.kernels import compare_kernels, kernel_notes
 from tempoc.cli.reports.memory import within_budget_of_run
 from tempoc.cli.reports.terminal import echo_notes, waiting
 from tempoc.codegen.program.signature import signature
@@ -41,6 +41,7 @@ def compiled(
         with waiting(f"compiling {program}", compilation.progress):
             compare_kernels(compilation)
             compilation.write(directory, durable=False)
+        echo_notes(kernel_notes(compilation), error_format)
         yield replace(request, directory=directory), compilation
 
 

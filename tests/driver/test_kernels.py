@@ -93,6 +93,31 @@ def test_functions_of_the_user_are_called(folder: Path, capsys: pytest.CaptureFi
             np.testing.assert_allclose(values["near"][t], expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        (TABLE[: TABLE.index("\n[near]")], ""),
+        (
+            TABLE.replace("tanh(a", "cos(a").replace("attention(q", "attention(2.0 * q"),
+            "--remarks`",
+        ),
+        (TABLE.replace("function", 'device = "gpu"\nfunction'), "no entry for this device"),
+    ],
+)
+def test_a_table_that_nothing_matches_is_no_secret(
+    table: str, why: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "t.toml").write_text(table)
+    options = ["--dispatch", "t.toml", "--device", "cpu"]
+    assert status(["compile", "u.rt", "-o", "out", *options]) == 0
+    said = capsys.readouterr().err
+    np.savez("xy.npz", x=np.ones((2, 8), "f4"), y=np.ones((2, 8), "f4"))
+    assert status(["run", "u.rt", "--input", "xy.npz", *options]) == 0
+    assert capsys.readouterr().err == said
+    assert said.startswith("note: no function of t.toml is called: ") if why else not said
+    assert why in said
+
+
 REFUSED = {
     "RT111": ("[gated]", "[gated", "is no table of kernels"),
     "RT112": ('function = "fast_kernels:near"', 'function = "near"', '"module:function"'),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import click
 
 from tempoc.cli.options.compile_options import About, compile_options, dump_options
-from tempoc.cli.options.kernels import compare_kernels
+from tempoc.cli.options.kernels import compare_kernels, kernel_notes
 from tempoc.cli.options.options import FileName, declared
 from tempoc.cli.reports.dumps import echo_about, write_dumps
 from tempoc.cli.reports.terminal import echo_notes, waiting
@@ -52,4 +52,5 @@ def command(
         write_dumps(compilation, about)
         compare_kernels(compilation)
         compilation.write(out, family if len(family) > 1 else None)
+    echo_notes(kernel_notes(compilation), about.error_format)
     echo_about(compilation, about)

@@ -68,3 +68,13 @@ def compare_kernels(compilation: Compilation) -> None:
             from tempoc.driver.report.compared_kernel import compare_kernel
 
             compare_kernel(entry, compilation.folders)
+
+
+def kernel_notes(compilation: Compilation) -> tuple[str, ...]:
+    """That the program calls no function of the user's table, if there is one."""
+    table = compilation.options.kernels
+    if table is None or compilation.called_kernels:
+        return ()
+    fits = any(entry.module for entry in compilation.kernels)
+    why = "`tempoc explain --remarks` says why" if fits else "it has no entry for this device"
+    return (f"no function of {table[1]} is called: {why}",)
