@@ -106,7 +106,9 @@ def plan_of(seed: int, number: int, made: Program) -> Plan:
         options = replace(options, level=0)
     held = tier > 0 and random.random() < 0.15
     bounds = made.bounds[tier : tier + 2]
-    return Plan(options=options, bounds=bounds, special=made.special, tier=tier, held=held)
+    edges = random.random() < 0.3
+    how = {"special": made.special, "tier": tier, "held": held, "edges": edges}
+    return Plan(options=options, bounds=bounds, **how)
 
 
 def case_of(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import signal
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +24,7 @@ from types import FrameType
 import numpy as np
 import pytest
 
+from tempoc.codegen.program.effects import to_effect
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
@@ -31,17 +32,21 @@ from tempoc.driver.options import Options
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.frontend.syntax.parse import parse
-from tempoc.ops.control.effects import EffectOp
+from tempoc.ops.control.effects import EffectOp, Print, Save
 from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.host import effects
+from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.given_data import all_bounds
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import operand_types
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.support.agreement import draw
 from tests.support.checkpoints import held_everywhere, short_calls
@@ -64,6 +69,8 @@ class Plan:
     tier: int = 0
     held: bool = False
     """Whether the run is also held at a few places, to go on from there."""
+    edges: bool = False
+    """Whether integers among the data are also the least and greatest of their dtypes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,17 +163,29 @@ class _Examination:
         self.stage = "compile"
         assert compilation.proof is not None
         loaded = None if not self.plan.tier else load(compilation)
-        kinds = [self._at(bounds, graph, after, loaded) for bounds in self.plan.bounds]
+        kinds = [
+            self._at(bounds, graph, after, loaded, edges=edges)
+            for bounds in self.plan.bounds
+            for edges in ((False, True) if self.plan.edges else (False,))
+        ]
         self.bounds = {}
         return "agreed" if "agreed" in kinds else kinds[0]
 
-    def _at(self, bounds: Bounds, graph: Graph, after: Graph, loaded: LoadedProgram | None) -> str:
+    def _at(
+        self,
+        bounds: Bounds,
+        graph: Graph,
+        after: Graph,
+        loaded: LoadedProgram | None,
+        *,
+        edges: bool,
+    ) -> str:
         """One choice of bounds."""
         self.bounds, self.stage, self.tier = bounds, "run", 0
         sizes = all_bounds(graph, bounds)
         if not all(value_of(a, sizes) for a in graph.universe.assumptions):
             return "run refused RT516"
-        known = Reference(graph, bounds, data(graph, bounds, self.plan.special))
+        known = Reference(graph, bounds, data(graph, bounds, self.plan.special, edges=edges))
         try:
             wanted = known.wide
         except DiagnosticError as error:
@@ -218,7 +237,7 @@ def load(compilation: Compilation) -> LoadedProgram:
     return LoadedProgram(program=emitted.program, functions=kernels)
 
 
-def data(graph: Graph, bounds: Bounds, special: bool) -> Arrays:
+def data(graph: Graph, bounds: Bounds, special: bool, *, edges: bool = False) -> Arrays:
     """An array for each input, and for each param that has no default."""
     sizes = all_bounds(graph, bounds)
     arrays: Arrays = {}
@@ -227,8 +246,18 @@ def data(graph: Graph, bounds: Bounds, special: bool) -> Arrays:
             lead = [sizes[graph.universe.dim(d).bound] for d in node.domain.dims]
             shape = [*lead, *(value_of(e, sizes) for e in node.types[0].shape)]
             random = np.random.default_rng([*node.name.encode(), *shape])
-            arrays[node.name] = draw(random, shape, numpy_dtype(node.types[0].dtype), special)
+            array = draw(random, shape, numpy_dtype(node.types[0].dtype), special)
+            arrays[node.name] = with_edges(random, array) if edges else array
     return arrays
+
+
+def with_edges(random: np.random.Generator, array: HostArray) -> HostArray:
+    """Integers, of which some are the least and greatest of their dtype, and those beside them."""
+    if array.dtype.kind not in "iu":
+        return array
+    ends = np.iinfo(array.dtype)
+    chosen = random.choice([ends.min, ends.min + 1, ends.max - 1, ends.max], array.shape)
+    return np.where(random.random(array.shape) < 0.4, chosen.astype(array.dtype), array)
 
 
 def by_kind(graph: Graph, arrays: Arrays) -> tuple[Arrays, Arrays]:
@@ -237,17 +266,61 @@ def by_kind(graph: Graph, arrays: Arrays) -> tuple[Arrays, Arrays]:
     return {n: a for n, a in arrays.items() if n not in params}, params
 
 
+@dataclass(slots=True)
+class Lines:
+    """What is shown, by its place in the order of all statements over the same dimensions.
+
+    ``graph`` says over which a statement is; what a line of several statements may be is left out.
+    """
+
+    graph: Graph
+    arrays: dict[tuple[str, ...], list[tuple[str, HostArray]]] = field(default_factory=dict)
+
+    def __call__(self, shown: Shown, values: Sequence[HostArray]) -> None:
+        """One effect."""
+        places = self._dimensions(shown)
+        if len(places) != 1:
+            return
+        (dims,) = places
+        lines = self.arrays.setdefault(dims, [])
+        for label, value in zip(shown.labels or shown.names, values, strict=True):
+            name = f"{len(lines)} over {dims}: {shown.path}{shown.texts} {label}"
+            lines.append((name, np.asarray(value)))
+
+    def _dimensions(self, shown: Shown) -> set[tuple[str, ...]]:
+        """Those of all statements that may have shown this."""
+        nodes = [node for node in self.graph.nodes.values() if isinstance(node.op, EffectOp)]
+        return {node.domain.dims for node in nodes if _may_show(node.op, shown)}
+
+    @property
+    def named(self) -> Arrays:
+        """All values, those over the same dimensions in order."""
+        return {name: value for _, lines in sorted(self.arrays.items()) for name, value in lines}
+
+
+def _may_show(op: Op, shown: Shown) -> bool:
+    if isinstance(op, Save):
+        return bool(re.fullmatch(re.sub(r"\\{\w+\\}", r"\\d+", re.escape(op.path)), shown.path))
+    if not isinstance(op, Print):
+        return False
+    return (op.names[: len(shown.names)], op.texts) == (shown.names, shown.texts)
+
+
 def values(graph: Graph, bounds: Bounds, given: Arrays, *, wide: bool = True) -> Arrays:
-    """The outputs, and what is printed, by name and point."""
-    shown: Arrays = {}
+    """The outputs, and what is shown, by name and point."""
+    lines = Lines(graph)
+    forms = {
+        node.op: to_effect(node.op, operand_types(graph, node))
+        for node in graph.nodes.values()
+        if isinstance(node.op, EffectOp)
+    }
 
     def perform(op: EffectOp, at: Mapping[str, int], arrays: tuple[HostArray, ...]) -> None:
-        point = {d: at[d] for place in op.places for d, _ in place if d in at}
-        for name, array in zip(op.names, arrays, strict=True):
-            shown[f"{len(shown)}: {op.name} {op.turn} {name} at {point}"] = array
+        effects.perform(forms[op], at, arrays, lines)
 
     inputs, params = by_kind(graph, given)
-    return evaluate(graph, bounds, inputs, params, float64=wide, perform=perform) | shown
+    outputs = evaluate(graph, bounds, inputs, params, float64=wide, perform=perform)
+    return {**outputs, **lines.named}
 
 
 @dataclass(slots=True)
@@ -266,6 +339,12 @@ class Reference:
     @property
     def plain(self) -> Arrays:
         return self._of("plain", self.given, wide=False)
+
+    @property
+    def shows_the_same(self) -> bool:
+        """Whether lines that data choose are chosen alike in another precision, and nearby."""
+        others = (self.plain, self.near(1e-6), self.near(3e-6))
+        return all([*self.wide] == [*other] for other in others)
 
     def near(self, scale: float) -> Arrays:
         """With inputs that are nearly the same."""
@@ -308,10 +387,10 @@ def resumed(loaded: LoadedProgram, known: Reference) -> None:
 
 
 def run(loaded: LoadedProgram, known: Reference) -> Arrays:
-    """The outputs of a compiled program."""
-    given = given_to(loaded, known)
-    settings = Settings(show=lambda shown, values: None)
-    return {n: np.asarray(a) for n, a in run_given(loaded, given, settings).outputs.items()}
+    """The outputs of a compiled program, and what it shows."""
+    lines = Lines(known.graph)
+    outputs = run_given(loaded, given_to(loaded, known), Settings(show=lines)).outputs
+    return {n: np.asarray(a) for n, a in outputs.items()} | lines.named
 
 
 def compare(
@@ -329,10 +408,9 @@ def compare(
     their rounding is left, which is then another one, if not in each element then in one that is no
     larger; a number that is wrong stays as it is.
     """
-    names = [n for n in wanted if wide or n in actual]
-    if wide and [*actual] != [*wanted]:
-        raise DiffersError(f"other outputs: {[*actual]}, not {[*wanted]}")
-    for name in names:
+    if [*actual] != [*wanted] and known.shows_the_same:
+        raise DiffersError(f"other names: {[*actual]}, not {[*wanted]}, with {dict(known.bounds)}")
+    for name in (n for n in wanted if n in actual):
         a, w = np.asarray(actual[name]), np.asarray(wanted[name])
         if (a.dtype, a.shape) != (w.dtype, w.shape):
             raise DiffersError(f"{name}: {a.dtype}{a.shape}, not {w.dtype}{w.shape}")
@@ -361,15 +439,18 @@ def _excused(
     a: HostArray, known: Reference, name: str, rtol: float, atol: float, *, wide: bool
 ) -> HostArray:
     """Where the program itself cannot tell: other precision or nearly the same inputs."""
-    base = known.wide[name].astype(np.float64)
     try:
+        base = known.wide[name].astype(np.float64)
         others = [known.plain, known.near(1e-6), known.near(3e-6)]
-    except DiagnosticError:
+    except (DiagnosticError, KeyError):
         return np.ones(a.shape, bool)
     odd = np.zeros(a.shape, bool)
     room = np.zeros(a.shape)
     with np.errstate(all="ignore"):
         for number, other in enumerate(others):
+            if name not in other or other[name].shape != base.shape:
+                odd[...] = True
+                continue
             b = other[name].astype(np.float64)
             odd |= np.isfinite(base) != np.isfinite(b)
             odd |= (base != b) & (a.dtype.kind not in "fV") & (a.dtype.name != "bfloat16")

@@ -44,7 +44,7 @@ FEATURES = [
         "nested iteration|nested steps|output of a part|part slice|prefix slice|print",
         "print of a text|print when the data say so",
         "layers between neighbours",
-        "ragged tensor with a name|random|record state|record state from episode to episode",
+        "ragged tensor with a name|random|record state|record state from episode to episode|save",
         "reduction|reduction in time|scan|reduction of a whole dimension|shared bound",
         "shifted read|side by side|state reads its past|state: reset|state: strided",
         "state with further equations|state with outer dims|stdlib|strided branches",

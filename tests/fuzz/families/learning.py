@@ -172,7 +172,7 @@ def chance(sketch: Sketch) -> None:
 
 
 def effects(sketch: Sketch) -> None:
-    """A line for some points."""
+    """A line, or a file, for some points."""
     known = [t for t in sketch.tensors if t.dims]
     x = sketch.pick(known)
     guard = Expression(sketch, Scope(x.dims)).guard()
@@ -185,7 +185,12 @@ def effects(sketch: Sketch) -> None:
         sketch.note("print when the data say so")
         element = sketch.at(x.name, x.dims)
         guard += f" and sum({element}) > 0.37" if x.shape else f" and {element} > 0.37"
-    sketch.lines.append(f"print {shown} when {guard}")
+    what = f"print {shown}"
+    if sketch.chance(0.25):
+        sketch.note("save")
+        place = "-".join(f"{{{d}}}" for d in x.dims)
+        what = f'save {sketch.at(x.name, x.dims)} to "{sketch.fresh("file")}-{place}.safetensors"'
+    sketch.lines.append(f"{what} when {guard}")
 
 
 def assumed(sketch: Sketch) -> None:
