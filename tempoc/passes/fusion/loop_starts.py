@@ -6,7 +6,8 @@
 
 A group of ``%zero`` and ``%last`` would run after the loop that computes ``%r``, and so would the
 loop that ``%zero`` starts, which else may be a part of that one: then each step of it needs but a
-few steps of ``%r``, and not all of them are stored.
+few steps of ``%r``, and not all of them are stored. Nor is what reads ``%r`` in its loop joined
+with what waits for the end of it, if the two share nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.passes.analysis.dependence import Dependence
-from tempoc.passes.analysis.full_extent import loop_rounds
+from tempoc.passes.analysis.full_extent import full_extent_nodes, loop_rounds
 from tempoc.sdg.graph.graph import Graph
 
 
@@ -23,11 +24,14 @@ from tempoc.sdg.graph.graph import Graph
 class LoopStarts:
     """By dimension, the rounds of units (``full_extent.py``) and of the first loops they start.
 
-    Only units that do not loop over the dimension are in either.
+    Only units that do not loop over the dimension are in either. Those that do are in ``loops``;
+    ``near`` has what each reads of the same loop and what is not stored for all of its steps.
     """
 
     ends: Mapping[str, Mapping[str, int]]
     starts: Mapping[str, Mapping[str, int]]
+    loops: Mapping[str, Mapping[str, int]]
+    near: Mapping[str, Mapping[str, Sequence[str]]]
 
     @classmethod
     def of(
@@ -40,7 +44,14 @@ class LoopStarts:
                 if dim not in loops[d.source]:
                     started.setdefault(dim, {}).setdefault(d.source, []).append(d.sink)
         rounds = {dim: loop_rounds(graph, dim) for dim in started}
+        inside = {
+            dim: {u: number for u, number in known.items() if dim in loops.get(u, ())}
+            for dim, known in rounds.items()
+        }
+        inside = {dim: known for dim, known in inside.items() if len({*known.values()}) > 1}
         return cls(
+            loops=inside,
+            near={dim: _near(graph, needs, dim, known) for dim, known in inside.items()},
             ends={
                 dim: {u: number for u, number in rounds[dim].items() if dim not in loops.get(u, ())}
                 for dim in started
@@ -57,7 +68,30 @@ class LoopStarts:
             self._waits(dim, some, others) or self._waits(dim, others, some) for dim in self.starts
         )
 
+    def parts_loop(self, some: Sequence[str], others: Sequence[str]) -> bool:
+        """Whether members of a join would run in a later loop than what they read step by step."""
+        members = {*some, *others}
+        for dim, rounds in self.loops.items():
+            latest = max((rounds[u] for u in members if u in rounds), default=0)
+            early = [u for u in members if rounds.get(u, latest) < latest]
+            if any(s not in members for u in early for s in self.near[dim].get(u, ())):
+                return True
+        return False
+
     def _waits(self, dim: str, starting: Sequence[str], ending: Sequence[str]) -> bool:
         starts, ends = self.starts[dim], self.ends[dim]
         first = min((starts[u] for u in starting if u in starts), default=None)
         return first is not None and any(ends.get(u, 0) > first for u in ending)
+
+
+def _near(
+    graph: Graph, needs: Iterable[Dependence], dim: str, rounds: Mapping[str, int]
+) -> dict[str, list[str]]:
+    """What units read of the loop over a dimension in which they run, but what is stored anyway."""
+    stored = full_extent_nodes(graph, dim)
+    near: dict[str, list[str]] = {}
+    for d in needs:
+        same = d.source in rounds and rounds.get(d.sink) == rounds[d.source]
+        if same and d.stays and d.source not in stored:
+            near.setdefault(d.sink, []).append(d.source)
+    return near

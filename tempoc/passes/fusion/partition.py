@@ -120,9 +120,10 @@ class Partition:
 
     def keeps_loops(self, first: str, second: str) -> bool:
         """Whether a join of groups that share nothing postpones no loop."""
+        some, others = self.members[first], self.members[second]
         is_horizontal = not self.nests.between(first, second)
-        return not (
-            is_horizontal and self.starts.postpones(self.members[first], self.members[second])
+        return not is_horizontal or not (
+            self.starts.postpones(some, others) or self.starts.parts_loop(some, others)
         )
 
     def keeps_direction(self, first: str, second: str) -> bool:

@@ -45,6 +45,26 @@ dim t < T
 %stop.until = until{bound="T"} %stop : [i, t]
 output o = %o[0:I]
 """
+TWO_LOOPS = """
+bound I
+bound T
+dim i < I
+dim t < T
+%x = input{dtype=f32, shape=()} : [i, t] f32
+%h = tanh %x : [i, t] f32
+%z = full{shape=(), value=0.0, dtype=f32} : [i] f32
+%s = merge{targets=((i, 0), (i, t+1))} %z when t == 0, %n[i, t-1] when t >= 1 : [i, t] f32
+%n = add %s, %h : [i, t] f32
+%e = exp %h : [i, t | i < I-1] f32
+%k = merge{targets=((i, 0), (i, t+1))} %z when t == 0, %c[i, t-1] when t >= 1 : [i, t | i < I-1] f32
+%c = add %k, %e : [i, t | i < I-1] f32
+%u = mul %x, %n[i, T-1] : [i, t | i < I-1] f32
+%l = merge{targets=((i, 0), (i, t+1))} %z when t == 0, %m[i, t-1] when t >= 1 : [i, t | i < I-1] f32
+%m = add %l, %u : [i, t | i < I-1] f32
+output c = %c[0:I-1, T-1]
+output m = %m[0:I-1, T-1]
+"""
+"""`c` adds up what the loop of `h` computes; `m` waits for the end of that loop."""
 ATTENTION = """
 bound T
 dim t < T
@@ -248,6 +268,10 @@ output p = %{a}[0:T]
 output q = %{b}[0:T]
 """
     assert [g.name for g in Story().tell("", text, Fuse()).graph.groups] == [group]
+
+
+def test_what_reads_a_loop_step_by_step_is_not_fused_with_what_waits_for_its_end() -> None:
+    assert {("e", "c"), ("u", "m")} <= {*groups(TWO_LOOPS)}
 
 
 def test_a_limit() -> None:
