@@ -6,7 +6,7 @@ consumer is that dimension in the source, and vice versa.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.movement import Pad
 from tempoc.passes.analysis.dependence import Dependence, dependences
+from tempoc.passes.tiling.neighbours import NeighbourNode
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -76,10 +77,21 @@ class AxisAt(NamedTuple):
 class AxisFlows:
     """The flows of all axes of a graph, computed on demand."""
 
-    def __init__(self, graph: Graph, space: Space) -> None:
-        """No flow is computed yet."""
+    def __init__(
+        self,
+        graph: Graph,
+        space: Space,
+        neighbours: Mapping[str, NeighbourNode] | None = None,
+        stops: Container[str] = (),
+    ) -> None:
+        """No flow is computed yet. ``neighbours`` count as nodes that read their own points.
+
+        Through ``stops`` nothing flows.
+        """
         self.graph = graph
         self.space = space
+        self.neighbours = neighbours or {}
+        self.stops = stops
         self._flows: dict[str, tuple[AxisFlow, ...]] = {}
         self._axis_to_dims: dict[str, AxisToDim | None] = {}
         self._sources: dict[AxisAt, tuple[AxisAt, ...]] = {}
@@ -106,6 +118,12 @@ class AxisFlows:
         return users(self.graph)
 
     @cached_property
+    def row_readers(self) -> Mapping[str, tuple[str, ...]]:
+        """The nodes that read rows of a scan, for each scan that is computed with tiles."""
+        scans = dict.fromkeys(n.rows for n in self.neighbours.values() if n.rows)
+        return {s: tuple(k for k, n in self.neighbours.items() if n.rows == s) for s in scans}
+
+    @cached_property
     def summed(self) -> frozenset[str]:
         """The dimensions of which some consumer reduces a slice of all points."""
         dims = []
@@ -126,7 +144,7 @@ class AxisFlows:
         return axes
 
     def _followed(self, node: Node) -> Iterator[AxisFlow]:
-        if not is_computed(node) or node.name in self.lazy:
+        if not is_computed(node) or node.name in self.lazy or node.name in self.stops:
             return
         args = operand_types(self.graph, node)
         facts = DomainFacts(self.space, node.domain)
@@ -191,6 +209,9 @@ class AxisFlows:
 
     def sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
         """The axes of a node's operands that become its axis, as far as they can be followed."""
+        if at not in self._sources and self.is_neighbour(at):
+            every = (AxisAt(s, at.flow) for s in self.neighbours[at.node].sources)
+            self._sources[at] = tuple(m for m in every if m.flow in self.through(m.node))
         if at not in self._sources:
             pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
             origins = (self.source(at, edge, axis) for edge, axis in pairs)
@@ -199,6 +220,8 @@ class AxisFlows:
 
     def source(self, at: AxisAt, edge: Edge, axis: int | None) -> AxisAt | None:
         """The axis of an operand's source from which the axis comes."""
+        if self.is_neighbour(at):
+            return next((m for m in self.sources(at) if m.node == edge.source), None)
         if isinstance(at.flow, VectorDim):
             turn = self.axis_to_dim(edge.source)
             if turn is not None and turn.dim == at.flow.dim:
@@ -223,10 +246,26 @@ class AxisFlows:
             uses = self.uses[at.node]
             edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
             continuations = (
-                self._onward(at.flow, e, use) for e, use in zip(edges, uses, strict=True)
+                m for e, use in zip(edges, uses, strict=True) for m in self._readers_of(at, e, use)
             )
             self._readers[at] = tuple(continuations)
         return self._readers[at]
+
+    def _readers_of(self, at: AxisAt, edge: Edge, use: OperandUse) -> Iterator[AxisAt | None]:
+        """The axis in a consumer, or in those that read rows of it."""
+        names = self.row_readers.get(use.reader, (use.reader,))
+        own = [m for m in (AxisAt(n, at.flow) for n in names) if at in self.neighbour_sources(m)]
+        yield from own
+        if not own:
+            yield self._onward(at.flow, edge, use)
+
+    def is_neighbour(self, at: AxisAt) -> bool:
+        """Whether a node along a dimension needs neighbours of the points at hand."""
+        return at.node in self.neighbours and isinstance(at.flow, VectorDim)
+
+    def neighbour_sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
+        """The sources of such a node."""
+        return self.sources(at) if self.is_neighbour(at) else ()
 
     def _onward(self, flow: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
         if isinstance(flow, VectorDim):

@@ -16,24 +16,38 @@ is small, or is stored anyway:
 
     %h = tanh %z : [t, b*] f32[64]           ->       %h.again = tanh %z.again : [t*, b*] f32[64]
 
+If a loop over tiles would compute large tensors again that an earlier one has computed, since what
+it reads comes from a scan along the dimension, or from a neighbouring point, of what that one made,
+the two become one where that is possible: it runs in the direction of the scan (``neighbours.py``).
+
 Tensors that fit into ``limit`` bytes together are not cut. Sizes are estimates
 (``analysis/size_estimate.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from tempoc.base.cost_model import MODEL
 from tempoc.passes.analysis.size_estimate import unknown_bounds
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.running_recurrence import LoopEnds
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
+from tempoc.passes.tiling.neighbours import (
+    NeighbourNode,
+    ends_of,
+    neighbour_nodes,
+    with_selected_ends,
+)
 from tempoc.passes.tiling.region import (
+    PhasedOperands,
     RegionFinder,
     TileRegion,
+    computed_in,
+    late_operands,
     operands_in_one_loop,
     phased_operands,
     phases,
@@ -82,6 +96,17 @@ def _loops(graph: Graph, dim: str) -> tuple[Loops, ...]:
 
 def _loops_of(node: Node) -> Loops:
     return tuple(d for d in node.domain.dims if d not in node.vector)
+
+
+class _Plan(NamedTuple):
+    """How a dimension is cut; ``again``: operations of large nodes in further loops over tiles."""
+
+    start: str
+    region: TileRegion
+    waits: PhasedOperands
+    order: Mapping[str, int]
+    size: int
+    again: int
 
 
 class _MicrobatchSearch(TensorSearch):
@@ -147,6 +172,33 @@ class _MicrobatchSearch(TensorSearch):
         self.use(
             vectorized_again(self.graph, self.flow.dim, self.within, self.wide, self.is_affordable)
         )
+        graph, best = self.graph, self.plan()
+        if best is None:
+            return None
+        for forward in (False, True) if best.again else ():
+            ends = ends_of(graph, self.flow.dim, forward=forward)
+            plan = self.plan_with_neighbours(graph, ends)
+            if plan is not None and plan.again < best.again:
+                return self.tiled(plan.start, plan.region, plan.waits, plan.order, plan.size)
+        self.use(graph)
+        return self.tiled(best.start, best.region, best.waits, best.order, best.size)
+
+    def plan_with_neighbours(self, graph: Graph, ends: LoopEnds) -> _Plan | None:
+        """How the dimension is cut if tiles find what the tile before in a loop has computed."""
+        graph = with_selected_ends(graph, self.context.space, ends)
+        neighbours = neighbour_nodes(graph, ends)
+        if not neighbours:
+            return None
+        self.use(graph, neighbours, forward=ends.forward)
+        plan = self.plan()
+        if plan is None or self.is_partial(plan.region):
+            return None
+        stops = late_operands(self.flows, plan.region, plan.order, self.is_large)
+        self.use(graph, neighbours, stops, forward=ends.forward)
+        return self.plan()
+
+    def plan(self) -> _Plan | None:
+        """How the dimension is cut; ``None`` if it is not."""
         starts = [AxisAt(n, self.flow) for n in self.graph.nodes if self.is_start(n)]
         if not starts:
             return None
@@ -158,7 +210,10 @@ class _MicrobatchSearch(TensorSearch):
         for waits in (operands_in_one_loop(self.flows, region, plain), plain):
             order = phases(self.flows, region, waits)
             if order is not None:
-                return self.tiled(starts[0].node, region, waits, order, size)
+                computed = computed_in(self.flows, region, order, self.is_large)
+                large = ((n, len(k) - 1) for n, k in computed.items() if self.is_large(n))
+                again = sum(more * self.work(n) for n, more in large if more > 0)
+                return _Plan(starts[0].node, region, waits, order, size, again)
         return None
 
     def is_sequence(self) -> bool:
@@ -186,11 +241,19 @@ class _MicrobatchSearch(TensorSearch):
         """Whether the region begins with a node."""
         return self.is_large(name) and self.flow in self.flows.through(name)
 
-    def use(self, graph: Graph) -> None:
+    def use(
+        self,
+        graph: Graph,
+        neighbours: Mapping[str, NeighbourNode] | None = None,
+        stops: Container[str] = (),
+        *,
+        forward: bool = True,
+    ) -> None:
         """Search in a graph with further nodes, which take part like those they were made from."""
         self.graph = graph
         self.usual, self.weighed = {}, {}
-        self.flows = AxisFlows(graph, self.context.space)
+        self.flows = AxisFlows(graph, self.context.space, neighbours, stops)
+        self.forward = forward
         self.wide = self.wide_nodes()
 
     def size(self, region: TileRegion) -> int:

@@ -187,7 +187,8 @@ def phased_operands(flows: AxisFlows, region: TileRegion) -> PhasedOperands:
     operands: dict[str, list[tuple[str, int]]] = {}
     for need in flows.needs:
         in_region = need.source in region.carriers or need.source in region.ends
-        later = in_region and not _is_aligned(flows, region, need)
+        readers = flows.row_readers.get(need.sink, (need.sink,))
+        later = in_region and not all(_is_aligned(flows, region, need, r) for r in readers)
         operands.setdefault(need.sink, []).append((need.source, int(later)))
     return operands
 
@@ -238,12 +239,50 @@ def _is_recurrent(flows: AxisFlows, region: TileRegion) -> bool:
     return bool(cyclic_nodes(sources, sources.__getitem__))
 
 
-def _is_aligned(flows: AxisFlows, region: TileRegion, need: Dependence) -> bool:
-    """Whether a node of the region reads only the tile at hand of another."""
-    flow = region.carriers.get(need.sink) or region.ends.get(need.sink)
+def computed_in(
+    flows: AxisFlows, region: TileRegion, order: Mapping[str, int], is_large: Callable[[str], bool]
+) -> dict[str, set[int]]:
+    """The phases in which tiles of each carrier are computed: of large ones wherever one reads."""
+    computed: dict[str, set[int]] = {n: set() for n in region.carriers}
+
+    def add(at: AxisAt, readers: set[int]) -> None:
+        for m in flows.sources(at):
+            if region.carriers.get(m.node) == m.flow:
+                computed[m.node] |= readers if is_large(m.node) else {order[m.node]}
+
+    for name in region.materialized:
+        computed[name].add(order[name])
+    for name, flow in region.ends.items():
+        add(AxisAt(name, flow), {order[name]})
+    for name, flow in reversed([*region.carriers.items()]):
+        add(AxisAt(name, flow), computed[name])
+    return computed
+
+
+def late_operands(
+    flows: AxisFlows, region: TileRegion, order: Mapping[str, int], is_large: Callable[[str], bool]
+) -> set[str]:
+    """The small carriers of a later loop over tiles that need no large one of that loop.
+
+    They need no tiles: what they are computed from is small, and stored.
+    """
+    tiled: set[str] = set()
+    late = [n for n in region.carriers if order[n]]
+    for name in late:
+        sources = flows.sources(AxisAt(name, region.carriers[name]))
+        if is_large(name) or any(m.node in tiled for m in sources):
+            tiled.add(name)
+    return {*late} - tiled
+
+
+def _is_aligned(flows: AxisFlows, region: TileRegion, need: Dependence, reader: str) -> bool:
+    """Whether a node of the region reads only the tile at hand of another, and its neighbours."""
+    flow = region.carriers.get(reader) or region.ends.get(reader)
     if flow is None or need.source not in region.carriers:
         return False
-    at, same = AxisAt(need.sink, flow), AxisAt(need.source, region.carriers[need.source])
-    pairs = zip(flows.graph.nodes[need.sink].inputs, flows.places(at), strict=True)
+    at, same = AxisAt(reader, flow), AxisAt(need.source, region.carriers[need.source])
+    if flows.is_neighbour(at):
+        return same in flows.sources(at)
+    pairs = zip(flows.graph.nodes[reader].inputs, flows.places(at), strict=True)
     aligned = [flows.source(at, e, axis) == same for e, axis in pairs if e.source == need.source]
     return bool(aligned) and all(aligned)

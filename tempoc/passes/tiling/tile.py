@@ -67,8 +67,8 @@ from tempoc.passes.analysis.size_estimate import (
 )
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim
+from tempoc.passes.tiling.neighbour_tiler import NeighbourTiler
 from tempoc.passes.tiling.online_softmax import RunningEndFinder
-from tempoc.passes.tiling.online_tiler import OnlineTiler
 from tempoc.passes.tiling.region import (
     PhasedOperands,
     RegionFinder,
@@ -132,6 +132,7 @@ class TensorSearch:
         self.weighed: dict[str, tuple[int, int]] = {}
         self.flows = AxisFlows(graph, context.space)
         self.beside, self.pass_name = "", options.name
+        self.forward = True
 
     def cut(self) -> Graph | None:
         """The graph with one more loop over tiles; ``None`` if no region is left to cut."""
@@ -421,7 +422,7 @@ class TensorSearch:
             beside = self.beside and tiles
             universe, rows = _declared(graph, "row", ix.Const(size), region_dims, beside)
         self.context.declare(universe)
-        tiler = OnlineTiler(
+        tiler = NeighbourTiler(
             old=self.graph,
             flows=self.flows,
             region=region,
@@ -431,6 +432,7 @@ class TensorSearch:
             dim=tiles,
             row=rows,
             size=size,
+            forward=self.forward,
             partial=self.is_partial(region),
             is_large=self.is_large,
         )

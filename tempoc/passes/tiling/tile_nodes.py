@@ -27,13 +27,14 @@ from tempoc.symbolic.domain import Domain
 class TileNodeBuilder:
     """Adds nodes to those of a graph, some of them at each point of the new dimension ``dim``.
 
-    ``space`` declares that dimension. ``places`` has for each old node the new ones to insert
-    before it.
+    ``space`` declares that dimension; the loop over it runs upwards if ``forward``. ``places`` has
+    for each old node the new ones to insert before it.
     """
 
     old: Graph
     space: Space
     dim: str
+    forward: bool = True
     nodes: dict[str, Node] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
 
@@ -95,8 +96,13 @@ class TileNodeBuilder:
                 return how.more, (self.put(node, "both", Stack(), (past, each), each.domain),)
             return how.more, (past, each)
 
-        nest = [LoopEnds.along(self.dim, ix.Slice(ix.ZERO, self.bound))]
-        return running_recurrence(self.parts_of(node), each, type_, how.start, nest, combined)
+        parts = self.parts_of(node)
+        return running_recurrence(parts, each, type_, how.start, [self.loop], combined)
+
+    @property
+    def loop(self) -> LoopEnds:
+        """The loop over tiles."""
+        return LoopEnds.along(self.dim, ix.Slice(ix.ZERO, self.bound), forward=self.forward)
 
     def count(self, node: Node, shape: Shape, dtype: DType) -> Node:
         """The number of elements of which a node takes the mean."""

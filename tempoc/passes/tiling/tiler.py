@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -53,6 +53,7 @@ class Tiler(Tiling):
     phases: Mapping[str, int]
     row: str
     is_large: Callable[[str], bool]
+    requested: dict[str, dict[TileVersion, None]] = field(default_factory=dict)
     memo: dict[tuple[object, ...], str] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
 
@@ -60,9 +61,9 @@ class Tiler(Tiling):
         """The graph with tiles, without the carriers that they replace."""
         old = self.old
         self.nodes = dict(old.nodes)
-        versions = self.versions()
+        self.requested = self.versions()
         for name, flow in self.region.carriers.items():
-            for version in versions[name]:
+            for version in self.requested[name]:
                 self.tile(AxisAt(name, flow), version)
         for name in self.region.ends:
             self.reduce(old.nodes[name])
@@ -96,6 +97,7 @@ class Tiler(Tiling):
         for name, flow in self.region.ends.items():
             self.request(AxisAt(name, flow), self.own_version(name), versions)
         for name, flow in reversed([*self.region.carriers.items()]):
+            versions[name] = {_among(v, versions[name]): None for v in versions[name]}
             for version in versions[name]:
                 self.request(AxisAt(name, flow), version, versions)
         return versions
@@ -146,6 +148,7 @@ class Tiler(Tiling):
 
     def tile(self, at: AxisAt, version: TileVersion) -> Node:
         """The node that computes the tiles of another one."""
+        version = _among(version, self.requested.get(at.node, ()))
         key = (at, version)
         if key not in self.memo:
             node = self.old.nodes[at.node]
@@ -312,7 +315,7 @@ class Tiler(Tiling):
         result = TensorType(how.dtype, type_.shape)
         now = self.running_recurrence(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
-        end = entries_at(now.domain.dims, {self.dim: self.last(at)})
+        end = entries_at(now.domain.dims, {self.dim: self.last(at) if self.forward else ix.ZERO})
         total = self.finish(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
@@ -380,3 +383,9 @@ class Tiler(Tiling):
         shape = list(node.types[0].shape)
         shape[axis] = ix.Const(self.size)
         return replace(node, types=(replace(node.types[0], shape=tuple(shape)),))
+
+
+def _among(version: TileVersion, others: Container[TileVersion]) -> TileVersion:
+    """The version without its condition, if there is one without: it serves for both."""
+    wide = version._replace(where=ix.TRUE)
+    return wide if wide in others else version

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, note, strategies as st
 
+from tempoc.driver.options import Options
 from tests.support.agreement import agree
 from tests.support.generators.settings import generated
+from tests.support.optimized import assert_kept
 from tests.support.session.long import in_turns
 
 PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},accumulate,fuse"
@@ -204,6 +206,55 @@ output loss, dw, du
 def test_a_learner_in_microbatches_agrees() -> None:
     passes = "canonicalize,algebra,canonicalize,vectorize,microbatch{size=3},accumulate,fuse"
     agree(LEARNER, *({"B": b, "T": t} for b, t in ((2, 1), (3, 7))), passes=passes)
+
+
+SHARED = """
+dim t < T
+dim b < B
+input o[t, b]: f32[2]
+input r[t, b]: f32
+input last[b]: f32
+param w: f32[3, 2] = reshape(f32(arange(6)) * 0.2, [3, 2])
+v = sum(tanh(w @ o))
+loss = mean(((v - stop_gradient(g)) ** 2)[t = 0:T, b = 0:B])
+dw = grad(loss, w)
+output loss, dw
+"""
+"""A loss whose derivative needs values, and results of a recurrence that reads them."""
+RECURRENCES = {
+    "advantages, of which each reads the next value": """
+n[t, b] = v[t+1, b] when t < T-1
+n[t, b] = last
+d = r + 0.9 * n - v
+g[t, b] = d + 0.8 * r * g[t+1, b] when t < T-1
+g[t, b] = d
+""",
+    "the greatest value to come": """
+g[t, b] = maximum(v, g[t+1, b]) when t < T-1
+g[t, b] = v
+""",
+    "a state that runs forward": """
+g[0, b] = last
+g[t+1, b] = r[t+1, b] + tanh(g[t, b]) - 0.1 * v[t+1, b]
+""",
+}
+IN_TILES = "canonicalize,algebra,canonicalize,vectorize,scans,canonicalize,{},accumulate,fuse"
+ENDS_OF_TILES = tuple({"B": b, "T": t} for b, t in ((2, 1), (1, 2), (2, 3), (1, 4), (3, 7)))
+
+
+@pytest.mark.parametrize("name", RECURRENCES)
+def test_values_that_a_recurrence_reads_and_their_gradient_are_of_one_loop(name: str) -> None:
+    text = SHARED + RECURRENCES[name]
+    for size in (1, 3):
+        options = Options(verify_each=True, passes=IN_TILES.format(f"microbatch{{size={size}}}"))
+        compilation = assert_kept(text, *ENDS_OF_TILES, options=options)
+        tanh = [n for n in compilation.optimized.nodes.values() if n.op.name == "tanh"]
+        assert len([n for n in tanh if n.types[0].shape]) == 1
+
+
+def test_a_recurrence_in_tiles_agrees() -> None:
+    (text, *_) = RECURRENCES.values()
+    agree(SHARED + text, {"B": 2, "T": 8}, passes=IN_TILES.format("microbatch{size=3}"))
 
 
 ROWS = (
