@@ -27,7 +27,7 @@ from tempoc.frontend.domains.demand import compute_demand
 from tempoc.frontend.effect_order import number_effects
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
-from tempoc.frontend.environment.indexed_tensor import IndexedTensor
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TensorKey
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import CastName, Scope, TensorName
 from tempoc.frontend.equations import cast_names, equations
@@ -159,6 +159,7 @@ class _Elaborator:
             raise Failure(name_errors.not_compile_time(span, name.name))
         if name.kind == "indexed":
             return value_of(round, self.cell(round, name, span), span)
+        round.order.note(_unit_of(name))
         if name.name not in round.values:
             self._define(round, name, span)
         value = round.values[name.name]
@@ -170,6 +171,12 @@ class _Elaborator:
 
     def visit(self, round: Round, cell: IndexedTensor) -> None:
         """Evaluate equations of a tensor of the program, until its type is known."""
+        if len(round.order.ahead) >= MAX_ACTIVE:
+            return
+        for evaluate_equation in cell.ahead:
+            if cell.key in round.table:
+                return
+            evaluate_equation()
         top = round.top
         name = None if top is None or top.scope.parent is None else top.scope.parent.find(cell.name)
         if top is None or not isinstance(name, TensorName) or len(cell.key) > 1:
@@ -181,7 +188,7 @@ class _Elaborator:
             for equation in name.equations:
                 if cell.key in round.table:
                     break
-                equations.run(round, top, equation)
+                equations.run_ahead(round, top, equation)
         finally:
             round.active.remove(name)
 
@@ -205,9 +212,10 @@ class _Elaborator:
             if name in round.active:
                 raise Failure(name_errors.default_cycle(span, name.name))
             round.active.append(name)
-            round.values[name.name] = round.attempt(
-                top, lambda: data.elaborate_declaration(round, top, name)
-            )
+            with round.order.unit(_unit_of(name)):
+                round.values[name.name] = round.attempt(
+                    top, lambda: data.elaborate_declaration(round, top, name)
+                )
             round.active.remove(name)
             return
         active = [n.equations[0] if n.kind == "plain" else None for n in round.active]
@@ -215,6 +223,7 @@ class _Elaborator:
             first = next(k for k, eq in enumerate(active) if eq is name.equations[0])
             indexed = [n.name for n in round.active[first:] if n.kind == "indexed"]
             if indexed:
+                round.uncertain = True
                 raise StillUnknown(val.Unknown(frozenset(indexed[:1])))
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
@@ -228,3 +237,8 @@ class _Elaborator:
         finally:
             round.active.remove(name)
         round.values.setdefault(name.name, val.BAD)
+
+
+def _unit_of(name: TensorName) -> TensorKey:
+    """What evaluates an input, a param or a tensor without index."""
+    return ("item", name.name) if name.item is not None else ("=", name.equations[0].span.start)

@@ -3,8 +3,10 @@
 A round evaluates all equations with the types inferred by the round before. Types grow from below:
 results of lower bounds are lower bounds (`environment/lower_bounds.py`), and errors that involve
 them are deferred. The first round also uses what it has inferred itself: of a tensor that is read,
-it evaluates equations until one gives it a type. For most programs the second is the last. If a
-round infers nothing new, but something is unknown or deferred, then
+it evaluates equations until one gives it a type. If all that was read had the type that it turns
+out to have, that round is the last, as it is for most programs (`environment/draft_order.py` has
+the nodes in the order of the source), else mostly the second. If a round infers nothing new, but
+something is unknown or deferred, then
 
 0. operators with some unknown operands are typed by the others (`partial`);
 1. products with operands of unknown rank are assumed to be products with a vector (`guessing`), as
@@ -36,6 +38,7 @@ from tempoc.frontend.declarations.run_lengths import (
 )
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Doubt, DraftOrigin
+from tempoc.frontend.environment.draft_order import finish_of
 from tempoc.frontend.environment.failure import StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
@@ -121,6 +124,8 @@ def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
         round = state.round(program, eager=best_size < 0)
         previous, unshaped_before = dict(state.table), dict(state.unshaped)
         results = _round(program, round)
+        if round.eager:
+            _settle_first_round(program, round)
         if not _prepare_next_round(round, state):
             break
         if state.unshaped != unshaped_before:
@@ -135,6 +140,22 @@ def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
         _report_unknown(round, state.earlier)
     _report_guesses(round, state.seeded)
     return round, results
+
+
+def _settle_first_round(program: SourceProgram, round: Round) -> None:
+    """Whether the types that the first round has inferred are those that it has used.
+
+    Then the next one would evaluate all equations to the same nodes, in the order of the source.
+    """
+    wrong = program.errors.diagnostics or round.errors.diagnostics or round.deferred
+    if not round.inferred or round.changed:
+        return
+    if wrong or round.uncertain or (round.order.moved and round.extents):
+        round.changed = True
+    elif round.order.moved:
+        drafts = round.order.restored(round.seed)
+        round.drafts = round.drafts if drafts is None else drafts
+        round.changed = drafts is None
 
 
 def _prepare_next_round(round: Round, state: _FixpointState) -> bool:
@@ -225,6 +246,7 @@ def _round(program: SourceProgram, round: Round) -> list[OutputRead]:
             _equation(round, top, item)
     for cell in list(round.cells.values()):
         if not cell.finished:
+            round.order.note(finish_of(cell))
             finish(round, cell)
     results = elaborate_outputs(round, top, program.loaded.main.tree)
     elaborate_effects(round, top, program.loaded.main.tree)
@@ -253,6 +275,7 @@ def top_cell(round: Round, name: TensorName) -> IndexedTensor:
         try:
             plan = round.plans[key] = make_plan(round, top, name.name, written)
         except StillUnknown:
+            round.uncertain = True
             plan = TargetPlan(name=name.name, dims=(), placements=(), broken=True)
     for problem in plan.problems:
         round.report(problem)

@@ -12,6 +12,7 @@ from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.calls.signatures import Signature
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin
+from tempoc.frontend.environment.draft_order import finish_of
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan
 from tempoc.frontend.environment.round import Arguments, Frame, Round
@@ -64,7 +65,7 @@ def _closure(
     inner = Frame(
         scope=scope,
         path=(*frame.path, "call", span.start, definition.span.start),
-        prefix=round.prefixes.fresh(f"{frame.prefix}.{name}" if frame.prefix else name),
+        prefix=_prefix(round, frame, name),
         origin=replace(frame.origin, calls=(*frame.origin.calls, site)),
         where=frame.where,
         place=(*frame.place, round.language.place(span)),
@@ -78,6 +79,14 @@ def _closure(
     body = reduce(lambda b, nest: nest.rewritten(b), nests, definition.body)
     result = run_block(round, inner, body)
     return val.BAD if result is None else signature.result(result)
+
+
+def _prefix(round: Round, frame: Frame, name: str) -> str:
+    """The prefix of node names in a call."""
+    wish = f"{frame.prefix}.{name}" if frame.prefix else name
+    prefix = round.prefixes.fresh(wish)
+    round.order.call(wish, prefix)
+    return prefix
 
 
 def run_block(
@@ -97,6 +106,7 @@ def run_block(
                 result = values[0] if len(values) == 1 else val.Several(values)
     for cell in cells:
         if not cell.finished:
+            round.order.note(finish_of(cell))
             finish(round, cell)
     return result
 
@@ -132,13 +142,31 @@ def _declare(
     for name, equation in plain.items():
         if name not in scope.names and scope.kind == "body":
             scope.bind(name, Pending(partial(_resume, round, frame, name, equation)))
-    return [_cell(round, frame, name, tuple(parts)) for name, parts in written.items()]
+    cells = [_cell(round, frame, name, tuple(parts)) for name, parts in written.items()]
+    if scope.kind == "body":
+        for cell, parts in zip(cells, written.values(), strict=True):
+            if _is_apart(statements, parts):
+                run = (partial(equations.run_ahead, round, frame, eq) for eq, _ in parts)
+                cell.ahead = tuple(run)
+    return cells
+
+
+def _is_apart(statements: Sequence[ast.BodyStatement], parts: Sequence[WrittenTarget]) -> bool:
+    """Whether the order of the equations of a tensor makes no difference to others.
+
+    Loops give new values to names; what stands between may share nodes with them.
+    """
+    places = [k for k, s in enumerate(statements) if any(s is eq for eq, _ in parts)]
+    loops = any(isinstance(s, ast.ForLoop) for s in statements)
+    return not loops and places[-1] - places[0] < len(places)
 
 
 def _resume(round: Round, frame: Frame, name: str, equation: ast.Equation) -> val.Value:
     """The value of a local name that is read before its equation is evaluated."""
     if (*frame.path, "=", equation.span.start) in round.done:
         raise Failure(name_errors.local_cycle(equation.span, name))
+    if any(key[:-2] == frame.path for key in round.order.ahead):
+        round.uncertain = True  # its turn may be before the equation that is ahead
     equations.run(round, frame, equation)
     value = frame.scope.names.get(name)
     return val.BAD if value is None or isinstance(value, Pending) else value  # type: ignore[return-value]
@@ -153,6 +181,7 @@ def _cell(
         try:
             plan = round.plans[key] = make_plan(round, frame, name, written)
         except StillUnknown:
+            round.uncertain = True
             plan = TargetPlan(name=name, dims=(), placements=(), broken=True)
     first = written[0][0]
     for problem in plan.problems:

@@ -7,7 +7,7 @@ are evaluated, and the branches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.diagnostic import Diagnostic
@@ -72,6 +72,7 @@ class IndexedTensor:
 
     `leaves` are the placeholder nodes, created at the first read.
     `carried` are dimensions of the call, which a function's tensor has without naming them.
+    `ahead` evaluate its equations when it is read before their turn, as far as that may be.
     """
 
     key: TensorKey
@@ -82,3 +83,4 @@ class IndexedTensor:
     branches: list[EquationBranch] = field(default_factory=list)
     leaves: dict[tuple[str, ...], Draft] = field(default_factory=dict)
     finished: bool = False
+    ahead: tuple[Callable[[], None], ...] = ()

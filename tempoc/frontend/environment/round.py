@@ -17,6 +17,7 @@ from tempoc.base.names import Names
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, Label
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
+from tempoc.frontend.environment.draft_order import DraftOrder
 from tempoc.frontend.environment.failure import Failure, LimitReachedAt, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.scope import CastName, Scope, TensorName
@@ -141,8 +142,10 @@ class Round:
 
     Flags: `deferred`: an expression was deferred, or evaluated with a stand-in; `changed`: a type
     changed; `firmer`: a doubt decreased; `eager`: equations are evaluated at the first read,
-    until a type is known; `partial`, `guessing`: see `fixpoint.py`; `final`: no more can be
-    inferred, so every error is reported. `doubted` counts the reads of tensors with doubt.
+    until a type is known; `inferred`: a tensor got its first type; `uncertain`: a tensor was read
+    whose type was not known, or not what it turned out to be; `partial`, `guessing`: see
+    `fixpoint.py`; `final`: no more can be inferred, so every error is reported. `doubted` counts
+    the reads of tensors with doubt.
 
     `outer` has the dimensions over which lengths vary, `data_dims` the dimensions that calls of
     `length` and the like ask for, which are part of the universe in the next round; `counted` the
@@ -168,6 +171,7 @@ class Round:
     seed: Draft | None = None
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
+    order: DraftOrder = field(default_factory=DraftOrder)
     cells: dict[TensorKey, IndexedTensor] = field(default_factory=dict)
     assumptions: dict[ix.Expr, Span] = field(default_factory=dict)
     outer: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -179,6 +183,8 @@ class Round:
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
     firmer: bool = False
+    inferred: bool = False
+    uncertain: bool = False
     deferred: bool = False
     doubted: int = 0
     eager: bool = False
@@ -249,8 +255,26 @@ class Round:
     def add(self, draft: Draft) -> Draft:
         """Add a draft node."""
         self.drafts.append(draft)
+        self.order.note(draft)
         self.check_limit("operators", len(self.drafts))
         return draft
+
+    def forget(self, span: Span, prefix: str, size: int) -> None:
+        """Forget what an expression of the program has made, which is to be evaluated again.
+
+        Its names begin with the prefix; ``size`` is that of `order` before it.
+        """
+
+        def own(key: TensorKey) -> bool:
+            place = next((part for part in key[:2] if isinstance(part, int)), -1)
+            return key[0] != "=" and span.start <= place < span.end
+
+        for table in (self.done, self.table):
+            for key in [key for key in table if own(key)]:
+                del table[key]
+        made = self.order.forget(size, own)
+        self.drafts = [draft for draft in self.drafts if draft not in made]
+        self.prefixes.release(f"{prefix}.")
 
     def domain(self, where: ix.Expr, *others: ix.Expr) -> Domain:
         """The domain of a condition, over the dimensions that the expressions name."""

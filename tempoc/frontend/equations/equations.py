@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import replace
 from functools import partial
 
@@ -9,7 +10,12 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure
-from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor, Placement
+from tempoc.frontend.environment.indexed_tensor import (
+    EquationBranch,
+    IndexedTensor,
+    Placement,
+    TensorKey,
+)
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope, TensorName
@@ -31,10 +37,31 @@ from tempoc.symbolic.walk import symbols
 
 def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     """Evaluate an equation, once per round, and assign the values to its targets."""
-    key = (*frame.path, "=", eq.span.start)
-    if key in round.done:
-        return
-    round.done[key] = False
+    round.order.note(equation_key(frame, eq))
+    _run_once(round, frame, eq)
+
+
+def run_ahead(round: Round, frame: Frame, eq: ast.Equation) -> None:
+    """Evaluate an equation whose turn has not come."""
+    with round.order.before_its_turn(equation_key(frame, eq)):
+        _run_once(round, frame, eq)
+
+
+def equation_key(frame: Frame, eq: ast.Equation) -> TensorKey:
+    """Identifies an equation in all rounds."""
+    return (*frame.path, "=", eq.span.start)
+
+
+def _run_once(round: Round, frame: Frame, eq: ast.Equation) -> None:
+    key = equation_key(frame, eq)
+    if key not in round.done:
+        round.done[key] = False
+        with round.order.unit(key):
+            _run(round, frame, eq)
+        round.done[key] = True
+
+
+def _run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     for target in eq.targets:
         name = frame.scope.find(target.name.name)
         if isinstance(name, TensorName) and name.kind == "indexed":
@@ -44,19 +71,41 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     shared = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[val.Value] = []
     for k, e in enumerate(eq.values):
-        inner, draws_before = _inside(round, frame, eq, eq.targets[k], where), round.draws
+        inner = _inside(round, frame, eq, eq.targets[k], where)
         targets = eq.targets if shared else (eq.targets[k],)
-        dims = draws.draw_dims(round, frame, [(t, placement(round, frame, eq, t)) for t in targets])
-        values.append(round.evaluate(replace(inner, draws=dims), e))
-        if frame.scope.body().kind == "module" and round.draws > draws_before:
-            draws.record_draw_dims(round, targets, values[-1])
+        values.append(_value(round, inner, eq, e, targets))
     for k, target in enumerate(eq.targets):
         inner = _inside(round, frame, eq, target, where)
         value = values[0] if shared else values[k]
         action = partial(_part, round, inner, eq, k, value)
         part = round.attempt(inner, action, doubted=bool(doubt_of(value)))
         _assign(round, frame, inner, eq, target, part if part != val.BAD else _failed_value(value))
-    round.done[key] = True
+
+
+def _value(
+    round: Round,
+    frame: Frame,
+    eq: ast.Equation,
+    e: ast.Expression,
+    targets: tuple[ast.EquationTarget, ...],
+) -> val.Value:
+    """The value of a right-hand side, whose draws have the dimensions that it has itself."""
+    draws_before, calls_before, state = round.draws, round.calls, round.order.size()
+    placed = [(t, placement(round, frame, eq, t)) for t in targets]
+    value = round.evaluate(replace(frame, draws=draws.draw_dims(round, frame, placed)), e)
+    if frame.scope.body().kind != "module":
+        return value
+    drawn, round.draws = round.draws > draws_before, draws_before
+    if not drawn or not draws.record_draw_dims(round, targets, value):
+        return value
+    if not round.eager or any(t.entries is not None for t in eq.targets):
+        round.changed = True
+        return value
+    calls, round.calls = round.calls, calls_before
+    round.forget(e.span, frame.prefix, state)
+    value = _value(round, frame, eq, e, targets)
+    round.calls = calls
+    return value
 
 
 def _inside(
@@ -249,7 +298,9 @@ def _branch(
         carried = () if cell.plan.broken else free
         cell.carried = round.universe.ordered((*cell.carried, *carried))
     value = val.map_leaves(lambda _, v: _storable_leaf(round, here, v, place), value)
-    cell.branches.append(EquationBranch(placement=place, value=value, origin=here.origin))
+    branch = EquationBranch(placement=place, value=value, origin=here.origin)
+    insort(cell.branches, branch, key=lambda b: b.placement.number)
+    round.order.note((cell, place))
     if round.eager and len(cell.branches) < len(cell.plan.placements):
         anticipate(round, cell)
 
@@ -285,6 +336,7 @@ def _plain(round: Round, here: Frame, target: ast.EquationTarget, value: val.Val
     if not tree or any(
         not isinstance(v, (val.ConstantNumber, val.Index, val.Ref)) for _, v in val.leaves(value)
     ):
+        round.uncertain = True  # others share its nodes, in the order in which they are evaluated
         return value
     dims = val.dims_of(value, round.universe)
     name = target.name.name

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, Wire
+from tempoc.frontend.environment.draft_order import finish_of
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
@@ -24,13 +25,16 @@ from tempoc.symbolic.domain import entries_at
 def value_of(round: Round, cell: IndexedTensor, span: Span) -> val.Value:
     """The tensor at the current point, as far as known in this round."""
     if cell.plan.broken or cell.key in round.spoiled:
+        round.uncertain = True
         return val.BAD
     inferred = round.table.get(cell.key)
     if inferred is None or round.unshaped.get(cell.key):
+        round.uncertain = True
         return val.Unknown(frozenset((cause(cell),)), dims=frozenset(cell.plan.dims))
 
     def leaf(path: tuple[str, ...], value: val.Value) -> val.Value:
         if not isinstance(value, val.Typed):
+            round.uncertain = True
             return val.Unknown(frozenset((cause(cell),))) if is_open(value) else val.BAD
         draft = _leaf(cell, path, value, inferred.dims)
         return val.Ref(draft, 0, tuple(ix.Sym(d) for d in draft.dims), value.type, span)
@@ -74,14 +78,18 @@ def anticipate(round: Round, cell: IndexedTensor) -> None:
         inferred = join_branches(round, cell, early=True)
         if inferred is not None:
             round.table[cell.key] = inferred
-            round.changed = True
+            round.inferred = True
 
 
 def finish(round: Round, cell: IndexedTensor) -> None:
     """After the last branch: infer the types, and build the nodes if the types are unchanged."""
     cell.finished = True
-    if cell.plan.broken:
-        return
+    if not cell.plan.broken:
+        with round.order.unit(finish_of(cell)):
+            _finish(round, cell)
+
+
+def _finish(round: Round, cell: IndexedTensor) -> None:
     unknown = val.unknown_in(*(b.value for b in cell.branches))
     if unknown is not None:
         round.unknown[cause(cell)] = unknown
@@ -96,7 +104,9 @@ def finish(round: Round, cell: IndexedTensor) -> None:
         return
     previous = round.table.get(cell.key)
     round.table[cell.key] = inferred
-    if previous is None or previous.dims != inferred.dims or _types(previous) != _types(inferred):
+    round.inferred = round.inferred or previous is None
+    round.uncertain = round.uncertain or bool(cell.leaves and inferred != previous)
+    if not _is_settled(round, previous, inferred):
         round.changed = True
         cell.leaves.clear()
         return
@@ -106,6 +116,15 @@ def finish(round: Round, cell: IndexedTensor) -> None:
             continue
         _leaf(cell, path, typed, inferred.dims)
         _define(round, frame, cell, path, typed.type, inferred.dims)
+
+
+def _is_settled(round: Round, previous: InferredTensor | None, inferred: InferredTensor) -> bool:
+    """Whether nodes can be built that have the type of a tensor."""
+    if round.eager and not round.uncertain:
+        return True
+    if previous is None or previous.dims != inferred.dims:
+        return False
+    return _types(previous) == _types(inferred)
 
 
 def _types(known: InferredTensor) -> val.Value:

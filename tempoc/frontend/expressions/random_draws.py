@@ -73,6 +73,7 @@ def _end(bound: BoundArguments, name: str) -> ix.Expr:
 def _key(round: Round, frame: Frame, span: Span) -> Ref:
     """The key of a call at the current point."""
     round.draws += 1
+    round.order.note(frame.origin)
     if round.seed is None:
         round.seed = Draft(
             hint="random.seed", dims=(), types=(KEY,), origin=frame.origin, op=Seed()
@@ -106,8 +107,12 @@ def draw_dims(
     return round.universe.ordered(tuple(dims))
 
 
-def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> None:
-    """Record the dimensions of a right-hand side with draws, for its unindexed targets."""
+def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> bool:
+    """Record the dimensions of a right-hand side with draws, for its unindexed targets.
+
+    Whether they are others than those that its draws had.
+    """
+    changed = False
     names: list[str] = []
     names += value.dims if isinstance(value, Several) else ()
     for part in value.items if isinstance(value, Several) else (value,):
@@ -120,4 +125,5 @@ def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], valu
         dims = round.universe.ordered((*known, *names))
         if target.entries is None and dims != known:
             round.drawn[target.span.start] = dims
-            round.changed = True
+            changed = True
+    return changed
