@@ -85,7 +85,7 @@ def finish(round: Round, cell: IndexedTensor) -> None:
     """After the last branch: infer the types, and build the nodes if the types are unchanged."""
     cell.finished = True
     if not cell.plan.broken:
-        with round.order.unit(finish_of(cell)):
+        with round.order.unit(finish_of(cell)), round.blaming(cell.origin.span):
             _finish(round, cell)
 
 
