@@ -48,7 +48,7 @@ class RunOptions:
         many=True,
     )
     params: tuple[str, ...] = _option(
-        "Weights by name: a .safetensors or .npz file, or a folder of several, or their index.",
+        "Weights by name: a .safetensors or .npz file, a folder of the former, or their index.",
         "PATH",
         many=True,
     )
