@@ -156,7 +156,8 @@ def with_dispatch(steps: tuple[Pass, ...], entries: tuple[KernelEntry, ...]) -> 
 
 def with_launched_steps(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The pipeline for a device on which each step of a scan is launched."""
-    return tuple(replace(s, launched=True) if isinstance(s, RecurrenceToScan) else s for s in steps)
+    launched = RecurrenceToScan | Microbatch
+    return tuple(replace(s, launched=True) if isinstance(s, launched) else s for s in steps)
 
 
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:

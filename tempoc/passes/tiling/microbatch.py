@@ -19,6 +19,7 @@ is small, or is stored anyway:
 If a loop over tiles would compute large tensors again that an earlier one has computed, since what
 it reads comes from a scan along the dimension, or from a neighbouring point, of what that one made,
 the two become one where that is possible: it runs in the direction of the scan (``neighbours.py``).
+Not where each kernel is launched: a tile of a scan takes many small ones.
 
 Tensors that fit into ``limit`` bytes together are not cut. Sizes are estimates
 (``analysis/size_estimate.py``).
@@ -76,6 +77,10 @@ class Microbatch(GraphPass):
         default=MODEL.microbatch_bytes, metadata={"help": "bytes that all operands may take"}
     )
 
+    launched: bool = field(
+        default=False, metadata={"help": "each kernel is launched: scans are not cut into tiles"}
+    )
+
     name: ClassVar[str] = "microbatch"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
@@ -121,6 +126,7 @@ class _MicrobatchSearch(TensorSearch):
         own = frozenset(d.name for d in graph.universe.dims)
         super().__init__(graph, context, Tile(size=options.size, limit=options.limit), set(), own)
         self.flow = VectorDim(dim)
+        self.launched = options.launched
         self.within = loops
         self.beside, self.pass_name = dim, options.name
         self.least_bytes = 0 if options.size else options.limit
@@ -175,7 +181,7 @@ class _MicrobatchSearch(TensorSearch):
         graph, best = self.graph, self.plan()
         if best is None:
             return None
-        for forward in (False, True) if best.again else ():
+        for forward in (False, True) if best.again and not self.launched else ():
             ends = ends_of(graph, self.flow.dim, forward=forward)
             plan = self.plan_with_neighbours(graph, ends)
             if plan is not None and plan.again < best.again:

@@ -252,6 +252,14 @@ def test_values_that_a_recurrence_reads_and_their_gradient_are_of_one_loop(name:
         assert len([n for n in tanh if n.types[0].shape]) == 1
 
 
+def test_scans_are_not_cut_where_their_steps_are_launched() -> None:
+    (text, *_) = RECURRENCES.values()
+    options = Options(passes=IN_TILES.format("microbatch{size=3}"), device="gpu")
+    compilation = assert_kept(SHARED + text, {"B": 2, "T": 7}, options=options)
+    scans = [n for n in compilation.optimized.nodes.values() if n.op.name == "recurrence"]
+    assert [n.domain.dims for n in scans] == [("b",)]
+
+
 def test_a_recurrence_in_tiles_agrees() -> None:
     (text, *_) = RECURRENCES.values()
     agree(SHARED + text, {"B": 2, "T": 8}, passes=IN_TILES.format("microbatch{size=3}"))
