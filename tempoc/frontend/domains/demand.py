@@ -18,10 +18,11 @@ from tempoc.frontend.domains.empty_slices import replace_empty_slices
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.control.control import Merge
-from tempoc.ops.tensor.source import Param
+from tempoc.ops.tensor.source import Literal, Param
 from tempoc.poly.relations.run_lengths import moves_elsewhere
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import divisions, symbols
 
 
 def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
@@ -92,7 +93,7 @@ class _PointDemand:
             return self._add(sink, entries, source)
 
     def _add(self, sink: Domain, entries: tuple[ix.Entry, ...], source: Draft) -> bool:
-        image = _image(self.round, sink, entries, source)
+        image = _orderly(self.round, _image(self.round, sink, entries, source), source)
         if source.defined != ix.TRUE:
             box = Domain(source.dims)
             image = self.round.space.symbolic.simplify(ix.conjunction(image, source.defined), box)
@@ -179,6 +180,25 @@ def _find_image(
 ) -> ix.Expr:
     image = _exact_image(round, sink, entries, dims)
     return image if round.universe.has_lengths(image, dims) else ix.TRUE
+
+
+def _orderly(round: Round, points: ix.Expr, source: Draft) -> ix.Expr:
+    """The points, and those that only a length leaves out in a way that no order of loops follows.
+
+    Of ``i % 2 < S``, as ``i % 2 == s % 2`` leaves it at all ``s``, each ``i`` would wait for a step
+    of ``s``, some for one, some for another. Numbers would wait for one more where ``I + S >= 3``
+    and ``I`` is 1.
+    """
+    lengths = {*round.universe.lengths}
+
+    def is_kept(part: ix.Expr) -> bool:
+        names = {*symbols(part)}
+        if isinstance(source.op, Literal):
+            return names <= lengths or names.isdisjoint(lengths)
+        divided = {n for e in divisions(part) for n in symbols(e)}
+        return divided.isdisjoint(source.dims) or names.isdisjoint(lengths)
+
+    return ix.conjunction(*filter(is_kept, conjuncts(points))) if lengths else points
 
 
 def _exact_image(

@@ -14,6 +14,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.text import kind
 from tempoc.runtime.run import run
+from tempoc.symbolic.text import show
 from tests.support.agree import compiled
 from tests.support.elaborated import graph_of
 from tests.whole.until.until_runs import Agreeing
@@ -365,3 +366,25 @@ def test_numbers_wait_for_the_length_too(tmp_path: Path) -> None:
     for w in ([0.9, 0.1], [0.1, 0.9], [0.1, 0.1, 0.1]):
         given = {"x": np.ones(len(w), np.float32), "w": np.array(w, np.float32)}
         program({"I": len(w)}, given)
+
+
+def test_branches_that_take_turns_at_points_have_an_order(tmp_path: Path) -> None:
+    """Neither `tanh(x)` nor a number waits for a step at which its branch is taken."""
+    text = """dim s < S until stop
+    dim i < I
+    input x[i]: f32
+    u[0, i] = x
+    v[s, i] = u + tanh(x) when i % 2 == s % 2
+    v[s, i] = u * 0.5
+    u[s+1, i] = v
+    stop[s] = sum(v[s, 0:I]) < 2.0
+    y[i] = v[S-1, i]
+    output y
+    """
+    wheres = {n.name: show(n.domain.where) for n in graph_of(text).nodes.values()}
+    assert wheres["v.tanh"] == wheres["v.literal"] == "true"
+    program = Agreeing(text, tmp_path, levels=(0, 2))
+    x = np.array([0.5, 0.25, 1.0], np.float32)
+    for i, length in ((3, 2), (1, 1)):
+        program({"S": 5, "I": i}, {"x": x[:i]})
+        assert program.lengths["S"] == length
