@@ -475,17 +475,18 @@ class CostModel(NamedTuple):
     column_stride: int = 32
     """Wider rows are laid out so as well if their elements are a multiple of this. CPU us as
     columns and else, 4096 rows of 64 by rows of 64: 454 and 796; 2048 of 128 by 128: 599 and 770;
-    4096 of 32 by 32: 105 and 214; of 50 by 50, 40 by 40, 24 by 24 columns take longer (2026-11-27,
-    a load of 10)."""
+    4096 of 32 by 32: 105 and 214; of 50 by 50, 40 by 40, 24 by 24 columns take longer."""
     column_bytes: int = 1 << 20
     """And if the columns take at most so many bytes. The same with 131,072 rows of 64 by rows of
     64: 49,881 and 35,088; 16,384 of 128 by 128: 10,798 and 6108; 2048 of 256 by 256: 1890, 2010."""
     masked_bytes: int = 1 << 16
     """The least bytes of an array of rows whose mask is left where all of them are valid. An
-    iteration of PPO, 512 carts for 250 steps, in tiles of a MiB: CPU ms 346 masked, 303 so
-    (2026-11-27, a busy machine)."""
+    iteration of PPO, 512 carts for 250 steps, in tiles of a MiB: CPU ms 346 masked, 303 so."""
     copied_tile: int = 1 << 22
     """The most bytes of such an array: a masked copy of it is made beside it for the last tile."""
+    moved_bytes: int = 1 << 17
+    """So large arrays are moved by updates, not concatenated. 2026-11-30, us of a step of a
+    stencil: 100 x 100 4 and 4, 200 x 200 38 and 14, 400 x 400 165 and 66."""
     state_factor: int = 10
     """So many products with all steps so far take as long as one of a loop that keeps a state.
     2026-11-28, CPU ms of linear attention, a state and a product with all steps, 8 times T steps

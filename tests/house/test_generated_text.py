@@ -90,6 +90,7 @@ def test_names_of_emitted_functions_are_reserved() -> None:
     functions = {*HELPERS, *REGION_HELPERS}
     assert functions <= {*PREAMBLE}
     assert {*PREAMBLE} - functions <= {
+        "around",
         "at",
         "clamped",
         "computed_first",

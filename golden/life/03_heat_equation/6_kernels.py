@@ -9,17 +9,26 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def clamped(array, steps, axis):
-    """What stands some steps further along an axis: past its ends, what stands there."""
-    size = array.shape[axis]
-    count = min(max(steps, -steps), size)
-    if steps > 0:
-        end = lax.slice_in_dim(array, size - 1, size, axis=axis)
-        inside = lax.slice_in_dim(array, count, size, axis=axis)
-        return jnp.concatenate([inside, jnp.repeat(end, count, axis)], axis)
-    end = lax.slice_in_dim(array, 0, 1, axis=axis)
-    inside = lax.slice_in_dim(array, 0, size - count, axis=axis)
-    return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
+def clamped(array, *moves, apart=False):
+    """What stands so many steps further along axes: past their ends, what stands there.
+
+    The last move of large arrays, and of those to compute `apart` from what reads them, updates a
+    new array: XLA for CPUs concatenates element by element, each computed anew. It updates an array
+    in place by what it reads of it at other places, which may be overwritten.
+    """
+    apart = apart or array.size * array.dtype.itemsize >= 131072
+    for k, (steps, axis) in enumerate(moves):
+        size = array.shape[axis]
+        count = min(max(steps, -steps), size)
+        low, high, end = (count, size, size - 1) if steps > 0 else (0, size - count, 0)
+        inside = lax.slice_in_dim(array, low, high, axis=axis)
+        end = lax.slice_in_dim(array, end, end + 1, axis=axis)
+        if apart and k == len(moves) - 1 and jax.default_backend() == "cpu":
+            ends = jnp.broadcast_to(end, array.shape)
+            return lax.dynamic_update_slice_in_dim(ends, inside, count - low, axis)
+        ends = jnp.repeat(end, count, axis)
+        array = jnp.concatenate([inside, ends] if steps > 0 else [ends, inside], axis)
+    return array
 
 
 def u_select(at, u, *, N):
@@ -31,7 +40,7 @@ def u_select(at, u, *, N):
         u_1 = u_i + 0.2 * (u_at_i - 2.0 * u_i + u_at_i_)
         return jnp.where(jnp.bool_((i < N-1) & (i >= 1)), u_1, u_i)
     u_select_rows = jax.vmap(point)(
-        jnp.arange(N, dtype=jnp.int32), u, clamped(u, -1, 0), clamped(u, 1, 0),
+        jnp.arange(N, dtype=jnp.int32), u, clamped(u, (-1, 0)), clamped(u, (1, 0)),
     )
     return (u_select_rows,)
 

@@ -26,17 +26,26 @@ def updated(array, part, start, when=None):
     return lax.expand_dims(new, axes)
 
 
-def clamped(array, steps, axis):
-    """What stands some steps further along an axis: past its ends, what stands there."""
-    size = array.shape[axis]
-    count = min(max(steps, -steps), size)
-    if steps > 0:
-        end = lax.slice_in_dim(array, size - 1, size, axis=axis)
-        inside = lax.slice_in_dim(array, count, size, axis=axis)
-        return jnp.concatenate([inside, jnp.repeat(end, count, axis)], axis)
-    end = lax.slice_in_dim(array, 0, 1, axis=axis)
-    inside = lax.slice_in_dim(array, 0, size - count, axis=axis)
-    return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
+def clamped(array, *moves, apart=False):
+    """What stands so many steps further along axes: past their ends, what stands there.
+
+    The last move of large arrays, and of those to compute `apart` from what reads them, updates a
+    new array: XLA for CPUs concatenates element by element, each computed anew. It updates an array
+    in place by what it reads of it at other places, which may be overwritten.
+    """
+    apart = apart or array.size * array.dtype.itemsize >= 131072
+    for k, (steps, axis) in enumerate(moves):
+        size = array.shape[axis]
+        count = min(max(steps, -steps), size)
+        low, high, end = (count, size, size - 1) if steps > 0 else (0, size - count, 0)
+        inside = lax.slice_in_dim(array, low, high, axis=axis)
+        end = lax.slice_in_dim(array, end, end + 1, axis=axis)
+        if apart and k == len(moves) - 1 and jax.default_backend() == "cpu":
+            ends = jnp.broadcast_to(end, array.shape)
+            return lax.dynamic_update_slice_in_dim(ends, inside, count - low, axis)
+        ends = jnp.repeat(end, count, axis)
+        array = jnp.concatenate([inside, ends] if steps > 0 else [ends, inside], axis)
+    return array
 
 
 def box_at(array, place):
@@ -120,8 +129,8 @@ def d_skewed(at, left_places, right_line, d_rows, d_skewed2, *, I, J):
     d_skewed_rows, d_skewed_rows2 = jax.vmap(point)(
         jnp.arange(I, dtype=jnp.int32), left_places,
         lax.dynamic_slice_in_dim(right_line, I+J-diagonal, I, axis=0),
-        clamped(ring_row(d_rows, diagonal, 2), -1, 0),
-        clamped(ring_row(d_rows, diagonal, 1), -1, 0), ring_row(d_rows, diagonal, 1),
+        clamped(ring_row(d_rows, diagonal, 2), (-1, 0)),
+        clamped(ring_row(d_rows, diagonal, 1), (-1, 0)), ring_row(d_rows, diagonal, 1),
     )
     d_skewed2_2 = lax.dynamic_update_slice(d_skewed2, d_skewed_rows[None, :], (diagonal, 0))
     return d_skewed2_2, with_ring_row(d_rows, diagonal, 0, d_skewed_rows2)

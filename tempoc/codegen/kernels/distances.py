@@ -70,6 +70,38 @@ def distance_along(
     return Clamped(steps.value) if entry == limited else None
 
 
+def is_chained(tensor: str, statement: Statement, stages: Stages) -> bool:
+    """Whether another kernel makes a tensor in the same step, of neighbours of its points.
+
+    Where XLA for CPUs fuses both, it computes what that reads once more for each of our neighbours.
+    """
+    assert statement.single is not None
+    reads = [(statement, r) for r in statement.single.reads if r.tensor == tensor]
+    writes = [w for w in stages.statements.writers(tensor) if w[0].name != statement.name]
+    writes = [(s, w) for s, w in writes if s.single is not None and _reads_neighbours(s, stages)]
+    return all(_is_of_step(s, r, stages) for s, r in reads) and any(
+        _is_of_step(s, w, stages) for s, w in writes
+    )
+
+
+def _is_of_step(statement: Statement, access: Read | Write, stages: Stages) -> bool:
+    """Whether an access is to the step of the loops in which the statement is executed."""
+    at = stages.entries(access)
+    return all(at.get(d, ix.Sym(d)) == ix.Sym(d) for d in statement.domain.dims)
+
+
+def _reads_neighbours(statement: Statement, stages: Stages) -> bool:
+    assert statement.single is not None
+    own = [v.dim for v in statement.vector]
+    return any(
+        distance_along(read, axis, statement, stages) not in (None, ix.ZERO)
+        for read in statement.single.reads
+        if read.tensor in stages.buffers
+        for axis in stages.buffers[read.tensor].axes
+        if axis.dim in own
+    )
+
+
 def _rotated(entry: ix.Mod, own: ix.Sym, stages: Stages) -> Rotated | None:
     """``(y+47) % 48`` is one step back, if ``y`` has 48 points; ``None`` for other remainders."""
     universe = stages.graph.universe

@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.distances import Clamped, shift
+from tempoc.codegen.kernels.distances import Clamped, is_chained, shift
 from tempoc.codegen.kernels.mapped_axes import Element, pointwise
 from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body, forwarded_write
@@ -332,12 +332,13 @@ class VectorBody:
         if cuts and not self.moved.get(alias) and (box := self._box(argument, cuts)):
             return box
         name = self._part_of(argument)
+        moves: dict[str, list[str]] = {}
         for dim, far in self.moved.get(alias, {}).items():
-            place = home.place(dim, ())
-            if isinstance(far, Clamped):
-                name = f"clamped({name}, {far.steps}, {place})"
-            else:
-                name = f"jnp.roll({name}, {-far.steps}, {place})"
+            how = "clamped" if isinstance(far, Clamped) else "around"
+            moves.setdefault(how, []).append(f"({far.steps}, {home.place(dim, ())})")
+        chained = moves and is_chained(self.origins[alias], self.statement, self.whole)
+        for how, each in moves.items():
+            name = f"{how}({name}, {', '.join([*each, *['apart=True'] * bool(chained)])})"
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
     def _cuts(self, home: MappedStore) -> list[str]:

@@ -59,7 +59,8 @@ def module(
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
         "cut_rows": CUT_ROWS, "put_rows": PUT_ROWS, "computed_first": COMPUTED_FIRST,
-        "in_batches": in_batches(batch), "updated": prelude.UPDATED, "clamped": prelude.CLAMPED,
+        "in_batches": in_batches(batch), "updated": prelude.UPDATED,
+        "clamped": prelude.clamped(MODEL.moved_bytes), "around": prelude.around(MODEL.moved_bytes),
         "in_windows": in_windows(batch), "in_rows": IN_ROWS,
         "joined": JOINED, "box_at": prelude.BOX_AT, "ring_age": prelude.RING_AGE,
         "ring_row": prelude.RING_ROW, "with_ring_row": prelude.WITH_RING_ROW,

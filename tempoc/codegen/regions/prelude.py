@@ -116,20 +116,59 @@ def with_joined_row(ring, step, age, boxes):
 '''
 """Stands in front of kernels that write all boxes of a row of a short ring."""
 
-CLAMPED = '''\
-def clamped(array, steps, axis):
-    """What stands some steps further along an axis: past its ends, what stands there."""
-    size = array.shape[axis]
-    count = min(max(steps, -steps), size)
-    if steps > 0:
-        end = lax.slice_in_dim(array, size - 1, size, axis=axis)
-        inside = lax.slice_in_dim(array, count, size, axis=axis)
-        return jnp.concatenate([inside, jnp.repeat(end, count, axis)], axis)
-    end = lax.slice_in_dim(array, 0, 1, axis=axis)
-    inside = lax.slice_in_dim(array, 0, size - count, axis=axis)
-    return jnp.concatenate([jnp.repeat(end, count, axis), inside], axis)
+_CLAMPED = '''\
+def clamped(array, *moves, apart=False):
+    """What stands so many steps further along axes: past their ends, what stands there.
+
+    The last move of large arrays, and of those to compute `apart` from what reads them, updates a
+    new array: XLA for CPUs concatenates element by element, each computed anew. It updates an array
+    in place by what it reads of it at other places, which may be overwritten.
+    """
+    apart = apart or array.size * array.dtype.itemsize >= LIMIT
+    for k, (steps, axis) in enumerate(moves):
+        size = array.shape[axis]
+        count = min(max(steps, -steps), size)
+        low, high, end = (count, size, size - 1) if steps > 0 else (0, size - count, 0)
+        inside = lax.slice_in_dim(array, low, high, axis=axis)
+        end = lax.slice_in_dim(array, end, end + 1, axis=axis)
+        if apart and k == len(moves) - 1 and jax.default_backend() == "cpu":
+            ends = jnp.broadcast_to(end, array.shape)
+            return lax.dynamic_update_slice_in_dim(ends, inside, count - low, axis)
+        ends = jnp.repeat(end, count, axis)
+        array = jnp.concatenate([inside, ends] if steps > 0 else [ends, inside], axis)
+    return array
 '''
-"""Stands in front of kernels that read at clamped distances."""
+
+_AROUND = '''\
+def around(array, *moves, apart=False):
+    """What stands so many steps further around axes, the first element following the last.
+
+    The last move may update a padded array: see `clamped`.
+    """
+    *before, (steps, axis) = moves
+    for far, along in before:
+        array = jnp.roll(array, -far, along)
+    size = array.shape[axis]
+    apart = apart or array.size * array.dtype.itemsize >= LIMIT
+    if not apart or jax.default_backend() != "cpu":
+        return jnp.roll(array, -steps, axis)
+    config = [(-steps, steps, 0) if k == axis else (0, 0, 0) for k in range(array.ndim)]
+    inside = lax.pad(array, jnp.zeros((), array.dtype), config)
+    low, high, place = (0, steps, size - steps) if steps > 0 else (size + steps, size, 0)
+    rest = lax.slice_in_dim(array, low, high, axis=axis)
+    return lax.dynamic_update_slice_in_dim(inside, rest, place, axis)
+'''
+
+
+def clamped(limit: int) -> str:
+    """Stands in front of kernels that read at clamped distances; arrays of ``limit`` are large."""
+    return _CLAMPED.replace("LIMIT", str(limit))
+
+
+def around(limit: int) -> str:
+    """Stands in front of kernels that read around circles; arrays of ``limit`` bytes are large."""
+    return _AROUND.replace("LIMIT", str(limit))
+
 
 SQUEEZED = '''\
 def squeezed(carry, places):
