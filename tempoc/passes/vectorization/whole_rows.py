@@ -190,12 +190,17 @@ class _Rows:
     # ------------------------------------------------------------ domains
 
     def _extend_branch(self, merge: Node, edge: Edge) -> bool:
-        """Whether a branch has, or need not have, whole rows: those of the merge if it can."""
+        """Whether a branch has, or need not have, whole rows: those of the merge if it can.
+
+        Else, in its own other points, all that the merge ever has of the dimension: those exist
+        for all bounds, while ``1 <= y <= H-2`` is empty for some, and may then not be read.
+        """
         source = self.graph.nodes[edge.source]
         if self.dim not in source.domain.dims:
             return True
         if is_identity(edge, self.graph):
-            ats = self.domains[merge.name], self._recurrent_rows(merge)
+            own = self._row(source.domain, merge.domain)
+            ats = self.domains[merge.name], self._recurrent_rows(merge), own
             if any(self._extend(source, self.space.project(at, source.domain.dims)) for at in ats):
                 return True
         if not self._is_oblique(source.domain):

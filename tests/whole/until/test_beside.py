@@ -84,8 +84,6 @@ def test_recurrences_of_each_of_its_steps_are_scans() -> None:
 CHECKERED = """dim k < K until done
 dim y < H
 dim x < W
-assume H >= 3
-assume W >= 3
 input f[y, x]: f32
 u[0, y, x] = f
 {red}
@@ -124,7 +122,8 @@ def loops_along(text: str, dims: set[str]) -> set[str]:
 
 def test_branches_that_take_turns_are_selected_in_each_of_its_steps() -> None:
     assert not loops_along(CHECKERED, {"x", "y"})
-    agree(CHECKERED, {"K": 1, "H": 3, "W": 3}, {"K": 9, "H": 5, "W": 4}, {"K": 4, "H": 6, "W": 7})
+    agree(CHECKERED, {"K": 2, "H": 1, "W": 3}, {"K": 9, "H": 5, "W": 4}, {"K": 4, "H": 6, "W": 7})
+    agree(CHECKERED, {"K": 1, "H": 2, "W": 1}, {"K": 2, "H": 3, "W": 3})
 
 
 @pytest.mark.parametrize("term", ["", "* (k + 1)"])
