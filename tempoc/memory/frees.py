@@ -58,6 +58,8 @@ def releases(
         single = not keys
         if tensors[name].is_given or rings or (single and not (store.axes or store.shape)):
             continue
+        if single and all(s.name in last for s in lives.statements.touching(name)):
+            continue
         for death in lives.deaths(name, keys):
             if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
                 continue

@@ -59,7 +59,7 @@ class Lifetimes:
         reads = [r for r in statement.reads if r.tensor == tensor]
         return bool(reads) and all(
             not any(isinstance(e, ix.Slice) for e in r.entries)
-            and self.liveness.last_use(tensor, statement.name, r.entries) == ix.TRUE
+            and self.liveness.is_last_use(tensor, statement.name, r.entries)
             for r in reads
         )
 

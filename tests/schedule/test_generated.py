@@ -25,7 +25,6 @@ from tempoc.schedule.text import show
 from tempoc.schedule.verify import proof, replay
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.certain_order import unproved_components
-from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder
 from tests.schedule.schedule_text import parse
@@ -236,16 +235,17 @@ def test_windows_and_releases_are_right(b: Builder) -> None:
     check_releases(b, found)
 
 
-def test_last_use_is_a_condition() -> None:
+def test_last_use_is_one_at_all_points() -> None:
     b = Builder("t<T")
     b.statement("x", "t")
     b.statement("y", "t", "x[max(0, t-1):t+1]")
+    b.statement("z", "t", "y[t]")
     found = compute(b.statements, b.space)
     life = Liveness(found.timeline, stored(b))
-    (use,) = life.stored["x"].reads
-    assert show_index(life.last_use("x", "y", use.entries)) == "t == T-1"
-    previous = (use.entries[0].lo,)
-    assert show_index(life.last_use("x", "y", previous)) != "false"
+    (window,), (own,) = (life.stored[name].reads for name in ("x", "y"))
+    assert not life.is_last_use("x", "y", window.entries)  # but at T-1
+    assert life.is_last_use("y", "z", own.entries)
+    assert not life.is_last_use("y", "y", own.entries)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Usage (all in index expressions, no isl)::
     life = Liveness(scheduled.timeline, {"h": Stored(domain, writes, reads, outputs)})
     life.windows("h")              slots needed along each dimension, modulo storage
     life.releases("h")             the cells that die right after each statement
-    life.last_use("h", "s", at)    where a read by `s` of the cell `at` is the cell's last use
+    life.is_last_use("h", "s", at) whether a read by `s` of the cell `at` is its last use
 
 Time is the position in the schedule. Inside one statement instance reads come before writes, so
 that a value whose last use is in the instance that writes another one may share its slot; *late*
@@ -296,32 +296,30 @@ class Liveness:
                 if remaining.is_empty():
                     return
 
-    def last_use(self, tensor: str, task: str, entries: tuple[ix.Entry, ...]) -> ix.Expr:
-        """The condition, over the task's points, under which the cells have no later use.
+    def is_last_use(self, tensor: str, task: str, entries: tuple[ix.Entry, ...]) -> bool:
+        """Whether the cells have no later use, at each of the task's points, as far as is known.
 
-        `entries` are the cells that the task reads or writes; `TRUE`: they are always dead after
-        the task, `FALSE`: never.
+        `entries` are the cells that the task reads or writes.
         """
         if self.open is not None and self.stored[tensor].outer is None:
-            return self.unrelated.last_use(tensor, task, entries)
+            return self.unrelated.is_last_use(tensor, task, entries)
         last = TensorUse(task=task, entries=entries)
         life = self._life(replace(self.stored[tensor], writes=(last,)), [task]).distinct()
-        condition = self._limited("last use", life, lambda: self._last_use(life))
-        return ix.FALSE if condition is None else condition
+        return bool(self._limited("last use", life, lambda: self._is_last_use(life)))
 
-    def _last_use(self, life: _Life) -> ix.Expr:
-        """The condition under which the use of the only writer is the last one."""
-        (writer,), space = life.writes, self.timeline.space
-        domain = self._points(writer)
-        touched = self._touch(life, writer)
-        later = isl.Set.empty(space.set(domain).get_space())
-        for use in life.reads:
-            later = later.union(self._again(replace(life, reads=(), outputs=()), use))
-        if (outputs := self._output_cells(life)) is not None:
-            later = later.union(touched.intersect_range(outputs).domain())
-        points = space.set(domain)
-        dead = points.subtract(later).coalesce()
-        return space.simplify(recover.condition(dead, points, later.intersect(points)), domain)
+    def _is_last_use(self, life: _Life) -> bool:
+        """Whether the use of the only writer is always the last one."""
+        (writer,) = life.writes
+        points = self.timeline.space.set(self._points(writer))
+        outputs = self._output_cells(life)
+        if outputs is not None:
+            shown = self._touch(life, writer).intersect_range(outputs).domain()
+            if not points.is_disjoint(shown):
+                return False
+        # What is read last in the program is mostly read after this use.
+        alone = replace(life, reads=(), outputs=())
+        is_dead = all(points.is_disjoint(self._again(alone, u)) for u in reversed(life.reads))
+        return is_dead and not points.is_empty()
 
     def _again(self, life: _Life, use: _Touch) -> isl.Set:
         """The points of the only writer whose cells `use` reads later."""

@@ -196,6 +196,15 @@ def test_ends_of_many_divisions_are_not_joined() -> None:
     assert all(recover.end(part, 0, greatest=True) is not None for part in parts)
 
 
+def test_files_of_many_steps_take_few_steps() -> None:
+    """Which file is the last one that a value goes to says nothing that a plan needs."""
+    saves = (f'save y[t] to "{k}-{{t}}.safetensors" when t % {k} == 0\n' for k in range(2, 12))
+    states = "h[0] = x[0]\nh[t] = tanh(h[t-1] + x[t])\ny[t] = h[t] * 2.0\n"
+    text = f"dim t < T\ninput x[t]: f32[8]\n{states}{''.join(saves)}output h\n"
+    compilation = Compilation(load_source(Source("m.rt", text)), Options())
+    assert compilation.plan and not compilation.space.frame._hard
+
+
 def test_limits_that_are_not_stated_are_still_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recover, "EFFORT", EFFORT._replace(stated_divisions=0))
     some = dom("t", "(t % 3 == 1 or t % 2 == 1 and t < P) and t >= 1")
