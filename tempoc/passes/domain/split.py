@@ -35,6 +35,7 @@ from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.cut_point import SIDES, Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import SplitResult, split_nodes
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
+from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -87,30 +88,27 @@ def _profitable_cuts(
     tried = _without_crowds(thresholds(graph, dim, graph.nodes, proofs), cuts)
     if not tried:
         return
-    splittable = splittable_nodes(graph)
+    trials = _Trials(graph, dim, space, splittable_nodes(graph), Memo())
     for cycle in recurrences(graph, dim, space):
         loop: tuple[str, ...] = ()
         for at in thresholds(graph, dim, cycle, proofs):
             if at not in tried:
                 continue
             cut = Cut(dim=dim, at=at)
-            loop = loop or loop_members(graph, dim, cycle, splittable)
-            division: SplitResult | None = None
+            loop = loop or loop_members(graph, dim, cycle, trials.splittable)
             for side in SIDES:
-                one_side = _one_side(graph, loop, cut, side, space, splittable)
-                still_cyclic = {n for part in recurrences(one_side, dim, space) for n in part}
+                one_side = trials.one_side(loop, cut, side)
                 candidates = [
-                    one_side.nodes[n]
+                    one_side.graph.nodes[n]
                     for n in cycle
-                    if n in one_side.nodes and n not in still_cyclic
+                    if n in one_side.graph.nodes and n not in one_side.cyclic
                 ]
                 candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
                 if any(_computes(n) for n in candidates):
-                    vectorizable = _vectorizable(one_side, dim, space, splittable)
+                    vectorizable = trials.vectorizable(loop, cut, side)
                     if not any(_computes(n) for n in candidates if n.name in vectorizable):
                         continue  # without the split, which takes most of the time
-                    cuttable = [n for n in loop if n in splittable]
-                    division = division or split_nodes(graph, cuttable, cut, space)
+                    division = trials.division(loop, cut)
                     vectorized = _worth_vectorizing(division, vectorizable, side, dim, space)
                     freed = [
                         n
@@ -167,6 +165,48 @@ def _computes(node: Node) -> bool:
 
 
 # ---------------------------------------------------------------- one side alone
+
+
+class _SideOfCut(NamedTuple):
+    """The subgraph of one side of a cut, and its nodes in loop-carried cycles."""
+
+    graph: Graph
+    cyclic: frozenset[str]
+
+
+class _Trials(NamedTuple):
+    """Cuts of a graph: many cycles may be in one loop, of which each cut is tried once."""
+
+    graph: Graph
+    dim: str
+    space: Space
+    splittable: set[str]
+    known: Memo
+
+    def one_side(self, loop: tuple[str, ...], cut: Cut, side: CutSide) -> _SideOfCut:
+        """The nodes of a loop on one side."""
+
+        def compute() -> _SideOfCut:
+            alone = _one_side(self.graph, loop, cut, side, self.space, self.splittable)
+            cycles = recurrences(alone, self.dim, self.space)
+            return _SideOfCut(alone, frozenset(n for cycle in cycles for n in cycle))
+
+        return self.known.once(("side", loop, cut, side), compute)
+
+    def vectorizable(self, loop: tuple[str, ...], cut: Cut, side: CutSide) -> tuple[str, ...]:
+        """The nodes of a loop that can be vectorized on one side."""
+        graph = self.one_side(loop, cut, side).graph
+        return self.known.once(
+            ("vectorizable", loop, cut, side),
+            lambda: _vectorizable(graph, self.dim, self.space, self.splittable),
+        )
+
+    def division(self, loop: tuple[str, ...], cut: Cut) -> SplitResult:
+        """The graph with a loop cut in two."""
+        names = [n for n in loop if n in self.splittable]
+        return self.known.once(
+            ("division", loop, cut), lambda: split_nodes(self.graph, names, cut, self.space)
+        )
 
 
 def _one_side(

@@ -10,6 +10,7 @@ from hypothesis import given, note
 
 from tempoc.driver.pipelines import O2
 from tempoc.passes.analysis.dependence import stuck_cycles
+from tempoc.passes.analysis.loop_carried import recurrences
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain import split as split_loops
 from tempoc.passes.domain.split import SplitLoops
@@ -247,6 +248,27 @@ def test_all_cycles_that_no_loop_carries_are_found_at_once(monkeypatch: pytest.M
     free = split_loops._vectorizable(before, "t", Space(before.universe), {*before.nodes})
     assert "y" in free and "x1.1" not in free
     assert len(rounds) == 2
+
+
+def test_a_cut_of_many_cycles_in_one_loop_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def counted(alone: Graph, dim: str, space: Space) -> list[tuple[str, ...]]:
+        cycles = recurrences(alone, dim, space)
+        tried.append(cycles)
+        return cycles
+
+    monkeypatch.setattr(split_loops, "recurrences", counted)
+    states = (f"h{k}[t] = tanh(h{k}[t-1]) when t >= P\nh{k}[t] = h{k}[t-1]\n" for k in range(4))
+    total = " + ".join(f"h{k}" for k in range(4))
+    before = graph_of(
+        "dim p < P\ndim t < T\ninput x: f32[3]\n"
+        + "".join(f"h{k}[0] = {k + 1} * x\n" for k in range(4))
+        + f"{''.join(states)}y = {total}\noutput y\n"
+    )
+    assert SplitLoops().run(before, PassContext(Space(before.universe))) == before
+    whole, *sides = tried
+    assert len(whole) == 8 and len(sides) == 2
 
 
 @pytest.mark.parametrize("name", list(CUT))
