@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import symbols
 
 
+@lru_cache(MEMORY)
 def solve_comparisons(c: ix.Expr, dims: tuple[str, ...]) -> ix.Expr:
     """A condition with each comparison solved for one of `dims` (or another symbol of it)."""
     match c:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
@@ -132,10 +133,10 @@ class _EndRoller:
         elif not is_known(ix.compare(">=", gap, ix.ZERO), known):
             first = (ix.minimum if loop.step > 0 else ix.maximum)(loop.lower, loop.upper)
         last = loop.upper if last is None else last
-        plain = next((k for k, s in enumerate(tail) if not _is_moved(s)), len(tail))
         at = {loop.var: last}
         body = leaves(loop.body, at, known)
-        match = matched_step(body, leaves(prog.Sequence(items=tail[:plain]), {}, known), known)
+        behind = (leaf for s in takewhile(_is_moved, tail) for leaf in leaves(s, {}, known))
+        match = matched_step(body, behind, known)
         own = [*match.matched.values()]
         if self.spares.kinds.size(own) < MODEL.rolled_calls or not match.is_unique:
             return None
@@ -144,7 +145,7 @@ class _EndRoller:
         if wrong is None or self.spares.counts(extra, own, gap):
             return None
         left = (leaf.guarded() for leaf in match.left)
-        rest = (*_within(guard, (*left, *tail[plain:])), *rest)
+        rest = (*_within(guard, (*left, *dropwhile(_is_moved, tail))), *rest)
         preserved = wrong & self.spares.needed(before, loop, rest, replace(around, known=known))
         if preserved & freed([loop.body]) or not self.spares.may_keep(extra, own, preserved):
             return None

@@ -18,7 +18,8 @@ class StepMatch:
     """A ``body`` beside a last step, and what of that is ``left``.
 
     ``matched`` are statements of the last step by their places in the body. A loop among them may
-    do less than that in the body, whose further statements are ``inner`` ones of its place.
+    do less than that in the body, whose further statements are ``inner`` ones of its place. Where
+    none is matched, only the first is said to be ``left``.
     """
 
     body: Sequence[Leaf]
@@ -42,7 +43,7 @@ class StepMatch:
         return not any(leaf.statement in own for leaf in self.extra)
 
 
-def matched_step(body: Sequence[Leaf], last: Sequence[Leaf], known: Conditions) -> StepMatch:
+def matched_step(body: Sequence[Leaf], last: Iterable[Leaf], known: Conditions) -> StepMatch:
     """Match a last step with the steps of its loop, from the first statement on.
 
     What is freed in between can wait until after the loop. Short loops behind it are the host's, in
@@ -54,7 +55,8 @@ def matched_step(body: Sequence[Leaf], last: Sequence[Leaf], known: Conditions) 
     left: list[Leaf] = []
     dead: set[str] = set()
     start = 0
-    for k, leaf in enumerate(last):
+    remaining = iter(last)
+    for leaf in remaining:
         here = replace(leaf, statement=placed(leaf.statement))
         parts = ((n, _further(steps[n], here, known)) for n in range(start, len(body)))
         place, further = next(((n, f) for n, f in parts if f is not None), (None, ()))
@@ -62,7 +64,7 @@ def matched_step(body: Sequence[Leaf], last: Sequence[Leaf], known: Conditions) 
             left.append(leaf)
             dead |= touched_stores(leaf.statement)
         elif place is None or dead & touched_stores(leaf.statement):
-            left += last[k:]
+            left += (leaf, *remaining) if matched else (leaf,)
             break
         else:
             matched[place] = here.statement

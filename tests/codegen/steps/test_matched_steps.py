@@ -7,6 +7,8 @@ from dataclasses import replace
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
+from tempoc.codegen.steps.leaves import leaves
+from tempoc.codegen.steps.matched_steps import matched_step
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer, Key
 from tempoc.symbolic.parse import parse
@@ -108,3 +110,10 @@ def test_what_is_only_done_in_other_steps_may_have_keys() -> None:
     body = prog.Sequence(items=(forward, mean, inner))
     new = last_steps(tree, context, ("loss", "w"), KernelKinds(light=("u",)))
     assert new == prog.Sequence(items=(replace(steps, upper=parse("N"), body=body),))
+
+
+def test_of_what_follows_a_loop_no_more_is_looked_at_than_is_like_its_step() -> None:
+    body = leaves(loop("i", "N", mean("i")).body, {"i": parse("N")}, ())
+    behind = iter([leaf for s in (mean("N-1"), mean("N")) for leaf in leaves(s, {}, ())])
+    assert not matched_step(body, behind, ()).matched
+    assert [leaf.statement for leaf in behind] == [mean("N")]
