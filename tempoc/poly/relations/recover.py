@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from tempoc.base.effort import EFFORT
 from tempoc.poly.isl import D, isl
@@ -59,17 +60,20 @@ def _term_count(e: ix.Expr) -> int:
 def end(points: isl.Set | isl.Map, k: int, *, greatest: bool) -> isl.PwAff | None:
     """The greatest or the least value of a dimension, that of a map as a function on its domain.
 
-    `None` where isl gives up on some divisions, and where it has so many pieces with quotients and
-    remainders that isl may take minutes to join those of several convex parts: it counts no steps
-    for that.
+    `None` where isl gives up on some divisions, and where those of several convex parts have so
+    many pieces with quotients and remainders that isl may take minutes to join them: it counts no
+    steps for that.
     """
     if isinstance(points, isl.Map):
         parts = [(b, isl.Map.from_basic_map(b)) for b in points.get_basic_maps()]
     else:
         parts = [(b, isl.Set.from_basic_set(b)) for b in points.get_basic_sets()]
     try:
-        ends = (_end(part, k, greatest) for b, part in parts if b.dim(D.div) > 1)
-        return None if len(parts) > 1 and any(map(is_divided, ends)) else _end(points, k, greatest)
+        if len(parts) > 1:
+            ends = (_end(part, k, greatest) for b, part in parts if b.dim(D.div) > 1)
+            if any(n > EFFORT.stated_divisions for n in accumulate(map(_divisions, ends))):
+                return None
+        return _end(points, k, greatest)
     except isl.Error:
         return None
 
@@ -83,8 +87,13 @@ def is_divided(pw: isl.PwAff) -> bool:
 
     It looks for equations that hold at all integer points of a piece, and counts no steps for it.
     """
+    return _divisions(pw) > EFFORT.stated_divisions
+
+
+def _divisions(pw: isl.PwAff) -> int:
+    """The quotients and remainders that the pieces of a function have, all of them together."""
     sets = (b for where, _ in pw.get_pieces() for b in where.get_basic_sets())
-    return bool(sum(b.dim(D.div) for b in sets) > EFFORT.stated_divisions)
+    return sum(b.dim(D.div) for b in sets)
 
 
 def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
