@@ -30,7 +30,7 @@ from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
 from tempoc.runtime.report.streams import streams_kept, write_output
 from tempoc.runtime.report.table import lengths_text, outputs_table, table
-from tempoc.runtime.run import RunResult, Settings, report_defaults, run_given
+from tempoc.runtime.run import RunResult, Settings, report_params, run_given
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 """An input, or a leaf of one that is a record."""
@@ -48,7 +48,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         loaded = load_stored(stored, options.extern_path)
     small_loops.compile_whole(loaded.program.tuning.unmarked_loop_bytes)
     check_targets(options, saves(loaded.program.tree))
-    report_defaults(loaded.program, given)
+    report_params(loaded.program, given)
     trace = Trace() if options.profile else None
     curve = MemoryCurve() if options.memory_plot else None
     settings = Settings(

@@ -44,7 +44,7 @@ from tempoc.runtime.run import (
     Settings,
     device_failure,
     explain_failure,
-    report_defaults,
+    report_params,
     run_given,
     unaliased,
 )
@@ -81,7 +81,7 @@ def ready(
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    report_defaults(loaded.program, given)
+    report_params(loaded.program, given)
     return Ready(
         root=loaded,
         loaded=loaded,

@@ -15,7 +15,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.checkpoint import suspend
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
-from tempoc.runtime.data.bindings import Bindings, Given, left_to_defaults
+from tempoc.runtime.data.bindings import Bindings, Given, beyond_params, left_to_defaults
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources, by_name
 from tempoc.runtime.device import backend
@@ -151,16 +151,22 @@ def run(
     show = EffectSink(output_dir or ".")
     settings = Settings(precision=precision, budget=memory_budget, keep=keep, show=show)
     loaded = load(directory, extern_path)
-    report_defaults(loaded.program, given)
+    report_params(loaded.program, given)
     with suspend_on_interrupt(keep):
         return run_given(loaded, given, settings)
 
 
-def report_defaults(program: prog.Program, given: Given) -> None:
-    """Say which params the program computes although there are others: their names may be wrong."""
+def report_params(program: prog.Program, given: Given) -> None:
+    """Say what files have beyond the last step of a param, and which params they do not have.
+
+    The program may have been compiled for another checkpoint; the names of params may be wrong.
+    """
+    origin = given.params_origin or "what is given"
+    if more := beyond_params(program, given):
+        write_notice(errors.beyond_params(more, origin))
     if absent := left_to_defaults(program, given):
         others = [*given.params] if len(absent) == len(program.params) else []
-        write_notice(errors.defaults_used(absent, given.params_origin or "what is given", others))
+        write_notice(errors.defaults_used(absent, origin, others))
 
 
 def run_given(

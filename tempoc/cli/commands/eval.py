@@ -15,7 +15,7 @@ from tempoc.driver.reference import evaluate_given, saves
 from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
 from tempoc.runtime.options import run_options
 from tempoc.runtime.report.streams import streams_kept
-from tempoc.runtime.run import report_defaults
+from tempoc.runtime.run import report_params
 
 
 @click.command("eval")
@@ -45,7 +45,7 @@ def command(
     graph = compilation.graph
     data = open_inputs(request)
     check_targets(request, saves(graph))
-    report_defaults(signature(graph), data)
+    report_params(signature(graph), data)
     paths = request.extern_path, compilation.loaded.beside
     show = effect_sink(request)
     with streams_kept(), failing_checks():

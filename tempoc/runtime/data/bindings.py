@@ -92,6 +92,17 @@ def left_to_defaults(program: Program, given: Given) -> list[str]:
     return absent if given.params else []
 
 
+def beyond_params(program: Program, given: Given) -> list[str]:
+    """The names of given tensors with which params would go on, such as those of more layers.
+
+    Looked for where bounds with values in the program end.
+    """
+    dims = dict(program.dims)
+    sizes = {b.name: b.value.value for b in program.bounds if isinstance(b.value, ix.Const)}
+    ends = {p: tuple(sizes.get(dims[d], -1) for d in template_dims(p)) for p in program.params}
+    return [n for p, end in ends.items() if end and (n := tensor_name(p, end)) in given.params]
+
+
 def bind(program: Program, given: Given) -> Bindings:
     """Check everything. Raises ``RunError`` with all problems found."""
     return _Binder(program, given).bind()
@@ -122,9 +133,7 @@ class _Binder:
         follow = [errors.missing_bound(b, hints[b]) for b in self.inferable]
         if problems := [p for p in self.resolved.problems if p not in follow]:
             raise RunError(*problems)
-        return Bindings(
-            bounds=self.resolved.values, inputs=inputs, params=params, seed=self.given.seed
-        )
+        return Bindings(self.resolved.values, inputs, params, self.given.seed)
 
     # -------------------------------------------------------------- sizes
 
@@ -180,28 +189,21 @@ class _Binder:
             problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
             self.resolved.errors.add(problem)
             return None
+        subject = f"the input {i.name}"
         if source.dtype.newbyteorder("=") != NUMPY[i.dtype]:
-            dims = described(NUMPY[i.dtype])
-            self.resolved.errors.add(
-                errors.wrong_dtype(
-                    f"the input {i.name}", described(source.dtype), dims, source.origin, False
-                )
-            )
-        self.shape(f"the input {i.name}", sizes, source)
+            self.wrong_dtype(subject, i.dtype, source, False)
+        self.shape(subject, sizes, source)
         return source
 
     def param(self, p: ProgramParam) -> dict[PointIndex, TensorSource] | None:
-        names = {
-            point: tensor_name(p, point) for point in points(p, self.program, self.resolved.values)
-        }
-        sources = {
-            point: self.given.params[n] for point, n in names.items() if n in self.given.params
-        }
+        values, given = self.resolved.values, self.given.params
+        names = {point: tensor_name(p, point) for point in points(p, self.program, values)}
+        sources = {point: given[n] for point, n in names.items() if n in given}
         if not sources and p.has_default:
             return None
         missing = [n for point, n in names.items() if point not in sources]
         if missing:
-            offered = [n for n in self.given.params if n not in names.values()]
+            offered = [n for n in given if n not in names.values()]
             origin = self.given.params_origin
             self.resolved.errors.add(errors.missing_param(p.name, missing, offered, origin))
         # One complaint is enough for tensors that are wrong in the same way.
@@ -218,25 +220,25 @@ class _Binder:
         castable = actual.kind != "c"
         cast = self.given.cast_params and castable
         if actual != expected and not cast and not widens(actual, expected):
-            texts = described(source.dtype), described(expected)
-            self.resolved.errors.add(errors.wrong_dtype(subject, *texts, source.origin, castable))
+            self.wrong_dtype(subject, p.dtype, source, castable)
         self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
+
+    def wrong_dtype(self, subject: str, dtype: str, source: TensorSource, castable: bool) -> None:
+        texts = described(source.dtype), described(NUMPY[dtype])
+        self.resolved.errors.add(errors.wrong_dtype(subject, *texts, source.origin, castable))
 
     def shape(self, subject: str, sizes: tuple[ix.Expr, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
             expected = [self.extent(e) for e in sizes]
-            self.resolved.errors.add(
-                errors.wrong_rank(subject, source.shape, expected, source.origin)
-            )
+            problem = errors.wrong_rank(subject, source.shape, expected, source.origin)
+            self.resolved.errors.add(problem)
             return
         for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
             value = self.resolved.value(e)
             if value is not None and value != size:
-                problem = errors.wrong_size(
-                    subject, axis, size, self.extent(e), source.shape, source.origin
-                )
-                self.resolved.errors.add(problem)
+                at = axis, size, self.extent(e), source.shape, source.origin
+                self.resolved.errors.add(errors.wrong_size(subject, *at))
 
     def extent(self, e: ix.Expr) -> str:
         """``23``, ``T = 4`` or ``T``."""

@@ -218,6 +218,11 @@ def defaults_used(tensors: Sequence[str], origin: str, others: Sequence[str]) ->
     return f"note: {listed(tensors)} {verb} not in {origin}{holds}: {theirs} will be used\n"
 
 
+def beyond_params(tensors: Sequence[str], origin: str) -> str:
+    """A line that says which tensors would be those of further steps of params."""
+    return f"note: {origin} goes on with {listed(tensors, 3)}, which the program does not read\n"
+
+
 # ------------------------------------------------------------------ files
 
 

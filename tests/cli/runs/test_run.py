@@ -131,3 +131,16 @@ def test_params_that_no_file_holds_are_named(tempoc: Session, command: str) -> N
     assert tempoc(f"{command} net.rt --params w.npz") == 0
     assert "are not in w.npz, which holds w.0.w, w.0.b: their defaults" in tempoc.err
     assert tempoc(f"{command} net.rt") == 0 and not tempoc.err
+
+
+@pytest.mark.parametrize("command", ["run", "eval"])
+def test_layers_that_no_param_reads_are_named(tempoc: Session, command: str) -> None:
+    Path("net.rt").write_text(
+        "dim l < L = 2\ndim t < T\n"
+        'param V[l]: f32[2] from "v.{l}"\nparam W[t]: f32[2] from "w.{t}"\noutput V, W\n'
+    )
+    layers = {f"{name}.{k}": np.ones(2, np.float32) for name in "vw" for k in range(3)}
+    np.savez("w.npz", **layers)
+    assert tempoc(f"{command} net.rt --params w.npz --bounds T=2") == 0
+    assert tempoc.err == "note: w.npz goes on with v.2, which the program does not read\n"
+    assert tempoc(f"{command} net.rt --params w.npz --bounds T=2 -D L=3") == 0 and not tempoc.err
