@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tempoc.base.graphs import reachable
+from tempoc.codegen.program import contents as directory_contents
 from tempoc.codegen.program.bundle import RUNNERS, SHIPPED, contents, write_bundle
 from tempoc.codegen.program.tuned_choice import write_choice
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -83,6 +84,17 @@ def test_replaces_an_earlier_compilation(emitted, tmp_path):
     write_bundle(out, emitted, MAIN)
     write_bundle(out, emitted)
     assert not (out / "model.rt").exists()
+
+
+def test_decodes_what_it_replaces_once(emitted, tmp_path, monkeypatch):
+    decoded = []
+    decode = directory_contents.load
+    monkeypatch.setattr(
+        directory_contents, "load", lambda text: decoded.append(text) or decode(text)
+    )
+    for _ in range(2):
+        write_bundle(tmp_path / "p", emitted, options={"test": "decoded once"})
+    assert len(decoded) == 1
 
 
 def test_fills_an_empty_directory(emitted, tmp_path):

@@ -1,8 +1,12 @@
 """Bounds that kernels use as numbers only are told to them behind their coordinates."""
 
+import ast
+
 import pytest
 
 from tempoc.codegen.text.number_bounds import number_bounds, with_numbers
+from tempoc.codegen.text.static_values import static_numbers, static_values
+from tempoc.symbolic.text import show
 
 TEXT = '''def f(at, x, *, I, N):
     """What it does."""
@@ -29,6 +33,19 @@ TEXT = '''def f(at, x, *, I, N):
 )
 def test_which_are_numbers(line: str, told: set[str]) -> None:
     assert number_bounds(TEXT.format(line), ("I", "N")) == told
+
+
+def test_a_text_that_is_asked_about_several_things_is_parsed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text: texts.append(text) or parse(text))
+    text = TEXT.format("y = jnp.zeros(I) + jnp.int32(N + 17)")
+    assert number_bounds(text, ("I", "N")) == {"N"}
+    assert show(static_values(text, {"I": "I", "N": "N"})[0]) == "I"
+    assert len(static_numbers(text, {"I": "I", "N": "N"})) == 2
+    assert texts == [text]
 
 
 def test_the_text() -> None:

@@ -27,6 +27,7 @@ from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names, names_in
 from tempoc.codegen.text.source_lines import equation_lines
+from tempoc.codegen.text.syntax_tree import parsed
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
 from tempoc.diagnostics.source import Span
 from tempoc.ops.emission.emitter import KernelEmitter
@@ -132,7 +133,7 @@ def passed_on(f: KernelFunction) -> tuple[int, ...] | None:
     names, results = [a.name for a in f.arguments], [r.text for r in f.results]
     if not {*results} <= {*names}:
         return None
-    body = cast(ast.FunctionDef, ast.parse(f.text).body[0]).body
+    body = cast(ast.FunctionDef, parsed(f.text).body[0]).body
     # A line more may give the name of an argument to another value: arrays are updated in place.
     return tuple(map(names.index, results)) if len(body) == 2 else None
 

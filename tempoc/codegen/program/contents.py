@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from tempoc.files.locks import is_temporary
@@ -66,6 +67,7 @@ def contents_of(folder: Path) -> DirectoryContents:
     return contents
 
 
+@lru_cache(1)  # a folder that is replaced is looked at before and after that
 def _listed(content: bytes) -> Mapping[str, str] | None:
     """Digests by name; ``None`` if another version wrote it, which listed less.
 

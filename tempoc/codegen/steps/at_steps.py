@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
+from tempoc.base.members import field_names
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
@@ -211,10 +213,16 @@ def substituted(x: Any, env: Mapping[str, ix.Expr]) -> Any:
     if isinstance(x, ix.Expr):
         return substitute(x, env)
     if isinstance(x, tuple):
-        return tuple(substituted(part, env) for part in x)
-    if is_dataclass(x) and not isinstance(x, type):
-        parts = {f.name: substituted(getattr(x, f.name), env) for f in fields(x)}
-        if isinstance(x, prog.Cell) and parts["when"] == ix.TRUE:
-            parts["when"] = None
-        return replace(x, **parts)
-    return x
+        parts = tuple([substituted(part, env) for part in x])
+        return x if all(map(is_, x, parts)) else parts
+    if not is_dataclass(x) or isinstance(x, type):
+        return x
+    changed: dict[str, Any] = {}
+    for name in field_names(x):
+        before = getattr(x, name)
+        value = substituted(before, env)
+        if isinstance(x, prog.Cell) and name == "when" and value == ix.TRUE:
+            value = None
+        if value is not before:
+            changed[name] = value
+    return replace(x, **changed) if changed else x

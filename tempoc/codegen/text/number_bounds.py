@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from tempoc.codegen.text.syntax_tree import tree_names, tree_nodes, tree_parts
+from tempoc.codegen.text.syntax_tree import parsed, tree_names, tree_nodes, tree_parts
 from tempoc.codegen.text.wrap_lines import INDENT
 from tempoc.ops.definition.dtype_text import jax_dtype
 from tempoc.ops.definition.types import DType
@@ -28,7 +28,7 @@ def number_bounds(text: str, bounds: Collection[str]) -> frozenset[str]:
 
     These are casts of sums to a dtype, ``jnp.int32(I - 20)``, and comparisons with a coordinate.
     """
-    function = ast.parse(text).body[0]
+    function = parsed(text).body[0]
     every = [name for name in tree_names(function) if name in bounds]
     numbers = [*_as_numbers(function, frozenset(_coordinates(function)))]
     return frozenset(n for n in every if every.count(n) == numbers.count(n))
@@ -39,7 +39,7 @@ def with_numbers(text: str, passed: Sequence[str], first: int, head: list[str]) 
 
     They stand there from ``first`` on.
     """
-    (function,) = ast.parse(text).body
+    (function,) = parsed(text).body
     assert isinstance(function, ast.FunctionDef)
     words = function.body[0]
     start, end = words.lineno - 1, words.end_lineno

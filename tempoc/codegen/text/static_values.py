@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
-from tempoc.codegen.text.syntax_tree import tree_parts
+from tempoc.codegen.text.syntax_tree import PARSED, parsed, tree_parts
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
@@ -35,18 +36,24 @@ def static_values(
     ``bounds`` maps variables of the text to the bounds that they are. A bound that stands alone
     somewhere makes expressions of such bounds superfluous.
     """
-    values = _values(text, bounds, callees or {})
+    values = _values(text, tuple(bounds.items()), tuple((callees or {}).items()))
     alone = {e.name for e in values if isinstance(e, ix.Sym)}
     return tuple(e for e in values if isinstance(e, ix.Sym) or not {*symbols(e)} <= alone)
 
 
 def static_numbers(text: str, bounds: Mapping[str, str]) -> tuple[ix.Expr, ...]:
     """All numbers over bounds in the text of a function, each once: sizes of arrays are such."""
-    return tuple(e for e in _values(text, bounds, {}) if not isinstance(e, _CONDITIONS))
+    return tuple(e for e in _values(text, tuple(bounds.items())) if not isinstance(e, _CONDITIONS))
 
 
-def _values(text: str, bounds: Mapping[str, str], callees: Callees) -> dict[ix.Expr, None]:
-    return dict.fromkeys(_BoundReader(bounds, callees).values(ast.parse(text)))
+@lru_cache(PARSED)
+def _values(
+    text: str,
+    bounds: tuple[tuple[str, str], ...],
+    callees: tuple[tuple[str, tuple[ix.Expr, ...]], ...] = (),
+) -> tuple[ix.Expr, ...]:
+    reader = _BoundReader(dict(bounds), dict(callees))
+    return tuple(dict.fromkeys(reader.values(parsed(text))))
 
 
 class _BoundReader:

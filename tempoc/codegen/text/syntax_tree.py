@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
+PARSED = 256
+"""Most functions of which the trees are kept."""
 _LEAVES = (ast.Name, ast.Constant)
+
+
+@lru_cache(PARSED)
+def parsed(text: str) -> ast.Module:
+    """The tree of a text that is asked about several things, which must not be changed."""
+    return ast.parse(text)
 
 
 def tree_parts(node: ast.AST) -> list[ast.AST]:

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.steps.at_steps import items_of
+from tempoc.codegen.steps.at_steps import items_of, substituted
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.rolled_steps import joined_loops, rolled_steps
 from tempoc.program.analysis.traversal import statements_in
@@ -37,6 +37,20 @@ def step(at: str, average: prog.ProgramStatement) -> prog.Sequence:
     """A step: what is the same, and in between what the first step does in another way."""
     one, two, three = call("f", at, "w", "h"), call("c", at, "h", "g"), call("u", at, "mw", "w")
     return prog.Sequence(items=(one, two, average, three))
+
+
+def test_what_has_no_such_variable_stays_as_it_is() -> None:
+    one = call("f", "i+1", "w", "h")
+    given = prog.Cell(store="w", key=(parse("i"),), when=parse("i >= 1"))
+    two = replace(one, args=(given, prog.Cell(store="g")))
+    assert substituted(one, {"t": ix.ZERO}) is one
+    assert substituted(two, {"t": ix.ZERO}) is two
+    assert substituted(two, {"i": ix.ONE}) == prog.Call(
+        kernel="f",
+        point=(parse("2"),),
+        args=(prog.Cell(store="w", key=(ix.ONE,)), prog.Cell(store="g")),
+        results=one.results,
+    )
 
 
 def program(lower: str, upper: str, by: int, first: str) -> prog.Sequence:
