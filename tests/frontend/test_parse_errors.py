@@ -43,7 +43,7 @@ MISTAKES = (
     "y = {a = 1}", "y[t] = x when t > 0 else 3", "dim t = 5", "dim t < T, s < S", "dim t, s < T",
     "input x: f32(3)", "input x[t]: [3]", "param w: f32[3] from w.npy", "from nn import softmax",
     "import nn.softmax", "y = 3x", "f(x)", "y = sum(x, dim = 0)",
-    "dim t < T until x < 1", "dim t < T until not x", "assume T > 3, S > 2",
+    "dim t < N + M", "dim t < T until x < 1", "dim t < T until not x", "assume T > 3, S > 2",
     "// comment", "for i in range(3) { x = i }",
     'extern f(a: f32) -> (r: f32) from "m:f"', 'extern host f(a: f32) -> (r: f32) over b',
 )  # fmt: skip

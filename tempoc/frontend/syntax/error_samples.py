@@ -36,7 +36,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(
         ("dim t < T + 1", "dim t < T - 1", "dim t < T * 2", "dim t < T // 2", "dim t < T % 2"),
         "the bound of a dimension is a name",
-        "give the bound a name of its own, as in `dim t < N = [name] + 1`", exact=True,
+        "give the bound a name of its own, as in `dim t < [name]2 = [name] + 1`", exact=True,
     ),
     Sample(
         ("const D: i32 = 3",), "a constant has no type",
