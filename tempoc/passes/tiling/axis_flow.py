@@ -256,12 +256,13 @@ class AxisFlows:
         names = self.row_readers.get(use.reader, (use.reader,))
         own = [m for m in (AxisAt(n, at.flow) for n in names) if at in self.neighbour_sources(m)]
         yield from own
-        if not own:
+        if len(own) < len(names):
             yield self._onward(at.flow, edge, use)
 
     def is_neighbour(self, at: AxisAt) -> bool:
         """Whether a node along a dimension needs neighbours of the points at hand."""
-        return at.node in self.neighbours and isinstance(at.flow, VectorDim)
+        is_one = at.node in self.neighbours and isinstance(at.flow, VectorDim)
+        return is_one and at.flow in self.through(at.node)
 
     def neighbour_sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
         """The sources of such a node."""

@@ -260,6 +260,13 @@ def test_scans_are_not_cut_where_their_steps_are_launched() -> None:
     assert [n.domain.dims for n in scans] == [("b",)]
 
 
+def test_rows_of_a_recurrence_that_some_points_read_are_of_no_tile() -> None:
+    more = "h[t, b] = v * stop_gradient(g) when t >= 1\nloss = sum(h[t = 1:T, b = 0:B]) +"
+    text = SHARED.replace("loss =", more) + RECURRENCES["the greatest value to come"]
+    options = Options(verify_each=True, passes=IN_TILES.format("microbatch{size=3}"))
+    assert_kept(text, {"B": 2, "T": 7}, options=options)
+
+
 def test_a_recurrence_in_tiles_agrees() -> None:
     (text, *_) = RECURRENCES.values()
     agree(SHARED + text, {"B": 2, "T": 8}, passes=IN_TILES.format("microbatch{size=3}"))
