@@ -403,8 +403,9 @@ condition_tensor = ErrorRow(
 )
 index_gather_twice = ErrorRow(
     "RT092",
-    "at most one index of a bracket may be a tensor",
-    "index one axis after the other: `x[i][j]`",
+    "of several tensors in a bracket, each must be a scalar",
+    "with scalars, `x[i, j]` is an element at each point of a dimension; or index one axis after "
+    "the other: `x[i][j]`",
 )
 extremum = ErrorRow(
     "RT094",

@@ -71,7 +71,12 @@ def select(
         _prove(round, frame, e, x, axis, (item.span, span))
         written.append(e)
     if len(gathers) > 1:
-        raise Failure(type_errors.index_gather_twice(span))
+        if any(g.type.ndim for g in gathers):
+            raise Failure(type_errors.index_gather_twice(span))
+        # An element of an axis leaves that out, so that one after the other is the same.
+        k, whole = written.index("tensor"), EvaluatedSlice(None, None, None, span)
+        part = select(round, frame, value, (*[whole] * k, items[k]), span)
+        return select(round, frame, part, (*items[:k], *items[k + 1 :]), span)
     try:
         op = slicing.spatial_index(x.type.shape, written, FrameFacts(round, frame.where))
     except OperandError as error:

@@ -16,7 +16,7 @@ input w: f32[6, 7, 2]
 x = w[i][j]
 y = w[i][j][j % 2]
 z[b, t] = x[b, t] when t % 2 == 0
-z[b, t] = w[i[b, 0]][:, j % 2][0:2]
+z[b, t] = w[i[b, 0], 0:2, j % 2]
 loss[b] = sum((sum(x * x * x) + y)[t = 0:T])
 slope = grad(loss, w)
 v[0] = w
