@@ -48,7 +48,7 @@ def releases(
     last part of the program are not freed, since that would cost a test in its loops; nor are
     single values that are written repeatedly.
     """
-    last = _last_statements(tree)
+    last, before = _last_statements(tree)
     tensors = lives.statements.tensors
     by_statement: dict[str, list[MemoryRelease]] = {}
     for name, store in stores.items():
@@ -58,9 +58,7 @@ def releases(
         single = not keys
         if tensors[name].is_given or rings or (single and not (store.axes or store.shape)):
             continue
-        if single and all(s.name in last for s in lives.statements.touching(name)):
-            continue
-        for death in lives.deaths(name, keys):
+        for death in lives.deaths(name, keys, last - before if single else frozenset()):
             if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
                 continue
             if again and death.where != ix.TRUE and (death.task in last or not store.axes):
@@ -103,11 +101,16 @@ def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple
     return by_statement
 
 
-def _last_statements(tree: ScheduleTree) -> frozenset[str]:
-    """The statements in the last item of the tree (all of them if it is not a sequence)."""
+def _last_statements(tree: ScheduleTree) -> tuple[frozenset[str], frozenset[str]]:
+    """The statements in the last item of the tree (all of them if it is not a sequence).
+
+    And those before it: steps of one statement may stand in both.
+    """
+    before: set[str] = set()
     while isinstance(tree, TreeSequence) and tree.items:
-        tree = tree.items[-1]
-    return frozenset(e.statement for e in executed(tree))
+        *others, tree = tree.items
+        before |= {e.statement for item in others for e in executed(item)}
+    return frozenset(e.statement for e in executed(tree)), frozenset(before)
 
 
 # ------------------------------------------------------------------ steps

@@ -6,7 +6,7 @@ reads of outputs become uses after the last statement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.poly.scheduling.liveness import CellDeath, Liveness, StoredTensor, TensorUse
@@ -39,8 +39,12 @@ class Lifetimes:
         dims = self.statements.tensors[tensor].domain.dims
         return dict(zip(dims, self.liveness.windows(tensor, order), strict=True))
 
-    def deaths(self, tensor: str, keys: tuple[str, ...]) -> tuple[CellDeath, ...]:
+    def deaths(
+        self, tensor: str, keys: tuple[str, ...], after: Collection[str] = frozenset()
+    ) -> tuple[CellDeath, ...]:
         """The deaths of whole arrays; the tensor has one array for each point of ``keys``.
+
+        Those at the statements ``after``, which come after all others, are left out.
 
         The other dimensions are projected out: an array lives as long as any of its cells, and as
         long as it is passed to a kernel that may write it, even if that kernel then writes nothing.
@@ -52,7 +56,7 @@ class Lifetimes:
             tensor_info, self.statements, self.output_reads.get(tensor, ()), domain, where
         )
         arrays = replace(arrays, writes=tuple(replace(w, where=ix.TRUE) for w in arrays.writes))
-        return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
+        return Liveness(self.timeline, {tensor: arrays}).releases(tensor, after)
 
     def dies_after(self, statement: Statement, tensor: str) -> bool:
         """Whether every cell of the tensor that the statement reads is always dead afterwards."""

@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
+from itertools import compress
 from typing import TypeVar
 
 from tempoc.base.effort import EFFORT
@@ -268,24 +269,28 @@ class Liveness:
             return ix.minimum(ix.Const(most), ix.Sym(universe.dim(dim).bound))
         return slots
 
-    def releases(self, tensor: str) -> tuple[CellDeath, ...]:
+    def releases(self, tensor: str, after: Collection[str] = frozenset()) -> tuple[CellDeath, ...]:
         """The cells that die right after each statement, for all cells that die.
 
         A cell that is never read dies after its write. Deaths that cannot be stated as entries with
-        a condition are left out: those cells live until the end.
+        a condition are left out: those cells live until the end. So are deaths at the tasks
+        `after`, which come after all others.
         """
         stored = self.stored[tensor]
         uses = stored.uses
         life = self._life(stored, [u.task for u in uses])
-        deaths = self._limited("releases", life, lambda: tuple(self._releases(life)))
+        asked = tuple(u.task not in after for u in uses)
+        deaths = self._limited(
+            "releases", (life, asked), lambda: tuple(self._releases(life, asked))
+        )
         return tuple(replace(release, task=uses[k].task) for k, release in deaths or ())
 
-    def _releases(self, life: _Life) -> Iterator[tuple[int, CellDeath]]:
-        """The deaths after each of the reads and writes, by the index of the use."""
-        remaining = self._deaths(life)
+    def _releases(self, life: _Life, asked: Sequence[bool]) -> Iterator[tuple[int, CellDeath]]:
+        """The deaths after each of the reads and writes that are asked for, by index."""
+        remaining = self._deaths(life, asked)
         if remaining is None:
             return
-        for k, use in enumerate((*life.reads, *life.writes)):
+        for k, use in compress(enumerate((*life.reads, *life.writes)), asked):
             times = self.timeline.relation(use.moments)
             dying = remaining.apply_range(times.reverse()).intersect(
                 self._touch(life, use).reverse()
@@ -419,14 +424,26 @@ class Liveness:
             "born", writes, lambda: maps.union([self._reading(writes, w) for w in writes.writes])
         )
 
-    def _deaths(self, life: _Life) -> isl.Map | None:
-        """Each cell that dies, to the time of its last use."""
-        uses = [self._reading(life, u) for u in (*life.writes, *life.reads)]
-        if not life.writes:
+    def _deaths(self, life: _Life, asked: Sequence[bool]) -> isl.Map | None:
+        """Each cell that dies at one of the uses that are asked for, to the time of this.
+
+        All other uses are later ones: whatever these take does not die before.
+        """
+        split = len(life.reads)
+        uses = (
+            *compress(life.writes, asked[split:]),
+            *compress(life.reads, asked[:split]),
+        )
+        if not life.writes or not uses:
             return None
-        last = maps.latest(maps.union(uses))
+        last = maps.latest(maps.union([self._reading(life, u) for u in uses]))
         outputs = self._output_cells(life)
-        return last if outputs is None else last.subtract_domain(outputs)
+        last = last if outputs is None else last.subtract_domain(outputs)
+        for use in compress((*life.reads, *life.writes), (not own for own in asked)):
+            if last.is_empty():
+                break
+            last = last.subtract_domain(self._reading(life, use).domain())
+        return last
 
     def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
         """The cells that die at a task's points, as entries with conditions."""

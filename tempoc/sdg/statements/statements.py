@@ -9,7 +9,7 @@ tensor with several writers, one for each branch, and writes are stated in the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -125,11 +125,6 @@ class Statements:
     def readers(self, tensor: str) -> tuple[tuple[Statement, Read], ...]:
         """The readers of a tensor, in statement order."""
         return tuple(self._readers.get(tensor, ()))
-
-    def touching(self, tensor: str) -> Iterator[Statement]:
-        """The writers and the readers of a tensor, once for each access."""
-        yield from (s for s, _ in self.writers(tensor))
-        yield from (s for s, _ in self.readers(tensor))
 
     @cached_property
     def by_name(self) -> Mapping[str, Statement]:

@@ -199,11 +199,18 @@ def test_ends_of_many_divisions_are_not_joined(monkeypatch: pytest.MonkeyPatch) 
     assert recover.end(skew, 0, greatest=True) is None, "all together have more"
 
 
-def test_files_of_many_steps_take_few_steps() -> None:
-    """Which file is the last one that a value goes to says nothing that a plan needs."""
-    saves = (f'save y[t] to "{k}-{{t}}.safetensors" when t % {k} == 0\n' for k in range(2, 12))
+@pytest.mark.parametrize(("saved", "first", "shown"), [("y", 0, "h"), ("h", 1, "y")])
+def test_files_of_many_steps_take_few_steps(saved: str, first: int, shown: str) -> None:
+    """Which file is the last one that a value goes to says nothing that a plan needs.
+
+    Nor whether one is the last use of what the first step makes, before the loop.
+    """
+    saves = (
+        f'save {saved}[t] to "{k}-{{t}}.safetensors" when t % {k} == {first}\n'
+        for k in range(2, 12)
+    )
     states = "h[0] = x[0]\nh[t] = tanh(h[t-1] + x[t])\ny[t] = h[t] * 2.0\n"
-    text = f"dim t < T\ninput x[t]: f32[8]\n{states}{''.join(saves)}output h\n"
+    text = f"dim t < T\ninput x[t]: f32[8]\n{states}{''.join(saves)}output {shown}\n"
     compilation = Compilation(load_source(Source("m.rt", text)), Options())
     assert compilation.plan and not compilation.space.frame._hard
 
