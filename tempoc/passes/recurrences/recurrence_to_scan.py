@@ -16,18 +16,19 @@ running sums, products, maxima and averages, discounted returns and advantages, 
 backwards.
 
 A cycle stays a loop if another loop computes its operands: the scan would have to wait for that
-loop, and operands that live for one step would be stored for all points. It also stays a loop if
-its states are large: then the loop's overhead is small in comparison, and storing the states of all
-points would only take memory. The sooner so if its states are larger than what they are made of, as
-sums of outer products are, or if each is read out at once (``S[t] @ q[t]``). Steps that must be
-done one after the other gain nothing from a scan, which stores their states, turns around rows, one
-for each point of another dimension, and leaves what the steps make besides to be made again: they
-stay a loop of whatever size. So do those within each step of another loop of which the last state
-alone is read, as of the small steps of an integrator. But what later loops need of all points
-anyway, as backward ones do, is made by a scan, and so is what is multiplied by matrices, which is
-best done for all points at once; products of vectors are sums like others. In a scan such steps
-also make what is larger than its operands: an outer product that nothing else reads. Exponentials
-that derivatives need the values of, too, a loop stores, where no products of matrices are made.
+loop, and operands that live for one step would be stored for all points. So do large states of
+functions of what such a loop makes and does not keep. It also stays a loop if its states are large:
+then the loop's overhead is small in comparison, and storing the states of all points would only
+take memory. The sooner so if its states are larger than what they are made of, as sums of outer
+products are, or if each is read out at once (``S[t] @ q[t]``). Steps that must be done one after
+the other gain nothing from a scan, which stores their states, turns around rows, one for each point
+of another dimension, and leaves what the steps make besides to be made again: they stay a loop of
+whatever size. So do those within each step of another loop of which the last state alone is read,
+as of the small steps of an integrator. But what later loops need of all points anyway, as backward
+ones do, is made by a scan, and so is what is multiplied by matrices, which is best done for all
+points at once; products of vectors are sums like others. In a scan such steps also make what is
+larger than its operands: an outer product that nothing else reads. Exponentials that derivatives
+need the values of, too, a loop stores, where no products of matrices are made.
 """
 
 from __future__ import annotations
@@ -492,9 +493,48 @@ def _vectorized(
             if any(isinstance(x, ix.Slice) for x in e.entries)
             and not _is_vectorized(graph, vectorized, e.source, recurrence.dim)
         ]
+        from_loops += _stored_for_scan(graph, vectorized, recurrence, node)
         if from_loops:
             reasons[cycle] = _made_by_a_loop(from_loops[0])
     return vectorized, reasons
+
+
+def _stored_for_scan(
+    before: Graph, graph: Graph, recurrence: RecurrenceCycle, scan: Node
+) -> list[str]:
+    """What a loop makes, and would store for all points so that operands of a scan can be computed.
+
+    The loop could compute them, and large states, step by step: a running mean of weights in
+    training, of which 100 steps had to be kept for it. It runs like the scan, forwards.
+    """
+    dim = recurrence.dim
+    sizes = [constant_elements(before.nodes[s].types[0].shape) or 0 for s in recurrence.states]
+    if sum(sizes) < MODEL.made_elements or not recurrence.forward:
+        return []
+    sliced = [e.source for e in scan.inputs if any(isinstance(x, ix.Slice) for x in e.entries)]
+    operands = [graph.nodes[s] for s in sliced if dim in graph.nodes[s].vector]
+    stored = CycleSurroundings(graph=before, dim=dim).full_extent
+    return [
+        e.source
+        for e in (e for node in operands for e in node.inputs)
+        if e.source in before.nodes
+        and e.source not in stored
+        and not _is_vectorized(before, graph, e.source, dim)
+        and _runs_forward(before, e.source, dim)
+    ]
+
+
+def _runs_forward(graph: Graph, name: str, dim: str) -> bool:
+    """Whether a loop along a dimension makes a node, no step of which reads a later one."""
+    part = next(part for part in components(graph) if name in part)
+    for node in (graph.nodes[n] for n in part if len(part) > 1):
+        for edge in (e for e in node.inputs if e.source in part):
+            at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+            entry = at.get(dim)
+            shift = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
+            if isinstance(entry, ix.Slice) or (isinstance(shift, ix.Const) and shift.value > 0):
+                return False
+    return len(part) > 1
 
 
 def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:

@@ -377,6 +377,27 @@ output e
         assert_same(before, after)
 
 
+def test_means_of_what_a_loop_makes_and_does_not_keep_stay_a_loop() -> None:
+    """All weights of a training loop would be stored for a scan; what goes backwards needs them."""
+    text = """dim i < I
+input x[i]: f32[16]
+param first: f32[16, 16]
+w[0] = first
+w[i+1] = w - 0.1 * grad(sum(tanh(w @ x) ** 2), w)
+part = 0.01 * w
+average[0] = part[0]
+average[i] = 0.99 * average[i-1] + part
+gap = sum((w - average) ** 2)
+output gap
+"""
+    backwards = text.replace("average[0] = part[0]", "average[I-1] = part[I-1]")
+    backwards = backwards.replace("average[i-1]", "average[i+1]")
+    for changed, scans in ((text, 0), (backwards, 1)):
+        before, after = scanned(changed)
+        assert sum(isinstance(n.op, Recurrence) for n in after.nodes.values()) == scans
+        assert_same(before, after)
+
+
 def test_functions_that_others_read_too_are_stored_by_a_loop() -> None:
     """Beside a scan they are made again: that is better if they are much larger than a state, or
     beside products of matrices, which all points take at once."""
