@@ -39,7 +39,7 @@ from tempoc.passes.domain.box_union import with_boxes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, components, users
+from tempoc.sdg.graph.query import OperandUse, components, has_run_lengths, users
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_identity
@@ -57,11 +57,10 @@ class Predication(GraphPass):
     name: ClassVar[str] = "predicate"
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with boxes for domains; no node gets more points if data decide lengths."""
+        """The graph with boxes for domains; none of nodes that need lengths that data decide."""
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         extension = _Extension.of(graph, space)
-        if not graph.universe.lengths:
-            extension.try_all()
+        extension.try_all()
         for name, box in extension.boxes.items():
             if extension.is_selection(graph.nodes[name], box):
                 message = "which equation holds is selected at each point, all of them are computed"
@@ -77,7 +76,14 @@ def _is_oblique(domain: Domain, space: Space) -> bool:
     """Whether a domain is no box, and not for a condition on one dimension alone."""
     if not _is_joint(domain.where, domain):
         return False
-    return not space.is_empty(domain) and vector_ranges(domain, domain.dims, space) is None
+    return (
+        not space.is_empty(domain) and vector_ranges(domain, _fixed(domain, space), space) is None
+    )
+
+
+def _fixed(domain: Domain, space: Space) -> list[str]:
+    """The dimensions of a domain that the data do not end."""
+    return [d for d in domain.dims if not space.universe.is_ended(d)]
 
 
 def _has_gap(domain: Domain, space: Space) -> bool:
@@ -97,7 +103,7 @@ def _is_joint(condition: ix.Expr, domain: Domain) -> bool:
 def _selects_obliquely(merge: Node, space: Space) -> bool:
     """Whether the points of a merge are a box, but not those of each of its branches."""
     where, dims = merge.domain.where, merge.domain.dims
-    if vector_ranges(merge.domain, dims, space) is None:
+    if vector_ranges(merge.domain, _fixed(merge.domain, space), space) is None:
         return False
     parts = (Domain(dims, ix.conjunction(where, e.guard)) for e in merge.inputs)
     return any(_is_oblique(part, space) for part in parts)
@@ -256,7 +262,7 @@ class _Extension:
     def _allowed(self, node: Node, box: Domain) -> bool:
         """Whether a node may be computed at points at which nobody needs it."""
         graph = self.graph
-        if node.name in self.fixed:
+        if node.name in self.fixed or self._needs_lengths(node, box):
             return False
         if isinstance(node.op, Merge):
             same = all(at == identity(node.domain) for at in node.op.targets)
@@ -265,6 +271,22 @@ class _Extension:
         if op is not None:
             self.ops[node.name] = op
         return op is not None
+
+    def _needs_lengths(self, node: Node, box: Domain) -> bool:
+        """Whether the data decide at which points a node is, or what it reads or selects.
+
+        The steps that they end do not count if it is at all of them, each by itself.
+        """
+        universe = self.graph.universe
+        if not universe.ended:
+            return False
+        names = {*symbols(node.domain.where), *symbols(box.where)}
+        if any(
+            universe.is_ended(n) if universe.is_dim(n) else n in universe.lengths for n in names
+        ):
+            return True
+        beside = next((d for d in node.domain.dims if not universe.is_ended(d)), "")
+        return has_run_lengths(self.graph, [node.name], beside)
 
     # ------------------------------------------------------------ the new graph
 

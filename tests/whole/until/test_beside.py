@@ -138,3 +138,36 @@ def test_rows_of_tables_that_wait_for_the_length(term: str) -> None:
     """The steps are what ends the dimension, the tables come after all of them."""
     text = FADING.format(term=term).replace("abs(s) > 1.0", "x[k, 0] > 1.0")
     agree(text, {"K": 1, "M": 1}, {"K": 6, "M": 5})
+
+
+MASKED = """dim k < K until enough
+dim i < N
+dim j < N
+input x[i]: f32
+input z[k, i]: f32
+a[i, j] = x + 2.0 when i == j
+a[i, j] = exp(0.1 * (j - i)) when j < i {and_length}
+a[i, j] = 0.5
+m[k, i, j] = z * a when j <= i
+m[k, i, j] = {other}
+r[k] = sum(sum(m[k, 0:N, 0:N]))
+so_far[0] = 0.0
+so_far[k+1] = so_far + abs(r)
+enough = so_far + abs(r) > 2.0
+output r[K-1] as r, m[K-1, 0:N, 0:N] as m
+"""
+
+
+def test_conditions_on_other_dimensions_are_selections() -> None:
+    text = MASKED.format(and_length="", other="z[k, j]")
+    assert not loops_along(text, {"i", "j"})
+    agree(text, {"K": 1, "N": 1}, {"K": 4, "N": 2}, {"K": 7, "N": 4})
+
+
+@pytest.mark.parametrize(
+    ("and_length", "other"), [("and i < K", "z"), ("", "where(k < K - 1, z, 0.0)")]
+)
+def test_conditions_on_the_length_wait_for_it(and_length: str, other: str) -> None:
+    text = MASKED.format(and_length=and_length, other=other)
+    text = text.replace("enough = so_far + abs(r)", "enough = z[k, 0]")
+    agree(text, {"K": 1, "N": 1}, {"K": 7, "N": 4})
