@@ -82,9 +82,8 @@ def build(problem: SchedulingProblem) -> LoopNest:
     `separate`), unless that makes the program more than twice as long (odd and even points, peeled
     in all combinations) or takes isl too many steps. Then the loops inside others are split, which
     have more steps, and as many of the outermost ones as are not too long; none if that is too long
-    as well. Loops inside others stay whole as well where splitting them makes the program more than
-    a quarter longer: they are then split by the steps of the loops around them, as at the first and
-    the last one of a training loop, and each part has nearly all of their statements.
+    as well. So do loops inside others where that makes the program longer by more than half: split
+    by steps of loops around them, the first and last ones of training, each part has nearly all.
     """
     if not problem.tasks:
         return NestSequence(items=())
@@ -123,7 +122,7 @@ def build(problem: SchedulingProblem) -> LoopNest:
     if peeled is not None and _size(peeled) <= limit:
         return peeled
     best = nest(()) if counted.inner_loops else plain
-    inner = best is None or plain is None or 4 * _size(best) <= 5 * _size(plain)
+    inner = best is None or plain is None or _size(best) <= _size(plain) + _size(plain) // 2
     best = best if inner else plain
     if best is None or _size(best) > limit:
         nests = [n for n in (plain, best, peeled) if n is not None]
