@@ -20,7 +20,7 @@ from tempoc.poly.scheduling import proximity as hints
 from tempoc.poly.scheduling.time_limit import NoSchedule, solve
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
-from tempoc.symbolic.walk import divisions
+from tempoc.symbolic.walk import divisions, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +82,16 @@ class SchedulingProblem:
         """The conditions with remainders that the loops of `arrange` do not take into account.
 
         isl looks for a stride that all points of a loop have in common, in steps that grow with the
-        fifth power of the number of such conditions: 24 took 40 s. Few are no trouble.
+        fifth power of the number of such conditions: 24 took 40 s. Few are no trouble. What names a
+        length does not hold for the largest one as for others, and is taken into account.
         """
-        guards = {
-            name: ix.conjunction(*filter(divisions, conjuncts(domain.where)))
-            for name, domain in self.tasks.items()
-        }
-        guards = {name: guard for name, guard in guards.items() if guard != ix.TRUE}
+        lengths = {*self.space.universe.lengths}
+        guards: dict[str, ix.Expr] = {}
+        for name, domain in self.tasks.items():
+            parts = [c for c in conjuncts(domain.where) if divisions(c)]
+            guard = ix.conjunction(*(c for c in parts if lengths.isdisjoint(symbols(c))))
+            if guard != ix.TRUE:
+                guards[name] = guard
         return guards if len({*guards.values()}) > EFFORT.loop_remainders else {}
 
     def narrowed(self, schedule: isl.Schedule, tasks: Collection[str]) -> isl.Schedule:

@@ -67,6 +67,23 @@ def test_remainders_are_checked_at_the_points_of_each_statement() -> None:
     agree(seasons(EFFORT.loop_remainders + 1), {"T": 1}, {"T": 17})
 
 
+def test_remainders_beside_the_end_of_a_dimension_are_checked_for_its_length() -> None:
+    """Which points the last step alone has is known where it ends, at any of the steps."""
+    text = """dim t < T until stop
+dim i < I
+input x[t]: f32
+input a[i]: f32
+h[t, i] = a * x + (h[t-1, i] if t >= 1 and (t + i) % 4 != 0 else cos(a))
+c[t, 0] = h[t, 0]
+c[t, i] = maximum(c[t, i-1] * 0.9, h) if i % 2 == 0 else c[t, i-1] + sin(a) * (t % 3)
+stop[t] = c[t, I-1] > 1.2
+o[i] = sum(c[0:T, i])
+g = grad(o, a)
+output o, g
+"""
+    agree(text, {"T": 17, "I": 1}, {"T": 5, "I": 3})
+
+
 def test_first_and_last_steps_divide_no_loop_over_layers() -> None:
     """The mean of gradients begins in the first step, and the last one makes no weights."""
     text = """
