@@ -264,6 +264,11 @@ class AxisFlows:
         is_one = at.node in self.neighbours and isinstance(at.flow, VectorDim)
         return is_one and at.flow in self.through(at.node)
 
+    def inputs(self, name: str) -> tuple[Edge, ...]:
+        """What a node reads, or the scan whose rows it reads."""
+        scan = self.neighbours[name].rows if name in self.neighbours else ""
+        return self.graph.nodes[scan or name].inputs
+
     def neighbour_sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
         """The sources of such a node."""
         return self.sources(at) if self.is_neighbour(at) else ()

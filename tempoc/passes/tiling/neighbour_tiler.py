@@ -48,7 +48,7 @@ class _TiledScan(NamedTuple):
 class NeighbourTiler(OnlineTiler):
     """Builds tiles, in a loop over tiles in which a tile finds its neighbour's results."""
 
-    scans: dict[tuple[str, TileVersion], Node] = field(default_factory=dict)
+    scans: dict[tuple[str, TileVersion, Domain], Node] = field(default_factory=dict)
 
     def tile(self, at: AxisAt, version: TileVersion) -> Node:
         """The node that computes the tiles of another one."""
@@ -163,10 +163,10 @@ class NeighbourTiler(OnlineTiler):
     def scan(self, at: AxisAt, version: TileVersion) -> Node:
         """The rows of a scan for a tile, and the state before them."""
         node = self.old.nodes[self.flows.neighbours[at.node].rows]
-        key = (node.name, version)
+        domain = self.domain(at, version.dims, version.where)
+        key = (node.name, version, domain)
         if key not in self.scans:
             assert isinstance(node.op, Recurrence)
-            domain = self.domain(at, version.dims, version.where)
             self.scans[key] = self.built_scan(_TiledScan(at, version, node, node.op, domain))
         return self.scans[key]
 

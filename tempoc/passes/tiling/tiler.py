@@ -131,7 +131,7 @@ class Tiler(Tiling):
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
         condition = ix.conjunction(reader.where, node.domain.where)
         named = {*symbols(condition)}
-        reads = [self.flows.at(e) for e in node.inputs if e.source == source]
+        reads = [self.flows.at(e) for e in self.flows.inputs(name) if e.source == source]
         is_own = all(at.get(d, ix.Sym(d)) == ix.Sym(d) for at in reads for d in named)
         if not is_own or not named <= {*dims, *self.bounds} or condition == domain.where:
             return ix.TRUE

@@ -267,6 +267,17 @@ def test_rows_of_a_recurrence_that_some_points_read_are_of_no_tile() -> None:
     assert_kept(text, {"B": 2, "T": 7}, options=options)
 
 
+def test_values_at_other_points_of_another_dimension_are_computed_there() -> None:
+    text = """
+g[t, b] = maximum(v[t, b+1], g[t+1, b]) when t < T-1 and b < B-1
+g[t, b] = v[t, b+1] when b < B-1
+"""
+    options = Options(verify_each=True, passes=IN_TILES.format("microbatch{size=3}"))
+    text = SHARED.replace("b = 0:B]", "b = 0:B-1]") + text
+    compilation = assert_kept(text, {"B": 3, "T": 7}, options=options)
+    assert "g.rows.handed" in compilation.optimized.nodes
+
+
 def test_a_recurrence_in_tiles_agrees() -> None:
     (text, *_) = RECURRENCES.values()
     agree(SHARED + text, {"B": 2, "T": 8}, passes=IN_TILES.format("microbatch{size=3}"))
