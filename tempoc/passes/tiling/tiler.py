@@ -120,7 +120,8 @@ class Tiler(Tiling):
         node = self.old.nodes[name]
         outer = [d for d in reader.dims if d not in node.vector]
         dims = self.old.universe.sorted((*self.loops(source), *outer))
-        return TileVersion(reader.phase, dims, where=self.where(name, reader, source, dims))
+        needed = TileVersion(reader.phase, dims, where=self.where(name, reader, source, dims))
+        return _among(needed, self.requested.get(source, ()))
 
     def where(self, name: str, reader: TileVersion, source: str, dims: tuple[str, ...]) -> ix.Expr:
         """The condition under which a reader needs a source; ``TRUE`` if it is not known.
@@ -148,7 +149,6 @@ class Tiler(Tiling):
 
     def tile(self, at: AxisAt, version: TileVersion) -> Node:
         """The node that computes the tiles of another one."""
-        version = _among(version, self.requested.get(at.node, ()))
         key = (at, version)
         if key not in self.memo:
             node = self.old.nodes[at.node]
