@@ -148,7 +148,7 @@ def _settle_first_round(program: SourceProgram, round: Round) -> None:
     Then the next one would evaluate all equations to the same nodes, in the order of the source.
     """
     wrong = program.errors.diagnostics or round.errors.diagnostics or round.deferred
-    if not round.inferred or round.changed:
+    if round.changed or not (round.inferred or round.order.moved):
         return
     if wrong or round.uncertain or (round.order.moved and round.extents):
         round.changed = True
