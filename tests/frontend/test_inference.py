@@ -124,11 +124,12 @@ def twice(x) { return x + x }
 
 
 APART = [
-    T + "y = f(x, t)\noutput y\ndef f(x, dim t) {\n" + body + "\nreturn h\n}\n"
+    T + "y = f(x + W[0], t)\noutput y\ndef f(x, dim t) {\n" + body + "\nreturn h\n}\n"
     for body in (
         "s = x\nh[t] = 0.5 * h[t-1] when t >= 1\nfor k in range(2) {\ns = s + x\n}\nh[t] = s",
         "s = x + 1.0\nh[t] = 0.5 * h[t-1] when t >= 1\ng = s * 2.0\nh[t] = s",
         "h[t] = h[t-1] + s when t >= 1\nh[t] = s\ns = x + 1.0",
+        "s[t] = g[t-1] * s[t-1] when t >= 1\ns[t] = x\ng[t] = tanh(x)\nh = s",
     )
 ]
 """Functions in which more depends on the order of equations than types do."""

@@ -30,6 +30,7 @@ class DraftOrder:
         self._top = self._entries
         self._units: dict[TensorKey, list[Draft | TensorKey | Branch | DraftOrigin]] = {}
         self._callers: dict[str, TensorKey | None] = {}
+        self._first_uses: list[tuple[Draft, Draft, bool]] = []
         self.ahead: list[TensorKey] = []
         self.moved = False
         self.lost = False
@@ -77,6 +78,15 @@ class DraftOrder:
         for name in (wish, prefix):
             self.lost = self.lost or self._callers.setdefault(name, here) != here
 
+    def is_first_use(self, draft: Draft, source: Draft) -> bool:
+        """Whether nothing has used ``source`` before ``draft``, which must not depend on the order.
+
+        Arguments of a function are used by several equations of it.
+        """
+        is_first = source.uses == 0
+        self._first_uses.append((draft, source, is_first))
+        return is_first
+
     def restored(self, seed: Draft | None) -> list[Draft] | None:
         """All draft nodes in order; None if it is not known."""
         drafts: list[Draft] = []
@@ -106,7 +116,17 @@ class DraftOrder:
                 pending.pop()
         numbers = branches.values()
         is_whole = all(n == sorted(n) for n in numbers) and all(k in mentioned for k in self._units)
-        return drafts if is_whole and not self.lost else None
+        return drafts if is_whole and not self.lost and self._has_first_uses(drafts) else None
+
+    def _has_first_uses(self, drafts: list[Draft]) -> bool:
+        """Whether first uses of draft nodes are the first ones in this order, too."""
+        places = {draft: k for k, draft in enumerate(drafts)}
+        first: dict[Draft, int] = {}
+        for draft, k in places.items():
+            for wire in draft.inputs:
+                first.setdefault(wire.source, k)
+        noted = [use for use in self._first_uses if use[0] in places]
+        return all((first.get(s, places[d]) >= places[d]) == is_first for d, s, is_first in noted)
 
 
 def finish_of(cell: IndexedTensor) -> TensorKey:

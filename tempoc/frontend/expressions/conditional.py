@@ -226,7 +226,7 @@ def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) 
     type = draft.types[0]
     ref = converted(round, frame, value, type, span)
     source = ref.draft
-    if can_reuse(ref, draft):
+    if can_reuse(ref, draft) and round.order.is_first_use(draft, source):
         draft.copy_from(source)
     else:
         draft.op, draft.inputs = Copy(), [apply.wire(ref)]
@@ -236,11 +236,10 @@ def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) 
 
 
 def can_reuse(ref: Ref, draft: Draft) -> bool:
-    """Whether `draft` can take over the computation of the node read, which has no other use."""
+    """Whether `draft` can take over the computation of the node read, if that has no other use."""
     source = ref.draft
     return (
         source.role == "temporary"
-        and source.uses == 0
         and source.op is not None
         and len(source.types) == 1
         and source.dims == draft.dims
