@@ -134,8 +134,23 @@ APART = [
 ]
 """Functions in which more depends on the order of equations than types do."""
 
-DRAWS = T + "y = x + random.normal([3])\nz = y * random.uniform([])\noutput z\n"
-"""All that the first round infers is the dimensions of draws."""
+DRAWS = [
+    T + "y = x + random.normal([3])\nz = y * random.uniform([])\noutput z\n",
+    T
+    + """y = f(x, t) + random.normal([3])
+output y
+def f(x, dim t) {
+  m[t] = x when t < steps(t) - 1
+  m[t] = -x
+  return m
+}
+def steps(dim t) {
+  n[t] = t
+  return size(n[:], 0)
+}
+""",
+]
+"""Of draws only the dimensions are inferred; a plan of the second program evaluates a call."""
 
 
 def test_one_round_suffices_where_first_points_give_the_types(
@@ -155,7 +170,7 @@ def test_one_round_suffices_where_first_points_give_the_types(
 
 
 def test_nodes_do_not_depend_on_what_is_evaluated_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = [AHEAD, *APART, DRAWS]
+    programs = [AHEAD, *APART, *DRAWS]
     for text in CYCLES.values():
         head, rest = text.split("...\n")
         *equations, output = rest.splitlines()

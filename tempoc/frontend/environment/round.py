@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.base.names import Names
@@ -269,7 +269,9 @@ class Round:
             place = next((part for part in key[:2] if isinstance(part, int)), -1)
             return key[0] != "=" and span.start <= place < span.end
 
-        for table in (self.done, self.table):
+        # Plans are kept, so that what was evaluated for them alone is not evaluated again.
+        tables: tuple[dict[TensorKey, Any], ...] = (self.done, self.table, self.cells)
+        for table in tables:
             for key in [key for key in table if own(key)]:
                 del table[key]
         made = self.order.forget(size, own)
