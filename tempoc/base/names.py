@@ -44,11 +44,5 @@ class Names:
         """Mark a name as used."""
         self._taken[name] = None
 
-    def release(self, start: str) -> None:
-        """Make the names that begin so free again."""
-        for names in (self._taken, self._next):
-            for name in [name for name in names if name.startswith(start)]:
-                del names[name]
-
     def __contains__(self, name: str) -> bool:
         return name in self._taken

@@ -12,13 +12,6 @@ def test_taken_names_are_known() -> None:
     assert "a" in names and names.fresh("a") == "a2" and "a2" in names
 
 
-def test_released_names_are_free_again() -> None:
-    names = Names()
-    taken = [names.fresh(w) for w in ("a.f", "a.f", "ab", "a.f3")]
-    names.release("a.")
-    assert [names.fresh(w) for w in ("a.f", "a.f", "ab", "a.f3")] == [*taken[:2], "ab2", "a.f3"]
-
-
 def test_numbers_stand_apart() -> None:
     names = Names(["x2"], spaced=True)
     assert [names.fresh(w) for w in ("x2", "x", "x2", "")] == ["x2_2", "x", "x2_3", ""]

@@ -111,7 +111,7 @@ s[i, t+1] = s[i, t] + a[i, t] when i < 1
 last[i] = sum(a[i, T-1])
 net[0] = W + random.normal([3, 3])
 net[k+1] = net[k] - 0.1 * smooth(last[k//2], k)
-noise = smooth(random.normal([3]) + x, t)
+noise[t] = smooth(random.normal([3]) + x, t)
 output s, noise
 def smooth(x, dim k) {
   m[k] = 0.9 * m[k-1] + twice(x) when k >= 1

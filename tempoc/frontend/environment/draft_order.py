@@ -8,7 +8,7 @@ of them, half of the time of the front end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
@@ -62,15 +62,6 @@ class DraftOrder:
     def size(self) -> int:
         """The number of entries of the unit that is being made."""
         return len(self._entries)
-
-    def forget(self, size: int, own: Callable[[TensorKey], bool]) -> set[Draft]:
-        """Drop the entries from ``size`` on, and units within these; the draft nodes of both."""
-        removed = self._entries[size:]
-        del self._entries[size:]
-        for key in [k for k in self._units if own(k[k[0] == "finish" :])]:
-            removed += self._units.pop(key)
-        self.moved = True
-        return {entry for entry in removed if isinstance(entry, Draft)}
 
     def call(self, wish: str, prefix: str) -> None:
         """Note who has called a function: numbers of calls must not depend on the order."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.base.names import Names
@@ -258,25 +258,6 @@ class Round:
         self.order.note(draft)
         self.check_limit("operators", len(self.drafts))
         return draft
-
-    def forget(self, span: Span, prefix: str, size: int) -> None:
-        """Forget what an expression of the program has made, which is to be evaluated again.
-
-        Its names begin with the prefix; ``size`` is that of `order` before it.
-        """
-
-        def own(key: TensorKey) -> bool:
-            place = next((part for part in key[:2] if isinstance(part, int)), -1)
-            return key[0] != "=" and span.start <= place < span.end
-
-        # Plans are kept, so that what was evaluated for them alone is not evaluated again.
-        tables: tuple[dict[TensorKey, Any], ...] = (self.done, self.table, self.cells)
-        for table in tables:
-            for key in [key for key in table if own(key)]:
-                del table[key]
-        made = self.order.forget(size, own)
-        self.drafts = [draft for draft in self.drafts if draft not in made]
-        self.prefixes.release(f"{prefix}.")
 
     def domain(self, where: ix.Expr, *others: ix.Expr) -> Domain:
         """The domain of a condition, over the dimensions that the expressions name."""

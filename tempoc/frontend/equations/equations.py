@@ -90,21 +90,11 @@ def _value(
     targets: tuple[ast.EquationTarget, ...],
 ) -> val.Value:
     """The value of a right-hand side, whose draws have the dimensions that it has itself."""
-    draws_before, calls_before, state = round.draws, round.calls, round.order.size()
+    draws_before = round.draws
     placed = [(t, placement(round, frame, eq, t)) for t in targets]
     value = round.evaluate(replace(frame, draws=draws.draw_dims(round, frame, placed)), e)
-    if frame.scope.body().kind != "module":
-        return value
-    drawn, round.draws = round.draws > draws_before, draws_before
-    if not drawn or not draws.record_draw_dims(round, targets, value):
-        return value
-    if not round.eager or any(t.entries is not None for t in eq.targets):
-        round.changed = True
-        return value
-    calls, round.calls = round.calls, calls_before
-    round.forget(e.span, frame.prefix, state)
-    value = _value(round, frame, eq, e, targets)
-    round.calls = calls
+    if frame.scope.body().kind == "module" and round.draws > draws_before:
+        draws.record_draw_dims(round, targets, value)
     return value
 
 

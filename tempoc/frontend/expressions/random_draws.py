@@ -107,12 +107,8 @@ def draw_dims(
     return round.universe.ordered(tuple(dims))
 
 
-def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> bool:
-    """Record the dimensions of a right-hand side with draws, for its unindexed targets.
-
-    Whether they are others than those that its draws had.
-    """
-    changed = False
+def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> None:
+    """Record the dimensions of a right-hand side with draws, for its unindexed targets."""
     names: list[str] = []
     names += value.dims if isinstance(value, Several) else ()
     for part in value.items if isinstance(value, Several) else (value,):
@@ -125,5 +121,4 @@ def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], valu
         dims = round.universe.ordered((*known, *names))
         if target.entries is None and dims != known:
             round.drawn[target.span.start] = dims
-            changed = True
-    return changed
+            round.changed = True
