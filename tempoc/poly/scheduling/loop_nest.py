@@ -82,8 +82,7 @@ def build(problem: SchedulingProblem) -> LoopNest:
     `separate`), unless that makes the program more than twice as long (odd and even points, peeled
     in all combinations) or takes isl too many steps. Then the loops inside others are split, which
     have more steps, and as many of the outermost ones as are not too long; none if that is too long
-    as well. So do loops inside others where that makes the program longer by more than half: split
-    by steps of loops around them, the first and last ones of training, each part has nearly all.
+    as well.
     """
     if not problem.tasks:
         return NestSequence(items=())
@@ -105,8 +104,8 @@ def build(problem: SchedulingProblem) -> LoopNest:
         except Piecewise:
             return None
 
-    def nest(outermost: Container[int], inner: bool = True) -> LoopNest | None:
-        split = _Separation(problem, outermost, inner)
+    def nest(outermost: Container[int]) -> LoopNest | None:
+        split = _Separation(problem, outermost)
         node = schedule.map_schedule_node_bottom_up(split.of)
         return problem.space.frame.limited(steps, lambda: written(node))
 
@@ -117,13 +116,13 @@ def build(problem: SchedulingProblem) -> LoopNest:
     peeled = nest(every)
     if peeled is not None and _size(peeled) <= limit:
         return peeled
-    plain = written(schedule)
+    best = None if counted.inner_loops else nest(())
+    plain = best or written(schedule)
     limit = max(limit, 2 * _size(plain) + 2 if plain is not None else 0)
     if peeled is not None and _size(peeled) <= limit:
         return peeled
-    best = nest(()) if counted.inner_loops else plain
-    inner = best is None or plain is None or _size(best) <= _size(plain) + _size(plain) // 2
-    best = best if inner else plain
+    if counted.inner_loops:
+        best = nest(())
     if best is None or _size(best) > limit:
         nests = [n for n in (plain, best, peeled) if n is not None]
         if not nests:
@@ -131,7 +130,7 @@ def build(problem: SchedulingProblem) -> LoopNest:
         return nests[0]
     chosen: list[int] = []
     for number in every if len(every) > 1 else ():
-        peeled = nest((*chosen, number), inner)
+        peeled = nest((*chosen, number))
         if peeled is not None and _size(peeled) <= limit:
             best, chosen = peeled, [*chosen, number]
     return best
@@ -174,13 +173,11 @@ def _names_remainders(guard: ix.Expr) -> bool:
 class _Separation:
     """Marks loops `separate`: those inside others, and of the outermost bands those in `outermost`.
 
-    These are counted from 0 in the order in which isl visits them. Loops inside others are marked
-    only if ``inner``.
+    These are counted from 0 in the order in which isl visits them.
     """
 
     problem: SchedulingProblem
     outermost: Container[int]
-    inner: bool = True
     outermost_loops: int = 0
     inner_loops: int = 0
 
@@ -194,8 +191,6 @@ class _Separation:
                 return node
         else:
             self.inner_loops += 1
-            if not self.inner:
-                return node
         if not _may_end(node, self.problem):
             for k in range(node.band_n_member()):
                 node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)

@@ -82,27 +82,3 @@ g = grad(o, a)
 output o, g
 """
     agree(text, {"T": 17, "I": 1}, {"T": 5, "I": 3})
-
-
-def test_first_and_last_steps_divide_no_loop_over_layers() -> None:
-    """The mean of gradients begins in the first step, and the last one makes no weights."""
-    text = """
-dim i < I
-dim b < B
-dim l < L = 4
-input x[i, b]: f32[3]
-param start[l]: f32[3]
-w[0, l] = start
-z[i, b, 0] = x
-y = z * exp(tanh(w * z))
-z[i, b, l+1] = y
-cost = mean(sum(y[l = L-1])[b = 0:B])
-g = grad(cost, w)
-m[i, l] = g when i == 0
-m[i, l] = 0.9 * m[i-1, l] + g
-w[i+1, l] = w - 0.1 * m
-output cost
-"""
-    compilation = Compilation(load_source(Source("m.rt", text)), Options())
-    names = [e.statement for e in executed(compilation.tree)]
-    assert len(names) == len({*names})
