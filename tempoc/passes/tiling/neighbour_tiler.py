@@ -48,7 +48,7 @@ class _TiledScan(NamedTuple):
 class NeighbourTiler(OnlineTiler):
     """Builds tiles, in a loop over tiles in which a tile finds its neighbour's results."""
 
-    scans: dict[tuple[str, TileVersion, Domain], Node] = field(default_factory=dict)
+    scans: dict[tuple[str, TileVersion], list[Node]] = field(default_factory=dict)
 
     def tile(self, at: AxisAt, version: TileVersion) -> Node:
         """The node that computes the tiles of another one."""
@@ -161,14 +161,17 @@ class NeighbourTiler(OnlineTiler):
         return self.put_rows(node, "tile", op, (read_of(rows, node.inputs[0].out),), domain)
 
     def scan(self, at: AxisAt, version: TileVersion) -> Node:
-        """The rows of a scan for a tile, and the state before them."""
+        """The rows of a scan for a tile, and the state before them; maybe at more points."""
         node = self.old.nodes[self.flows.neighbours[at.node].rows]
         domain = self.domain(at, version.dims, version.where)
-        key = (node.name, version, domain)
-        if key not in self.scans:
-            assert isinstance(node.op, Recurrence)
-            self.scans[key] = self.built_scan(_TiledScan(at, version, node, node.op, domain))
-        return self.scans[key]
+        known = self.scans.setdefault((node.name, version), [])
+        for scan in known:
+            if scan.domain in (domain, Domain(domain.dims)):
+                return scan
+        assert isinstance(node.op, Recurrence)
+        scan = self.built_scan(_TiledScan(at, version, node, node.op, domain))
+        known.append(scan)
+        return scan
 
     def built_scan(self, scan: _TiledScan) -> Node:
         """The scan of a tile, which goes on where that of the tile before in the loop ended."""
