@@ -59,10 +59,6 @@ class DraftOrder:
         finally:
             self.ahead.pop()
 
-    def size(self) -> int:
-        """The number of entries of the unit that is being made."""
-        return len(self._entries)
-
     def call(self, wish: str, prefix: str) -> None:
         """Note who has called a function: numbers of calls must not depend on the order."""
         here = self.ahead[-1] if self.ahead else None
