@@ -181,12 +181,14 @@ class _MicrobatchSearch(TensorSearch):
         graph, best = self.graph, self.plan()
         if best is None:
             return None
-        for forward in (False, True) if best.again and not self.launched else ():
+        directions = (False, True) if best.again and not self.launched else ()
+        for forward in directions:
             ends = ends_of(graph, self.flow.dim, forward=forward)
             plan = self.plan_with_neighbours(graph, ends)
             if plan is not None and plan.again < best.again:
                 return self.tiled(plan.start, plan.region, plan.waits, plan.order, plan.size)
-        self.use(graph)
+        if directions:
+            self.use(graph)
         return self.tiled(best.start, best.region, best.waits, best.order, best.size)
 
     def plan_with_neighbours(self, graph: Graph, ends: LoopEnds) -> _Plan | None:
