@@ -183,8 +183,8 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("on the host", "line 6 saves `h` at each `t`", "save it once, at the last step"),
     ),
     "a file at some steps": (
-        RNN + 'save h[t] to "h-{t}.safetensors" when t % 100 == 99\noutput h[T-1] as last\n',
-        ("on the host", "line 6 saves `h` at some `t`", "two dimensions count the steps"),
+        RNN + 'save h[t] to "h-{t}.safetensors" when t >= 100\noutput h[T-1] as last\n',
+        ("on the host", "line 6 saves `h` at some `t`", "when t % 100 == 99"),
     ),
     "a Python function at each step": (
         'dim t < T\nextern host step(a: f32[4]) -> (b: f32[4]) from "envs:step"\n'

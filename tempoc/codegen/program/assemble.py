@@ -29,8 +29,8 @@ from tempoc.codegen.program.passed_numbers import passed_numbers
 from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.effects import row_stores
 from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
-from tempoc.codegen.regions.prints import row_stores
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.steps.fresh_results import fresh_results
 from tempoc.codegen.steps.kernel_kinds import KernelKinds

@@ -16,7 +16,7 @@ The kernels are inlined when JAX traces the function, so XLA sees the whole loop
 stores in place. Stores that the loop writes are loop-carried; those that it only reads are not, nor
 those that are local to one step (written in each step before they are read, and dead after it);
 of these the step makes arrays that several calls write (``memory/frees.py``).
-What a loop prints it collects (`prints.py`).
+What a loop prints it collects, and the host saves files between its calls (`effects.py`).
 
 ``at`` has the first ``t``, the number of steps, then the variables of enclosing loops; with
 ``steps`` the number is static, so that a GPU need not copy the loop condition to the host after
@@ -31,9 +31,14 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import Names
 from tempoc.codegen.regions.capacity import capacity_needs
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.effects import (
+    between_saves,
+    most_steps,
+    print_kernels,
+    with_rows,
+)
 from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
-from tempoc.codegen.regions.prints import most_steps, print_kernels, with_rows
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis import traversal
 from tempoc.program.analysis.live import (
@@ -94,8 +99,14 @@ class Regions:
     def region(
         self, loop: prog.Loop, after: frozenset[str], outer: tuple[str, ...]
     ) -> prog.ProgramStatement:
-        """The loop as a region; on the host if it is unknown which arrays its calls share."""
+        """The loop as a region; on the host if it is unknown which arrays its calls share.
+
+        If it saves files, it is a loop on the host over its parts, of which most are regions.
+        """
         context, on_host = self.context, _on_host(loop, self.context.kernels)
+        taken = {*context.bounds, *context.largest, *(n.bound for n in context.lengths), *outer}
+        if (parts := between_saves(loop, {*taken, *traversal.variables(loop)})) is not None:
+            return self.convert(parts, after, outer)
         try:
             loop = with_rows(loop, context)
             most = most_steps(loop, context)

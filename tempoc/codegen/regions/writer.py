@@ -13,6 +13,7 @@ from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.branches import is_read_as_changed, is_selected, static_part
 from tempoc.codegen.regions.capacity import prefix_axes
 from tempoc.codegen.regions.counts import counting_bounds, loop_counts
+from tempoc.codegen.regions.effects import print_kernels
 from tempoc.codegen.regions.lengths import (
     ended_length,
     ended_lengths,
@@ -22,7 +23,6 @@ from tempoc.codegen.regions.lengths import (
     step_lengths,
 )
 from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
-from tempoc.codegen.regions.prints import print_kernels
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import CODE, FAULT, REGION_NAMES, RESERVED, names_in
 from tempoc.codegen.text.static_values import static_values

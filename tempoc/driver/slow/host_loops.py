@@ -77,8 +77,8 @@ class HostLoops:
             ),
             "save": (
                 f"{line} saves {name} at {some} `{remark.dim}`",
-                "save it once, at the last step, or make it an output; or let two dimensions count "
-                "the steps: saved at the last of the inner one, it leaves that one to the device",
+                f"save it once, at the last step, or at every so many steps, "
+                f"`when {remark.dim} % 100 == 99`, or make it an output",
             ),
             "again": (
                 "values are made again to save memory, in an order that XLA would undo",

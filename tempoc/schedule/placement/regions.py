@@ -31,9 +31,10 @@ A short outermost loop stays on the host if it reads weights or what other loops
 in several arrays: these then stay apart. Weights that are only copied, as state that each layer
 begins with, are read once: three layers that are trained one after the other, 5 steps each, took
 3.4 ms with a call for each, and take 0.6 (CPU, 2026-11-28). Files are saved and Python functions
-called by the host. A length that each step of a loop finds out for itself is one more number of
-that step, unless anything outside of the step needs it (`length_homes.py`). Small tensors that are
-printed are collected (``collected_lines.py``).
+called by the host; files of every so many steps between calls (``saved_steps.py``). A length that
+each step of a loop finds out for itself is one more number of that step, unless anything outside of
+the step needs it (`length_homes.py`). Small tensors that are printed are collected
+(``collected_lines.py``).
 
 JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
 excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
@@ -50,7 +51,7 @@ from typing import NamedTuple
 from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import After, Copy, Merge
-from tempoc.ops.control.effects import Print
+from tempoc.ops.control.effects import Print, Save
 from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.definition.shapes import constant_elements
 from tempoc.ops.definition.types import DType
@@ -64,6 +65,7 @@ from tempoc.schedule.placement.collected_lines import (
     step_count,
 )
 from tempoc.schedule.placement.length_homes import length_homes
+from tempoc.schedule.placement.saved_steps import saved_between
 from tempoc.schedule.placement.varying_accesses import accesses_of, moving_accesses
 from tempoc.schedule.tree import (
     Execute,
@@ -178,9 +180,11 @@ class _RegionPlaces:
     def region(self, loop: TreeLoop) -> TreeLoop | None:
         """An outermost loop as a device region, if that is possible."""
         inner = (*loops(loop),)
+        between = saved_between(loop, self.saves())
         for execute in executed(loop):
             statement = self.statement(execute)
-            if business := self.business(statement) or self.lasts(inner, execute):
+            business = None if statement.name in between else self.business(statement)
+            if business := business or self.lasts(inner, execute):
                 self.refuse(loop, business, self.span(statement))
                 return None
         if business := self.moving(inner) or self.printing(loop):
@@ -378,6 +382,11 @@ class _RegionPlaces:
             return Business("given", f"`{name}` computes weights that may be given", nodes)
         return None
 
+    def saves(self) -> frozenset[str]:
+        """The statements that save files."""
+        nodes = ((s.name, effect_node(s, self.graph)) for s in self.statements.statements)
+        return frozenset(x for x, node in nodes if node is not None and isinstance(node.op, Save))
+
     def moving(self, nest: Sequence[TreeLoop]) -> Business | None:
         """The tensor that the host moves from step to step of a loop nest."""
         variables = tuple(part.var for part in nest)
@@ -394,11 +403,13 @@ class _RegionPlaces:
         """The reason why too many lines of a step would be collected."""
         fixed, rows = fixed_bounds(self.graph), Counter[str]()
         for execute, around in walk(loop):
-            if isinstance(execute, Execute) and self.statement(execute).turn is not None:
+            if not isinstance(execute, Execute):
+                continue
+            if types := collected_types(self.statement(execute), self.graph):
                 counts = [step_count(inner, fixed) for inner in around[1:]]
                 known = [n for n in counts if n is not None]
                 rows[execute.statement] += prod(known)
-                most = collected_rows(collected_types(self.statement(execute), self.graph))
+                most = collected_rows(types)
                 if len(known) < len(counts) or rows[execute.statement] > most:
                     text = f"`{execute.statement}` is printed in a loop within it"
                     return Business("nested print", text, self.statement(execute).members)
