@@ -241,7 +241,18 @@ class Compilation:
 
     @cached_property
     def ordered(self) -> ScheduledGraph:
-        """The graph after all passes, its statements, and an order of execution for them.
+        """The graph after all passes, its statements, and a proven order of execution for them.
+
+        Raises `DiagnosticError` if the order is wrong; another one is not tried in its place.
+        """
+        ordered = self._ordered()
+        space, replayed = self.space_of(ordered.graph), self.options.verify_each
+        parts = ordered.statements, ordered.scheduled.tree, space
+        self._timed("verify schedule", lambda: verify_schedule(*parts, replayed=replayed))
+        return ordered
+
+    def _ordered(self) -> ScheduledGraph:
+        """The graph after all passes with an order, or what is less optimized and has one.
 
         Dead nodes are dropped at every level: the reference evaluator never evaluates them. If the
         fused kernels cannot be scheduled, fusion is undone; if the program cannot be scheduled
@@ -288,9 +299,6 @@ class Compilation:
                 self.options.chunks,
             )
             scheduled = replace(scheduled, tree=tree)
-        if self.options.verify_each:
-            check = self._timed
-            check("verify schedule", lambda: verify_schedule(parts, scheduled, space))
         return ScheduledGraph(graph, parts, scheduled)
 
     def _about_regions(self, message: str, span: Span | None, loop: LoopRemark | None) -> None:

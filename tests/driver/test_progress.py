@@ -69,7 +69,10 @@ def test_a_compilation_names_its_phases_and_no_time() -> None:
     compilation.progress.show = seen.append
     assert compilation.emitted
     numbers = [a.number for a in seen]
-    assert numbers == sorted(numbers) and {a.phase for a in seen} == {*PHASES[:-1]}
+    assert numbers == sorted(numbers) and {a.phase for a in seen} == {
+        *PHASES[:-1],
+        "verify schedule",
+    }
     assert {a.seconds_left for a in seen} == {None}
     assert [a.detail for a in seen if a.phase == "passes"][-1].endswith(
         f"{len(compilation.steps)} of {len(compilation.steps)}"

@@ -5,12 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
+from tempoc.driver import compilation
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.compute import compute
+from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.text import show
 from tempoc.schedule.verify import proof, replay
 from tests.schedule.programs import PROGRAMS, Builder, decode, nstep, returns
@@ -259,3 +267,17 @@ def test_reads_of_what_the_same_instance_writes() -> None:
 def test_a_program_without_statements() -> None:
     b = Builder("t<T")
     assert show(compute(b.statements, b.space).tree) == "\n"
+
+
+def test_every_compilation_proves_its_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is another schedule taken in place of a wrong one, which would hide the mistake."""
+
+    def wrong(*given: Any) -> Scheduled:
+        found = compute(*given)
+        return replace(found, tree=parse(show(found.tree).replace("for t in 1..", "for t in 2..")))
+
+    monkeypatch.setattr(compilation, "compute", wrong)
+    text = "dim t < T\ninput x[t]: f32\nh[0] = 1.0\nh[t] = tanh(h[t-1]) + x\noutput h\n"
+    loaded = load_source(Source("m.rt", text))
+    with pytest.raises(DiagnosticError, match="RT449: the schedule is not legal"):
+        assert Compilation(loaded, Options(level=0)).ordered

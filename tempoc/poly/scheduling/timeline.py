@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
-from tempoc.poly.scheduling.problem import SchedulingProblem
+from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import substitute
@@ -189,23 +190,30 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
     return points.intersect_domain(run).reverse().apply_range(moments)
 
 
-def complete(timeline: Timeline, task: str) -> bool:
-    """Whether every point of the task runs, and each exactly once."""
-    points = timeline.space.set(timeline.tasks[task])
-    times = timeline.times(task)
-    return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
+def complete(timeline: Timeline, task: str) -> bool | None:
+    """Whether every point of the task runs, and each exactly once; `None` if that is too hard."""
+
+    def answer() -> bool:
+        points = timeline.space.set(timeline.tasks[task])
+        times = timeline.times(task)
+        return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
+
+    return timeline.space.frame.within_patience(answer)
 
 
 def violated(timeline: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
-    """The pairs (writer, reader) with a reader's point that runs before its writer's."""
-    wrong: list[tuple[str, str]] = []
-    for flow in problem.flows:
+    """The pairs (writer, reader) with a reader's point that is known to run before its writer's."""
+    times = cache(timeline.times)
+
+    def answer(flow: Flow) -> bool:
         needs = problem.dependence(flow)
         if needs.is_empty():
-            continue
+            return False
         needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
-        reader, writer = timeline.times(flow.reader), timeline.times(flow.writer)
+        reader, writer = times(flow.reader), times(flow.writer)
         pairs = needs.apply_domain(reader).apply_range(writer)
-        if not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range())):
-            wrong.append((flow.writer, flow.reader))
-    return tuple(wrong)
+        return not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range()))
+
+    frame = timeline.space.frame
+    answers = ((flow, frame.within_patience(partial(answer, flow))) for flow in problem.flows)
+    return tuple((flow.writer, flow.reader) for flow, is_violated in answers if is_violated)
