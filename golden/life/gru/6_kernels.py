@@ -760,6 +760,39 @@ def with_row(rows, values, more):
     return (count + more, *(put(array, value) for array, value in zip(arrays, values)))
 
 
+def squeezed(carry, places):
+    """What takes axes of length 1 from the arrays at some places, and what gives them back."""
+    def narrow(carry):
+        return tuple(
+            jax.tree.map(jnp.squeeze, x) if k in places else x for k, x in enumerate(carry)
+        )
+    def wide(arrays):
+        back = lambda y, x: jnp.reshape(y, jnp.shape(x))
+        both = enumerate(zip(arrays, carry))
+        return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
+    return narrow, wide
+
+
+def branched(condition, step, carry):
+    """The step if the condition holds, else the carry; axes of length 1 stay in the branch.
+
+    XLA for CPUs makes an array that a loop updates once more for a branch that reads it in another
+    shape, and copies it for that. The barrier keeps the reshape from moving out of the branch.
+    """
+    leaves, tree = jax.tree.flatten(carry)
+    if 1 not in {size for x in leaves for size in x.shape}:
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    traced = jax.make_jaxpr(lambda *x: step(jax.tree.unflatten(tree, x)))(*leaves)
+    count, arrays = len(leaves), (*leaves, *traced.consts)
+    narrow, wide = squeezed(arrays, range(len(arrays)))
+    def taken(arrays):
+        arrays = wide(lax.optimization_barrier(arrays))
+        new = jax.core.eval_jaxpr(traced.jaxpr, arrays[count:], *arrays[:count])
+        return narrow(tuple(jax.tree.leaves(new)))
+    some = lax.cond(condition, taken, lambda arrays: arrays[:count], narrow(arrays))
+    return jax.tree.unflatten(tree, wide(some))
+
+
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
@@ -767,7 +800,7 @@ def taken_if(condition, step, carry):
     arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
     """
     if jax.default_backend() == "cpu":
-        return lax.cond(condition, step, lambda carry: carry, carry)
+        return branched(condition, step, carry)
     traced = jax.make_jaxpr(step)(carry)
     size = lambda x: x.aval.size * x.aval.dtype.itemsize
     moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))

@@ -30,11 +30,12 @@ _IMPORTS = (
 REGION_HELPERS = {
     "first_fault": prelude.FIRST_FAULT,
     "with_row": prelude.WITH_ROW,
+    "squeezed": prelude.SQUEEZED,
+    "branched": prelude.BRANCHED,
     "taken_if": prelude.taken_if(MODEL.waited_bytes),
     "in_branch": prelude.in_branch(MODEL.changed_bytes),
     "selected": prelude.SELECTED,
     "selected_if": prelude.selected_if(MODEL.copied_bytes),
-    "squeezed": prelude.SQUEEZED,
     "looped": prelude.LOOPED,
     "looped_while": prelude.LOOPED_WHILE,
     "strip_mined_loop": prelude.strip_mined_loop(MODEL.strip_steps),

@@ -6,8 +6,8 @@ import keyword
 
 PREAMBLE = (
     *("all_finite", "any_point", "argsorted", "around", "at", "at_least", "attend"),
-    *("attend_by_rows", "attend_by_tiles", "box_at", "cholesky_rows", "clamped"),
-    *("complex_numbers", "computed_first"),
+    *("attend_by_rows", "attend_by_tiles", "box_at", "branched", "cholesky_rows"),
+    *("clamped", "complex_numbers", "computed_first"),
     *("convolved_by_band", "convolved_by_fourier", "convolved_by_lags", "cut_rows", "extreme"),
     *("first_fault", "first_lane", "first_wrong", "fourier_sums", "greatest", "greatest_first"),
     *("has_cudnn", "in_batches", "in_blocks", "in_branch", "in_order", "in_rows", "in_windows"),

@@ -21,7 +21,7 @@ def test_arrays_of_layers_are_chosen(
 ) -> None:
     """They are in a dict, into which the step writes."""
     functions: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
-    exec(REGION_HELPERS["taken_if"] + REGION_HELPERS[name], functions)
+    exec("".join(REGION_HELPERS[n] for n in ("branched", "taken_if", name)), functions)
     monkeypatch.setattr(jax, "default_backend", lambda: device)
 
     def step(carry: tuple[dict[int, jax.Array]]) -> tuple[dict[int, jax.Array]]:
@@ -32,6 +32,24 @@ def test_arrays_of_layers_are_chosen(
     given = {0: jnp.float32(1), 1: jnp.float32(2)}
     (new,) = functions[name](jnp.bool_(holds), step, (given,))
     assert (float(new[0]), float(new[1])) == (1, 3 if holds else 2)
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_branches_are_given_no_axes_of_length_one(holds: bool) -> None:
+    """Neither of what they change nor of what they read; the arrays keep these axes."""
+    functions: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    exec(REGION_HELPERS["squeezed"] + REGION_HELPERS["branched"], functions)
+
+    def run(row: jax.Array, read: jax.Array, number: jax.Array) -> Any:
+        def step(carry: tuple[dict[int, jax.Array]]) -> tuple[dict[int, jax.Array]]:
+            return ({0: carry[0][0] + read[1] * number},)
+
+        return functions["branched"](jnp.bool_(holds), step, ({0: row},))
+
+    given = jnp.ones((3, 1)), jnp.full((2, 3, 1), 4.0), jnp.float32(2)
+    (branch,) = (e for e in jax.make_jaxpr(run)(*given).eqns if e.primitive.name == "cond")
+    assert [v.aval.shape for v in branch.invars[1:]] == [(3,), (2, 3), ()]
+    np.testing.assert_array_equal(run(*given)[0][0], np.full((3, 1), 9 if holds else 1))
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
