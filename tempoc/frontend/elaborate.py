@@ -172,6 +172,7 @@ class _Elaborator:
     def visit(self, round: Round, cell: IndexedTensor) -> None:
         """Evaluate equations of a tensor of the program, until its type is known."""
         if len(round.order.ahead) >= MAX_ACTIVE:
+            round.cut_short = True
             return
         for evaluate_equation in cell.ahead:
             if cell.key in round.table:
@@ -181,7 +182,10 @@ class _Elaborator:
         name = None if top is None or top.scope.parent is None else top.scope.parent.find(cell.name)
         if top is None or not isinstance(name, TensorName) or len(cell.key) > 1:
             return
-        if name in round.active or len(round.active) >= MAX_ACTIVE:
+        if name in round.active:
+            return
+        if len(round.active) >= MAX_ACTIVE:
+            round.cut_short = True
             return
         round.active.append(name)
         try:

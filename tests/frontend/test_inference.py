@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
-from tempoc.frontend import fixpoint
+from tempoc.frontend import elaborate, fixpoint
+from tempoc.frontend.declarations.module_scopes import SourceProgram
+from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.environment.draft_order import DraftOrder
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.definition.shapes import type_text
@@ -167,6 +169,22 @@ def test_one_round_suffices_where_first_points_give_the_types(
     graph_of(AHEAD)
     assert len(rounds) == 1
     assert rounds[0].keys() >= {("now",), ("a",), ("s",), ("last",), ("net",)}
+
+
+def test_each_round_goes_as_deep_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 equations, each before the one that it reads: not a round for each few of them."""
+    rows = ["y0[t] = x", *(f"y{k + 1}[t] = tanh(y{k}[t] * 0.5)" for k in range(80))]
+    wanted = types_of("\n".join((T, *rows, "output y80", "")))
+    rounds, one_round = [], fixpoint._round
+
+    def counted(program: SourceProgram, round: Round) -> list[OutputRead]:
+        rounds.append(round)
+        return one_round(program, round)
+
+    monkeypatch.setattr(fixpoint, "_round", counted)
+    monkeypatch.setattr(elaborate, "MAX_ACTIVE", 10)
+    assert types_of("\n".join((T, *reversed(rows), "output y80", ""))) == wanted
+    assert len(rounds) <= 10
 
 
 def test_nodes_do_not_depend_on_what_is_evaluated_ahead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,9 +143,10 @@ class Round:
     Flags: `deferred`: an expression was deferred, or evaluated with a stand-in; `changed`: a type
     changed; `firmer`: a doubt decreased; `eager`: equations are evaluated at the first read,
     until a type is known; `inferred`: a tensor got its first type; `uncertain`: a tensor was read
-    whose type was not known, or not what it turned out to be; `partial`, `guessing`: see
-    `fixpoint.py`; `final`: no more can be inferred, so every error is reported. `doubted` counts
-    the reads of tensors with doubt.
+    whose type was not known, or not what it turned out to be; `cut_short`: one was not evaluated at
+    its first read, as too many were being evaluated; `partial`, `guessing`: see `fixpoint.py`;
+    `final`: no more can be inferred, so every error is reported. `doubted` counts the reads of
+    tensors with doubt.
 
     `outer` has the dimensions over which lengths vary, `data_dims` the dimensions that calls of
     `length` and the like ask for, which are part of the universe in the next round; `counted` the
@@ -185,6 +186,7 @@ class Round:
     firmer: bool = False
     inferred: bool = False
     uncertain: bool = False
+    cut_short: bool = False
     deferred: bool = False
     doubted: int = 0
     eager: bool = False
