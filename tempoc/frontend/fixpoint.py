@@ -119,9 +119,9 @@ class _FixpointState:
 def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
     """Iterate to the fixpoint; returns the last round and the outputs."""
     state = _FixpointState(Space(program.universe, limits=program.limits))
-    best_size, rounds_left, deeper = -1, MAX_ROUNDS, False
+    best_size, rounds_left, eager = -1, MAX_ROUNDS, True
     while True:
-        round = state.round(program, eager=deeper or best_size < 0)
+        round = state.round(program, eager=eager)
         previous, unshaped_before = dict(state.table), dict(state.unshaped)
         results = _round(program, round)
         if round.eager:
@@ -129,11 +129,11 @@ def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
         if not _prepare_next_round(round, state):
             break
         if state.unshaped != unshaped_before:
-            best_size, rounds_left = -1, MAX_ROUNDS
+            best_size, rounds_left, eager = -1, MAX_ROUNDS, True
             continue
         rounds_left = MAX_ROUNDS if state.size() > best_size else rounds_left - 1
         best_size = max(best_size, state.size())
-        deeper = round.cut_short and round.inferred
+        eager = round.cut_short and round.inferred
         if not rounds_left:
             _report_growth(round, previous)
             break

@@ -183,7 +183,7 @@ def squeezed(carry, places):
         return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
     return narrow, wide
 '''
-"""Stands in front of the two that follow."""
+"""Stands in front of the two that follow, and of ``branched``."""
 
 LOOPED = '''\
 def looped(lower, upper, step, carry, places):

@@ -103,10 +103,11 @@ class Regions:
 
         If it saves files, it is a loop on the host over its parts, of which most are regions.
         """
-        context, on_host = self.context, _on_host(loop, self.context.kernels)
+        context = self.context
         taken = {*context.bounds, *context.largest, *(n.bound for n in context.lengths), *outer}
         if (parts := between_saves(loop, {*taken, *traversal.variables(loop)})) is not None:
             return self.convert(parts, after, outer)
+        on_host = _on_host(loop, context.kernels)
         try:
             loop = with_rows(loop, context)
             most = most_steps(loop, context)

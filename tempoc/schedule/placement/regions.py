@@ -180,7 +180,7 @@ class _RegionPlaces:
     def region(self, loop: TreeLoop) -> TreeLoop | None:
         """An outermost loop as a device region, if that is possible."""
         inner = (*loops(loop),)
-        between = saved_between(loop, self.saves())
+        between = saved_between(loop, self.saves(loop))
         for execute in executed(loop):
             statement = self.statement(execute)
             business = None if statement.name in between else self.business(statement)
@@ -382,9 +382,9 @@ class _RegionPlaces:
             return Business("given", f"`{name}` computes weights that may be given", nodes)
         return None
 
-    def saves(self) -> frozenset[str]:
-        """The statements that save files."""
-        nodes = ((s.name, effect_node(s, self.graph)) for s in self.statements.statements)
+    def saves(self, loop: TreeLoop) -> frozenset[str]:
+        """The statements in a loop that save files."""
+        nodes = ((e.statement, effect_node(self.statement(e), self.graph)) for e in executed(loop))
         return frozenset(x for x, node in nodes if node is not None and isinstance(node.op, Save))
 
     def moving(self, nest: Sequence[TreeLoop]) -> Business | None:
