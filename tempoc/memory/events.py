@@ -149,7 +149,7 @@ class Events:
 
     def key(self, entries: tuple[ix.Entry, ...], i: Instance | None) -> CellExprs:
         """The key of the array that an access uses; the first one for a slice."""
-        at = dict(zip(self.tensor.domain.dims, entries, strict=True))
+        at = self.tensor.domain.at(entries)
         chosen = (at[k.dim] for k in self.store.keys)
         return tuple(self.world.at(e.lo if isinstance(e, ix.Slice) else e, i) for e in chosen)
 

@@ -244,7 +244,7 @@ class _TreeAccesses:
     ) -> None:
         """Add those of a statement."""
         s = self.statements.by_name[at.statement]
-        env = dict(zip(s.domain.dims, at.point, strict=True))
+        env = s.domain.at(at.point)
         uses = [(r.tensor, r.entries) for r in s.reads]
         uses += [(w.tensor, w.entries) for w in s.writes]
         for tensor, entries in uses:

@@ -76,7 +76,7 @@ def _growth_candidates(
     fixed: list[tuple[str, str, ix.Expr, Statement]] = []
     for execute in executed(loop.body):
         s = by_name[execute.statement]
-        at = dict(zip(s.domain.dims, execute.point, strict=True))
+        at = s.domain.at(execute.point)
         for tensor, dim, entry, is_read in _accesses(s, statements):
             needed = rows_needed(entry)
             rows = substitute(needed, at)

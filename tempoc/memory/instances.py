@@ -168,7 +168,7 @@ class AllInstances:
     def _instance(
         self, s: Statement, at: CellExprs, where: tuple[ix.Expr, ...], time: Time, role: str
     ) -> Instance:
-        env = dict(zip(s.domain.dims, at, strict=True))
+        env = s.domain.at(at)
         lengths = tuple(
             LengthSymbol(
                 bound=b.name,

@@ -92,7 +92,7 @@ def _is_at_its_cell(
     use: TensorUse, stored: StoredTensor, timeline: Timeline, outer: frozenset[str]
 ) -> bool:
     """Whether a use is at points with the coordinates along ``outer`` of the cell that it takes."""
-    entries = dict(zip(stored.domain.dims, use.entries, strict=True))
+    entries = stored.domain.at(use.entries)
     points = timeline.tasks[use.task].dims
     return all(d in points and entries.get(d) == ix.Sym(d) for d in outer)
 

@@ -154,7 +154,7 @@ class _TensorProof:
 
     def lengths_of(self, read: Event) -> tuple[instances.LengthSymbol, ...]:
         """The lengths at the point of a cell, as far as its indices determine that point."""
-        at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
+        at = self.tensor.domain.at(read.cells)
         return tuple(
             instances.LengthSymbol(
                 bound=b.name,
@@ -280,7 +280,7 @@ class _TensorProof:
         uses = [(s.name, read.entries) for s, read in self.events.readers]
         uses += [(s.name, write.entries) for s, write in self.events.writers]
         for name, entries in uses:
-            at = dict(zip(self.tensor.domain.dims, entries, strict=True))
+            at = self.tensor.domain.at(entries)
             if any(isinstance(at[d], ix.Slice) for d in few):
                 yield f"{name} wants several slots of an axis on which few points have one"
         rings = [a.dim for a in self.store.axes if a.ring]
@@ -301,7 +301,7 @@ class _TensorProof:
         for s, write in self.events.writers:
             for i in self.world.instances(s.name, instances.WRITE):
                 event = self.events.write(i, write)
-                cells = dict(zip(self.tensor.domain.dims, event.cells, strict=True))
+                cells = self.tensor.domain.at(event.cells)
                 for axis in self.store.axes:
                     if not axis.ring and not self.is_inside(event, cells[axis.dim], axis):
                         yield f"{s.name} may write where it has no slot"

@@ -120,14 +120,14 @@ class Replay:
                 self._check_sparse(s.name, tensor, entries)
 
     def _check_ring(self, user: str, tensor: str, entries: tuple[ix.Entry, ...]) -> None:
-        at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
+        at = self.statements.tensors[tensor].domain.at(entries)
         if tensor in self.plan.chunked:
             return
         if any(a.ring and isinstance(at[a.dim], ix.Slice) for a in self.plan.stores[tensor].axes):
             raise lost_value(user, tensor, (), "is one of a ring, several are wanted", self.bounds)
 
     def _check_sparse(self, user: str, tensor: str, entries: tuple[ix.Entry, ...]) -> None:
-        at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
+        at = self.statements.tensors[tensor].domain.at(entries)
         axes = self.plan.stores[tensor].axes
         if any(a.every > 1 and isinstance(at[a.dim], ix.Slice) for a in axes):
             raise lost_value(user, tensor, (), "is one of several that are wanted", self.bounds)
@@ -241,7 +241,7 @@ class Replay:
 
     def _key(self, tensor: str, entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> Point:
         """The key of the array that an access uses."""
-        at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
+        at = self.statements.tensors[tensor].domain.at(entries)
         chosen = [at[k.dim] for k in self.plan.stores[tensor].keys]
         return tuple(evaluate(e.lo if isinstance(e, ix.Slice) else e, env) for e in chosen)
 

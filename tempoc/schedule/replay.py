@@ -85,7 +85,7 @@ def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Ite
     """The points of a domain."""
     ranges = [range(bounds[universe.dim(d).bound]) for d in domain.dims]
     for point in product(*ranges):
-        if evaluate(domain.where, {**bounds, **dict(zip(domain.dims, point, strict=True))}):
+        if evaluate(domain.where, {**bounds, **domain.at(point)}):
             yield point
 
 
@@ -174,7 +174,7 @@ class ConcreteProgram:
         return self.known[key]
 
     def _at(self, s: Statement, point: Point) -> Mapping[str, int]:
-        env = {**self.bounds, **dict(zip(s.domain.dims, point, strict=True))}
+        env = {**self.bounds, **s.domain.at(point)}
         if not self.ends:
             return env
         lengths = {
@@ -221,7 +221,7 @@ class ConcreteProgram:
 
     def turn(self, s: Statement, point: Point) -> tuple[tuple[int, ...], int]:
         """The sort key of an effect in its queue; a missing index precedes every index."""
-        at = dict(zip(s.domain.dims, point, strict=True))
+        at = s.domain.at(point)
         number = -1 if s.turn is None else s.turn.number
         return tuple(at.get(d.name, -1) for d in self.universe.dims), number
 

@@ -11,6 +11,8 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.interned import MEMORY, Interned
 from tempoc.symbolic.walk import substitute, symbols
 
+V = TypeVar("V")
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Domain(metaclass=Interned):
@@ -23,6 +25,13 @@ class Domain(metaclass=Interned):
 
     dims: tuple[str, ...]
     where: ix.Expr = ix.TRUE
+
+    def at(self, entries: Iterable[V]) -> dict[str, V]:
+        """What stands for each dimension, given in order: the entries of an access, a point.
+
+        Raises ``ValueError`` where these are not as many as the dimensions.
+        """
+        return dict(zip(self.dims, entries, strict=True))
 
 
 def grows(condition: ix.Expr, lengths: Collection[str]) -> bool:

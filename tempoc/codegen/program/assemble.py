@@ -468,7 +468,7 @@ class _Tree:
 
     def _execute(self, tree: Execute) -> prog.ProgramStatement:
         statement = self.stages.statements.by_name[tree.statement]
-        env = dict(zip(statement.domain.dims, tree.point, strict=True))
+        env = statement.domain.at(tree.point)
         point = tree.point
         h = self.hosts.get(tree.statement)
         calls: list[prog.ProgramStatement]

@@ -185,7 +185,7 @@ def runs_to_end(loop: TreeLoop, limit: ix.Expr, statements: Statements, universe
         s = statements.by_name[execute.statement]
         for bound in (b for b in s.ends if b in names):
             outer = universe.outer(bound)
-            at = dict(zip(s.domain.dims, execute.point, strict=True))
+            at = s.domain.at(execute.point)
             step = next(d for d in s.domain.dims if d not in outer)
             if at[step] != ix.Sym(loop.var):
                 return False

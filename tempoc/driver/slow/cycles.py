@@ -257,7 +257,7 @@ def written_cycle(cycle: LoopCycle, words: Words) -> str:
             continue
         passed.add((name, moved))
         for edge in nodes[name].inputs:
-            entry = dict(zip(nodes[edge.source].domain.dims, edge.entries, strict=True))
+            entry = nodes[edge.source].domain.at(edge.entries)
             if any(entry.get(d, ix.Sym(d)) != ix.Sym(d) for d in cycle.outer):
                 continue
             goes = moved or entry.get(cycle.dim, ix.Sym(cycle.dim)) != ix.Sym(cycle.dim)

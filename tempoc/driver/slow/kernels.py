@@ -259,7 +259,7 @@ class KernelFindings:
         for read in kernel.statement.reads:
             store, tensor = stores[read.tensor], tensors[read.tensor]
             axes = [store.axes[k] for k in store.order if k < len(store.axes)]
-            entry_of = dict(zip(tensor.domain.dims, read.entries, strict=True))
+            entry_of = tensor.domain.at(read.entries)
             steps = [k for k, a in enumerate(axes) if loops & {*symbols(entry_of[a.dim])}]
             if not steps or axes[steps[-1]].ring:
                 continue

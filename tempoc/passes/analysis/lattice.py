@@ -212,7 +212,7 @@ def _pins(
         for edge, target in zip(merge.inputs, targets, strict=False):
             source = graph.nodes[edge.source]
             if edge.source in names:
-                places = dict(zip(merge.domain.dims, target, strict=True))
+                places = merge.domain.at(target)
                 lacking = {d: places[d] for d in dims if d not in source.domain.dims}
                 _pin(graph, names, source.name, lacking, pins)
     lacks = (n for n in names if any(d not in graph.nodes[n].domain.dims for d in dims))

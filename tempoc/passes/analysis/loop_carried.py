@@ -178,7 +178,7 @@ def sliced_sources(graph: Graph, dim: str) -> set[str]:
     """The nodes that are read by a slice along a dimension."""
     sliced: set[str] = set()
     for edge in all_reads(graph):
-        at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        at = graph.nodes[edge.source].domain.at(edge.entries)
         if isinstance(at.get(dim), ix.Slice):
             sliced.add(edge.source)
     return sliced

@@ -330,7 +330,7 @@ class _Rewriting:
 
     def _at_head(self, source: Node, edge: Edge) -> Edge:
         """A read of the same points, at the reader's head."""
-        entries = dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        entries = self.graph.nodes[edge.source].domain.at(edge.entries)
         own = tuple(entries.get(d, ix.Sym(d)) for d in source.domain.dims)
         return replace(edge, source=source.name, out=0, entries=own)
 

@@ -152,7 +152,7 @@ def _with_parts(
     part = builder.put("part", SpatialIndex(entries=entries), (whole,), domain)
     reads: dict[str, Edge] = {}
     for name, pick in picks.items():
-        at = dict(zip(source.domain.dims, pick.read.entries, strict=True)) | {dim: pick.position}
+        at = source.domain.at(pick.read.entries) | {dim: pick.position}
         own = tuple(at[d] for d in domain.dims)
         reads[name] = Edge(source=part.name, entries=own, span=graph.nodes[name].span)
         if space.outside(graph.nodes[name].domain, own, domain) is not None:

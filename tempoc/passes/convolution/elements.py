@@ -76,7 +76,7 @@ class Factors:
             self.moving.append(moving)
             return True
         node = self.graph.nodes[element.node]
-        point = dict(zip(node.domain.dims, element.point, strict=True))
+        point = node.domain.at(element.point)
         operands = self._operands(node, point, element.place)
         return operands is not None and all(self.add(x, point) for x in operands)
 
@@ -169,7 +169,7 @@ class Factors:
         if self.steps < 0:
             return None
         node = self.graph.nodes[element.node]
-        at = dict(zip(node.domain.dims, element.point, strict=True))
+        at = node.domain.at(element.point)
         if isinstance(node.op, IndexValue):
             return substitute(node.op.expr, at)
         if isinstance(node.op, Arange):

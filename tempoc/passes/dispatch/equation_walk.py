@@ -95,7 +95,7 @@ class EquationWalk:
         sliced = [e for e in edge.entries if isinstance(e, ix.Slice)]
         if not isinstance(node.op, Multiply | Power) or node.types[0].shape or len(sliced) != 1:
             return None
-        at = dict(zip(node.domain.dims, edge.entries, strict=True))
+        at = node.domain.at(edge.entries)
         reads = [
             read_through(node, at, read, self.graph.nodes[read.source], self.graph.universe)
             for read in node.inputs
@@ -193,7 +193,7 @@ class EquationWalk:
 
         ``at`` has what it is to read along others, if that is not the element's own point.
         """
-        entries = dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        entries = self.graph.nodes[edge.source].domain.at(edge.entries)
         columns = entries.pop(along)
         if not isinstance(columns, ix.Slice) or columns.step != 1:
             return False

@@ -206,7 +206,7 @@ class _FactorBuilder:
         replaced: dict[str, tuple[Node, ...]] = {}
         for edge in about.roots:
             root = self.graph.nodes[edge.source]
-            at = dict(zip(root.domain.dims, edge.entries, strict=True))
+            at = root.domain.at(edge.entries)
             rows = [d for d, e in at.items() if e in (ix.Sym(about.row), ix.Sym(about.column))]
             own = all(e == ix.Sym(d) for d, e in at.items() if d not in rows)
             if len(rows) != 1 or not own or len(at) != len(about.batch) + 1:

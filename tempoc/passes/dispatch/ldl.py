@@ -92,7 +92,7 @@ class LdlWalk(EquationWalk):
         for edge, node, target in own_nodes(self.graph, table, batch):
             self.at = self.space.restrict(table.domain, edge.guard)
             if self.is_where(">") and node is not None:
-                at = dict(zip(table.domain.dims, target, strict=True))
+                at = table.domain.at(target)
                 read = self.quotient(replace(edge, guard=ix.TRUE))
                 yield TableElements(node, read, at[self.row], at[self.column])
             elif not self.is_where("<="):

@@ -297,7 +297,7 @@ class Matcher:
                 for p, k in zip(pattern.entries, places, strict=True)
             ):
                 continue
-            points = dict(zip(source.domain.dims, given.entries, strict=True))
+            points = source.domain.at(given.entries)
             extents = zip(type_.shape, other.shape, strict=True)
             if not all(
                 not any(points.get(n) not in (None, ix.Sym(n)) for n in symbols(have))

@@ -53,7 +53,7 @@ class MatrixRead:
         """What an operand reads, also through an index of axes; raises ``NoSubstitution``."""
         node = graph.nodes[edge.source]
         if isinstance(node.op, SpatialIndex) and not node.op.gathers:
-            at = dict(zip(node.domain.dims, edge.entries, strict=True))
+            at = node.domain.at(edge.entries)
             inner = node.inputs[0]
             if any(isinstance(e, ix.Slice) for e in inner.entries):
                 raise NoSubstitution

@@ -86,7 +86,7 @@ def _common_value(graph: Graph, merge: Node, space: Space) -> Edge | None:
         return None
     varying = graph.universe.ordered(tuple(n for e in edge.entries for n in symbols(e)))
     for read in own:
-        at = dict(zip(merge.domain.dims, read.entries, strict=True))
+        at = merge.domain.at(read.entries)
         if any(at[d] != ix.Sym(d) for d in varying if d in at):
             return None
     if not _are_finite(merge.domain, own, merge.domain.dims, space):

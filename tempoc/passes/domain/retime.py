@@ -289,7 +289,7 @@ def _with_direct_reads(graph: Graph, name: str, space: Space) -> Graph:
 def _direct(graph: Graph, domain: Domain, edge: Edge, space: Space) -> Edge:
     """The read of the only branch that a read of a merge can meet; else the read as it is."""
     merge = graph.nodes[edge.source]
-    points = dict(zip(merge.domain.dims, edge.entries, strict=True))
+    points = merge.domain.at(edge.entries)
     at = {d: e for d, e in points.items() if isinstance(e, ix.Expr)}
     if not isinstance(merge.op, Merge) or len(at) < len(points):
         return edge

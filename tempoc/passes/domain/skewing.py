@@ -218,7 +218,7 @@ class Skewing:
         """A read of another cell of the lattice, or of another node of the own cell."""
         own, source = self.diagonals, self.lattice.nodes[edge.source]
         dims = self._domain(source.domain.dims).dims
-        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at = source.domain.at(edge.entries)
         at[own.row] = ix.Sym(own.row)
         if not any(shift):
             return replace(edge, source=self.names[edge.source], entries=entries_at(dims, at))
@@ -333,7 +333,7 @@ class Skewing:
         if source.types[0] != node.types[0] or source.types[0].shape or monoid is None:
             return False
         dims = {d.name for d in self.graph.universe.dims}
-        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at = source.domain.at(edge.entries)
         both = [at.pop(d, None) for d in self.lattice.dims]
         plain = [isinstance(e, ix.Slice) and e.step == 1 and not dims & {*symbols(e)} for e in both]
         apart = not any(d in symbols(e) for e in at.values() for d in self.lattice.dims)
@@ -382,7 +382,7 @@ class Skewing:
         rest = Domain(tuple(d for d in table.domain.dims if d != own.dim))
         whole = with_row("last", last, rest)
 
-        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at = source.domain.at(edge.entries)
         at[own.row] = ix.Slice(ix.ZERO, ix.Sym(self.graph.universe.dim(own.row).bound))
         axes = axes_of_slices(source, edge)
         gone = axes_of(node.op.axes, len(axes))
@@ -392,7 +392,7 @@ class Skewing:
 
     def _box(self, source: Node, edge: Edge, diagonal: ix.Expr) -> ix.Expr:
         """Whether a place on a diagonal is in the box that a read takes of a table."""
-        own, at = self.diagonals, dict(zip(source.domain.dims, edge.entries, strict=True))
+        own, at = self.diagonals, source.domain.at(edge.entries)
         places = {own.row: ix.Sym(own.row), own.other: substitute(own.cell(), {own.dim: diagonal})}
         conditions: list[ix.Expr] = []
         for dim, place in places.items():
@@ -430,7 +430,7 @@ class Skewing:
         theirs = earlier.diagonals
         if (theirs.row, theirs.other, theirs.step) != (own.row, own.other, own.step):
             return None
-        at = dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        at = self.graph.nodes[edge.source].domain.at(edge.entries)
         shifts: list[int] = []
         for dim in self.lattice.dims:
             entry = at.pop(dim, None)

@@ -112,7 +112,7 @@ class _StepReads:
     def select(self, reader: Node, points: tuple[ix.Expr, ...]) -> Node | None:
         """The state at points of a consumer, selected of its branches; ``None`` if they cannot be
         read there."""
-        at = dict(zip(self.state.domain.dims, points, strict=True))
+        at = self.state.domain.at(points)
         own = (e for edge in self.state.inputs for e in (edge.guard, *edge.entries))
         if any(self.graph.universe.moves(e, at) for e in own):
             return None
@@ -134,7 +134,7 @@ class _StepReads:
         source = self.graph.nodes[edge.source]
         if isinstance(source.op, Copy) and all(isinstance(e, ix.Expr) for e in entries):
             points = (e for e in entries if isinstance(e, ix.Expr))
-            there = dict(zip(source.domain.dims, points, strict=True))
+            there = source.domain.at(points)
             return self.at(source.inputs[0], there)
         return Edge(source=edge.source, out=edge.out, entries=entries, span=edge.span)
 

@@ -24,7 +24,7 @@ def is_sinkable(graph: Graph, edge: Edge) -> bool:
     """Whether a reader may rematerialize what it reads."""
     points = not any(isinstance(e, ix.Slice) for e in edge.entries)
     source = graph.nodes[edge.source]
-    at = dict(zip(source.domain.dims, edge.entries, strict=True))
+    at = source.domain.at(edge.entries)
     same_value = not any(graph.universe.moves(e, at) for e in node_expressions(source))
     return points and same_value and source.op.cheap
 

@@ -195,7 +195,7 @@ def _read_array(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
         return edge
     node, dim = graph.nodes[edge.source], scans[edge.source]
     array = node.inputs[0]
-    at: dict[str, ix.Entry] = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at: dict[str, ix.Entry] = node.domain.at(edge.entries)
     slices = [d for d, e in at.items() if isinstance(e, ix.Slice)]
     full_extent = ix.Slice(ix.ZERO, ix.Sym(graph.universe.dim(dim).bound))
     if not slices or slices[-1] != dim or at[dim] != full_extent:

@@ -529,7 +529,7 @@ def _runs_forward(graph: Graph, name: str, dim: str) -> bool:
     part = next(part for part in components(graph) if name in part)
     for node in (graph.nodes[n] for n in part if len(part) > 1):
         for edge in (e for e in node.inputs if e.source in part):
-            at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+            at = graph.nodes[edge.source].domain.at(edge.entries)
             entry = at.get(dim)
             shift = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
             if isinstance(entry, ix.Slice) or (isinstance(shift, ix.Const) and shift.value > 0):

@@ -127,7 +127,7 @@ def _expr_of(nodes: dict[str, Node], node: Node, slot: int) -> ix.Expr | None:
 
 def at_entries(e: ix.Expr, domain: Domain, entries: tuple[object, ...]) -> ix.Expr | None:
     """An expression over a node's dimensions, read at entries; None if it uses a sliced one."""
-    pairs = dict(zip(domain.dims, entries, strict=True))
+    pairs = domain.at(entries)
     if any(isinstance(entry, ix.Slice) for entry in entries):
         return None
     named = symbols(e)  # a dimension that is not named is one with which a length in it varies

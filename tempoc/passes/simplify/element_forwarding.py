@@ -83,7 +83,7 @@ class _ElementNodes:
         if node is None or any(isinstance(e, ix.Slice) for e in edge.entries):
             return edge
         domain, vector = (reader.domain, reader.vector) if reader else (Domain(()), ())
-        points = dict(zip(node.domain.dims, edge.entries, strict=True))
+        points = node.domain.at(edge.entries)
         if domain == node.domain and edge.entries == identity(domain):
             return edge
         if any(self.graph.universe.moves(e, points) for e in node_expressions(node)):

@@ -172,7 +172,7 @@ def _computed(
     edge = node.inputs[0]
     source = graph.nodes[edge.source]
     made = _Elements(graph=graph, space=space, builder=builder, counts=counts)
-    at = dict(zip(source.domain.dims, edge.entries, strict=True))
+    at = source.domain.at(edge.entries)
     try:
         value = made.of(source, at, element.axis, element.place)
     except OperandError:
@@ -445,13 +445,13 @@ class _Elements:
             return value._replace(read=edge_at(value.read, self._reader))
         inner = axis - len(slices)
         moving = [d for d in node.domain.dims if d in symbols(place)]
-        own_point = dict(zip(source.domain.dims, edge.entries, strict=True))
+        own_point = source.domain.at(edge.entries)
         if any(own_point.get(d) != ix.Sym(d) for d in moving):
             return None
         if not slices and edge.guard == ix.TRUE and source.name in self.graph.nodes:
             composed = self._composed(node, edge, at)
             if composed is not None and not any(composed[1][1:]):
-                own = dict(zip(source.domain.dims, composed[0], strict=True))
+                own = source.domain.at(composed[0])
                 before = dict(self.builder.nodes)
                 value = self.of(source, own, inner, place)
                 if value is not None:

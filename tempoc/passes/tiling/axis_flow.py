@@ -296,7 +296,7 @@ class AxisFlows:
 
     def at(self, edge: Edge) -> dict[str, ix.Expr | ix.Slice]:
         """The entries of an access by dimension."""
-        return dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        return self.graph.nodes[edge.source].domain.at(edge.entries)
 
     def is_own(self, edge: Edge, dim: str) -> bool:
         """Whether a read depends on a dimension by the reader's own point alone."""

@@ -271,7 +271,7 @@ class Tiler(Tiling):
     def at_tile(self, edge: Edge, tile: Node) -> Edge:
         """The read of a tile in place of a read of all of the axis."""
         source = self.old.nodes[edge.source]
-        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at = source.domain.at(edge.entries)
         return replace(edge, source=tile.name, entries=entries_at(tile.domain.dims, at))
 
     def rows(self, reader: AxisAt, version: TileVersion, edge: Edge, axis: int) -> Edge:

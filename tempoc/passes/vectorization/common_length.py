@@ -257,7 +257,7 @@ class CommonLength:
         if not named:
             return
         source = self.graph.nodes[edge.source]
-        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at = source.domain.at(edge.entries)
         moved = any(d in at and at[d] != ix.Sym(d) for d in self.together)
         if moved or isinstance(node.op, Merge) or len(named) > 1:
             raise KeepsItsLoop(f"`{node.name}` reads `{source.name}` by the length", node)

@@ -190,7 +190,7 @@ class _LockstepRewrite:
         source = self.nodes[edge.source]
         held = self._held(source, edge.out, dim)
         if held.name != source.name:
-            at = dict(zip(source.domain.dims, edge.entries, strict=True))
+            at = source.domain.at(edge.entries)
             entries = entries_at(held.domain.dims, at)
             node = replace_operand(
                 node, slot, replace(edge, source=held.name, out=0, entries=entries)
@@ -360,7 +360,7 @@ class _LockstepRewrite:
         So the sum is still one over points, which the loop itself can add up.
         """
         source = self.nodes[edge.source]
-        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        at = source.domain.at(edge.entries)
         slices = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)]
         outer = [d for d in self.common.until.domain.dims if d != self.common.step]
         if axis >= len(slices) or any(at.get(d, ix.Sym(d)) != ix.Sym(d) for d in outer):

@@ -136,7 +136,7 @@ def _reading(reader: Node, node: Node, domain: Domain, dim: str, universe: Unive
     """A consumer that reads all points along ``dim`` as the first axis, or the one that it took."""
 
     def at(edge: Edge, place: ix.Entry) -> Edge:
-        entries = dict(zip(node.domain.dims, edge.entries, strict=True))
+        entries = node.domain.at(edge.entries)
         return replace(edge, entries=tuple(entries.get(d, place) for d in domain.dims))
 
     op = reader.op

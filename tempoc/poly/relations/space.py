@@ -181,7 +181,7 @@ class Space:
         bad = self.set(domain).subtract(self.points(condition, domain.dims))
         least = least_point(bad, self.frame.params)
         assert least is not None
-        return {**least[0], **dict(zip(domain.dims, least[1], strict=True))}
+        return {**least[0], **domain.at(least[1])}
 
     # Rewriting
 

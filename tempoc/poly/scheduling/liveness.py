@@ -174,7 +174,7 @@ class Liveness:
         clashing = self._limited("clashing", life, lambda: self._is_clashing(life))
         if clashing is None:
             return None
-        known = dict(zip(life.domain.dims, sizes, strict=True))
+        known = life.domain.at(sizes)
         return tuple(
             known[d] if d in known else whole[d] if clashing else ix.ONE for d in stored.domain.dims
         )

@@ -47,7 +47,7 @@ def _home(
     execute: Execute, around: tuple[TreeLoop, ...], statement: Statement, outer: tuple[str, ...]
 ) -> TreeLoop | None:
     """The innermost of the loops that are at the point of the length; ``None`` if some are not."""
-    at = dict(zip(statement.domain.dims, execute.point, strict=True))
+    at = statement.domain.at(execute.point)
     points = [at.get(d) for d in outer]
     if any(not isinstance(e, ix.Sym) for e in points):
         return None

@@ -48,7 +48,7 @@ def accesses_of(
             continue
         moving_with = (*variables, *(loop.var for loop in around if loop.place in places))
         statement = statements.by_name[execute.statement]
-        at = dict(zip(statement.domain.dims, execute.point, strict=True))
+        at = statement.domain.at(execute.point)
         accesses = [(r.tensor, r.entries) for r in statement.reads]
         accesses += [(w.tensor, w.entries) for w in statement.writes]
         for tensor, entries in accesses:

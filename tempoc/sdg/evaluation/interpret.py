@@ -406,7 +406,7 @@ class _Evaluation:
     def at(self, instance: NodeInstance) -> PointValues:
         """Values of dimensions and bounds."""
         name, point = instance
-        return self.lengths.place(dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)))
+        return self.lengths.place(self.graph.nodes[name].domain.at(point))
 
     def access(self, edge: Edge, at: PointValues, reader: Callable[[], str]) -> _PointAccess:
         """The points that an edge reads; raises if one is outside of its source's domain."""

@@ -116,7 +116,7 @@ def distance_along(graph: Graph, edge: Edge, dim: str) -> int | None:
 
     ``None`` if that varies, if a range is read, or if the source has no such dimension.
     """
-    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+    at = graph.nodes[edge.source].domain.at(edge.entries)
     entry = at.get(dim)
     distance = ix.sub(entry, ix.Sym(dim)) if isinstance(entry, ix.Expr) else None
     return distance.value if isinstance(distance, ix.Const) else None

@@ -78,7 +78,7 @@ def compose_node(node: Node, edge: Edge, universe: Universe) -> tuple[Op, tuple[
     ``None`` where an operand cannot be read from there (``compose``), or an attribute names a
     length that differs at the other point.
     """
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     if any(universe.moves(e, at) for e in expressions(node.op)):
         return None
     edges = []

@@ -75,7 +75,7 @@ def written_where(merge: Node, branch: int, graph: Graph) -> ix.Expr:
     The target is inside of the box and the domain of the merge, and satisfies the branch's guard.
     """
     assert isinstance(merge.op, Merge)
-    target = dict(zip(merge.domain.dims, merge.op.targets[branch], strict=True))
+    target = merge.domain.at(merge.op.targets[branch])
     box: list[ix.Expr] = []
     for dim, at in target.items():
         if at != ix.Sym(dim):  # the source's own domain keeps unshifted dimensions in range

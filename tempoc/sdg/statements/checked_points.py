@@ -67,7 +67,7 @@ def _with_domains(graph: Graph, domains: Mapping[str, Domain]) -> Graph:
         domain = domains.get(edge.source)
         if domain is None:
             return edge
-        at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+        at = graph.nodes[edge.source].domain.at(edge.entries)
         return replace(edge, entries=tuple(at.get(d, ix.Sym(d)) for d in domain.dims))
 
     return rewrite_reads(replace(graph, nodes=nodes), read)

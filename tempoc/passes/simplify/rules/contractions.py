@@ -203,7 +203,7 @@ def _summed_products(v: Match, op: Sum) -> Rewrite | None:
 def read_at(v: Match, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | None:
     """An operand's read composed with the read ``edge`` of its node; and its sliced dimensions."""
     node = v.nodes[edge.source]
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     composed = read_through(node, at, read, v.nodes[read.source], v.graph.universe)
     if composed is None:
         return None
@@ -219,7 +219,7 @@ def term_at(
     ``term`` are those before, ``dims`` has one for each dimension that ``edge`` slices.
     """
     node = v.nodes[edge.source]
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     read_there = read_axes(node, at, read, v.nodes[read.source], v.graph.universe)
     if read_there is None:
         return None

@@ -315,7 +315,7 @@ def _counted(v: Match, op: Sum) -> Rewrite | None:
         return None
     if axes_of(op.axes, ndim) != tuple(range(ndim - 1)):
         return None
-    at = dict(zip(hot.domain.dims, edge.entries, strict=True))
+    at = hot.domain.at(edge.entries)
     read = read_at(v, edge, hot.inputs[0])
     if read is None or read[1] != tuple(d for d, e in at.items() if isinstance(e, ix.Slice)):
         return None

@@ -118,7 +118,7 @@ def _sum_of_padded_rows(v: Match, op: Sum) -> Rewrite | None:
     node = v.nodes[edge.source]
     if op.keepdims or not isinstance(node.op, Pad) or node.op.value:
         return None
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     ranging = {d: e for d, e in at.items() if isinstance(e, ix.Slice) and e.step == 1}
     if not ranging or axes_of(op.axes, v.operand(0).ndim) != tuple(range(len(ranging))):
         return None
@@ -144,7 +144,7 @@ def _sum_on_diagonal(v: Match, op: Sum) -> Rewrite | None:
     node = v.nodes[edge.source]
     if op.keepdims or not isinstance(node.op, Pad) or node.op.value or node.types[0].ndim != 2:
         return None
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     ranging = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)]
     if len(ranging) != 1 or axes_of(op.axes, v.operand(0).ndim) != (0,):
         return None
@@ -193,7 +193,7 @@ def _unpadded_rows(v: Match, node: Node, places: Sequence[int], edge: Edge) -> E
         if not {*new.domain.dims} <= {*node.domain.dims}:
             return None
         (row,) = new.inputs
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     ranging = [d for d, e in at.items() if isinstance(e, ix.Slice)]
     varies = {d for e in row.entries for d in symbols(e)}
     remaining = {d: e for d, e in at.items() if d in varies or d not in ranging}
@@ -217,7 +217,7 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
     node = v.nodes[edge.source]
     if op.keepdims or not isinstance(node.op, ScatterAdd):
         return None
-    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    at = node.domain.at(edge.entries)
     ranging = tuple(d for d, e in at.items() if isinstance(e, ix.Slice))
     leading = tuple(range(len(ranging)))
     if v.uses[node.name] != 1 or not ranging or axes_of(op.axes, v.operand(0).ndim) != leading:
