@@ -485,7 +485,11 @@ ROUNDED = {
 %a = sum{axes=(0,)} %n3 : [t] f32[3]
 %n4 = scatter_add{axis=1, n=8} %r, %n : [t] f32[3, 8]
 %n5 = getitem{entries=((0, T, 1), (1, 2, 1), t % 8)} %n4[0:T] : [t] f32[T, 2]
-%b = sum{axes=(0,)} %n5 : [t] f32[2]""",
+%b = sum{axes=(0,)} %n5 : [t] f32[2]
+%n6 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%n7 = pad{widths=((0, 0), (t, T-t-1))} %n6 : [t] f32[3, T]
+%n8 = getitem{entries=((0, T, 1), t % 3, (0, T, 1))} %n7[0:T] : [t] f32[T, T]
+%d = sum{axes=(0,)} %n8 : [t] f32[T]""",
     "a sum of sums": """%n = sum{axes=(1,)} %x : [t] f32[2]
 %a = sum %n : [t] f32
 %n2 = mean{axes=(0,), keepdims=true} %y : [t] f32[1, 3]

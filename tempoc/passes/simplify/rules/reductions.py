@@ -237,12 +237,13 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
 
 @rule("a sum of what is sent to one position", Sum, of=(SpatialIndex,), own=True, exact=False)
 def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrite | None:
-    """A part of each of many scatter-adds, summed over steps: the part of their sum, made once."""
+    """A part of each of many scatter-adds, or of rows in their places, summed over steps: the part
+    of their sum, made once."""
     if inner.op.gathers:
         return None
     (edge,) = inner.edges
     node = v.nodes[edge.source]
-    if op.keepdims or not isinstance(node.op, ScatterAdd) or v.uses[node.name] != 1:
+    if op.keepdims or v.uses[node.name] != 1 or not _sums_by_position(node, edge):
         return None
     leading = tuple(range(slice_count(edge.entries)))
     varies = {n for e in edge.entries for n in symbols(e)}
@@ -254,6 +255,16 @@ def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrit
     if [*inner.op.entries[: len(leading)]] != whole:
         return None
     return Rewrite((v.make(op, edge),), SpatialIndex(entries=parts))
+
+
+def _sums_by_position(node: Node, edge: Edge) -> bool:
+    """Whether a sum of a node's values over the steps that are read is one of what each puts to
+    its position: a scatter-add, or a row that is padded."""
+    at = zip(node.domain.dims, edge.entries, strict=True)
+    ranging = [d for d, e in at if isinstance(e, ix.Slice)]
+    if isinstance(node.op, Pad):
+        return not node.op.value and _step_axes(node, ranging) is not None
+    return isinstance(node.op, ScatterAdd)
 
 
 @rule("paddings added that fill an axis", binary.Add, exact=False)
