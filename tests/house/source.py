@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tempoc"
@@ -34,6 +36,14 @@ class File:
     def tree(self) -> ast.Module:
         """The syntax tree, made when it is first asked for: that takes seconds for all files."""
         return ast.parse(self.text)
+
+    @cached_property
+    def nodes(self) -> Mapping[type[ast.AST], Sequence[Any]]:
+        """All nodes of the tree by kind: each law looks at a few of a million in all files."""
+        kinds: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+        for node in ast.walk(self.tree):
+            kinds[type(node)].append(node)
+        return kinds
 
     @cached_property
     def name(self) -> str:

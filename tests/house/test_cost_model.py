@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import EllipsisType
 
@@ -244,6 +244,10 @@ INTEGERS = {
     sign * 2**bits - less for bits in (31, 32, 63, 64) for less in (0, 1) for sign in (1, -1)
 }
 """Limits of integers of the machine."""
+PLAIN = SMALL | INTEGERS
+CONSTANTS = ast.Constant, ast.UnaryOp, ast.BinOp
+"""Expressions that may be a number."""
+FUNCTIONS = ast.FunctionDef, ast.Lambda
 UNITS = {1e3, 1e6, 1e9, 1e-9}
 """Floats by which times are multiplied or divided."""
 
@@ -265,24 +269,30 @@ def test_no_tuned_number_stands_elsewhere() -> None:
     assert loose == {name: some for name, some in allowed.items() if name not in free}
 
 
-def numbers(node: ast.AST, inside: bool = False) -> Iterator[float]:
+def numbers(tree: ast.AST) -> Iterator[float]:
     """The numbers that somebody may have chosen: of modules, classes and functions, named or not.
 
-    ``inside`` functions 2 is none. Constant expressions count by their values.
+    Inside functions 2 is none. Constant expressions count by their values.
     """
-    number = value(node)
-    if number is not None:
-        if number not in SMALL | INTEGERS and not (inside and number == 2):
-            yield number
-        return
-    operands = [*ast.iter_child_nodes(node)]
+    worklist = [(tree, False)]
+    while worklist:
+        node, inside = worklist.pop()
+        number = value(node) if isinstance(node, CONSTANTS) else None
+        if number is not None:
+            if number not in PLAIN and not (inside and number == 2):
+                yield number
+            continue
+        inside = inside or isinstance(node, FUNCTIONS)
+        worklist += [(operand, inside) for operand in operands(node)]
+
+
+def operands(node: ast.AST) -> Iterable[ast.AST]:
+    """The parts of something in which there may be such numbers."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        operands = [side for side in (node.left, node.right) if not is_unit(side)]
-    elif isinstance(node, ast.Subscript):
-        operands = [node.value, *(n for n in positions(node.slice) if value(n) is None)]
-    inside = inside or isinstance(node, ast.FunctionDef | ast.Lambda)
-    for operand in operands:
-        yield from numbers(operand, inside)
+        return [side for side in (node.left, node.right) if not is_unit(side)]
+    if isinstance(node, ast.Subscript):
+        return [node.value, *(n for n in positions(node.slice) if value(n) is None)]
+    return ast.iter_child_nodes(node)
 
 
 def positions(node: ast.expr) -> list[ast.expr]:
@@ -360,22 +370,13 @@ def test_every_number_has_its_reason(model: type) -> None:
 
 
 def test_every_number_is_used() -> None:
-    used = {
-        node.attr
-        for file in files()
-        for node in ast.walk(file.tree)
-        if isinstance(node, ast.Attribute)
-    }
+    used = {node.attr for file in files() for node in file.nodes[ast.Attribute]}
     assert {*CostModel._fields, *Effort._fields, *ReportThresholds._fields} - used == set()
 
 
 def test_every_limit_is_checked() -> None:
     named = {
-        node.value
-        for file in files()
-        if file.name not in HOME
-        for node in ast.walk(file.tree)
-        if isinstance(node, ast.Constant)
+        node.value for file in files() if file.name not in HOME for node in file.nodes[ast.Constant]
     }
     assert {*TABLE} - named == {"range_length"}  # it has an error of its own
 

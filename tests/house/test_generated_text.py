@@ -35,7 +35,7 @@ def test_quotes_are_put_around_text_in_one_place() -> None:
     places = [
         f"{file.name}:{node.lineno}"
         for file in emitters()
-        for node in spelled(file.tree)
+        for node in spelled(file)
         for before, value, after in around(node)
         if before.endswith(('"', "'")) and after.startswith(before[-1]) and not is_constant(value)
     ]
@@ -46,7 +46,7 @@ def test_repr_is_no_way_to_spell_a_text() -> None:
     places = [
         f"{file.name}:{node.lineno}"
         for file in (*emitters(), *(f for f in files() if f.name == "tempoc/runtime/ready.py"))
-        for node in spelled(file.tree)
+        for node in spelled(file)
         for part in node.values
         if isinstance(part, ast.FormattedValue) and part.conversion == ord("r")
     ]
@@ -57,7 +57,7 @@ def test_imports_are_spelled_in_one_place() -> None:
     places = [
         f"{file.name}:{node.lineno}"
         for file in emitters()
-        for node in spelled(file.tree)
+        for node in spelled(file)
         if re.match(r"\s*(from|import) $", next(iter(texts(node)), ""))
     ]
     assert places == []
@@ -67,9 +67,8 @@ def test_text_is_executed_in_few_places() -> None:
     calls = {
         file.name
         for file in files()
-        for node in ast.walk(file.tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
+        for node in file.nodes[ast.Call]
+        if isinstance(node.func, ast.Name)
         and node.func.id in ("exec", "eval", "compile", "__import__")
     }
     assert calls == EXECUTING
@@ -80,8 +79,8 @@ def test_the_compiler_prints_in_one_place() -> None:
     places = {
         file.name
         for file in files()
-        for node in ast.walk(file.tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "click.echo"
+        for node in file.nodes[ast.Attribute]
+        if node.attr == "echo" and ast.unparse(node) == "click.echo"
     }
     assert places == {PRINTING}
 
@@ -117,8 +116,8 @@ def test_dimensions_never_hide_what_kernels_call() -> None:
     called = {
         name
         for file in emitters()
-        for node in ast.walk(file.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for node in file.nodes[ast.Constant]
+        if isinstance(node.value, str)
         for name in re.findall(r"(?<![\w.])(\w+)\(", node.value)
         if hasattr(builtins, name)
     }
@@ -136,18 +135,15 @@ def test_a_module_that_does_more_than_define_is_never_written(text: str) -> None
         check_definitions(text)
 
 
-def spelled(tree: ast.Module) -> Iterator[ast.JoinedStr]:
+def spelled(file: File) -> Iterator[ast.JoinedStr]:
     """The f-strings of a file, but for those of messages of errors."""
     raised = {
         id_of(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Raise)
+        for node in file.nodes[ast.Raise]
         for part in ast.walk(node)
         if isinstance(part, ast.JoinedStr)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr) and id_of(node) not in raised:
-            yield node
+    yield from (node for node in file.nodes[ast.JoinedStr] if id_of(node) not in raised)
 
 
 def id_of(node: ast.JoinedStr) -> tuple[int, int]:

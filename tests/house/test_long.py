@@ -24,7 +24,8 @@ def test_reasons_are_given() -> None:
 
 def unexplained(tree: ast.Module) -> Iterator[int]:
     """Lines with a mark, or a call of a helper, that has no text for a reason."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    every = [*ast.walk(tree)]
+    calls = [node for node in every if isinstance(node, ast.Call)]
     explained = {id(call.func) for call in calls if any(map(is_text, call.args))}
     imported = {
         alias.name
@@ -32,7 +33,7 @@ def unexplained(tree: ast.Module) -> Iterator[int]:
         if isinstance(node, ast.ImportFrom) and node.module == "tests.support.session.long"
         for alias in node.names
     }
-    for node in ast.walk(tree):
+    for node in every:
         match node:
             case ast.Attribute(attr="long", value=ast.Attribute(attr="mark")):
                 found = True

@@ -30,9 +30,9 @@ def test_no_decision_by_an_operators_name() -> None:
     wrong = [
         f"{file.name}:{node.lineno}: {ast.unparse(node)}"
         for file in asking()
-        for node in ast.walk(file.tree)
-        if (isinstance(node, ast.Compare) and is_name_of_operator(node.left))
-        or (isinstance(node, ast.Subscript) and is_name_of_operator(node.slice))
+        for kind, part in ((ast.Compare, "left"), (ast.Subscript, "slice"))
+        for node in file.nodes[kind]
+        if is_name_of_operator(getattr(node, part))
     ]
     assert not wrong, wrong
 

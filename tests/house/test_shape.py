@@ -10,7 +10,16 @@ from statistics import median
 
 import pytest
 
-from tests.house.source import PACKAGE, ROOT, files, files_of, functions, rooms, statements
+from tests.house.source import (
+    PACKAGE,
+    ROOT,
+    File,
+    files,
+    files_of,
+    functions,
+    rooms,
+    statements,
+)
 
 FILE_LINES = 600
 MEDIAN_LINES = 200
@@ -68,24 +77,24 @@ def test_no_star_imports(room: str) -> None:
 
 @each_room
 def test_output_does_not_depend_on_the_process(room: str) -> None:
-    found = {file.name: [*accidents(file.tree)] for file in files_of(room)}
+    found = {file.name: [*accidents(file)] for file in files_of(room)}
     assert {name: places for name, places in found.items() if places} == {}
 
 
-def accidents(tree: ast.Module) -> Iterator[str]:
+def accidents(file: File) -> Iterator[str]:
     """Places whose result may differ between two runs: sets in loops, `id`, global counters."""
-    every = [*ast.walk(tree)]
-    orderless = {place for node in every for place in forgets_order(node)}
-    for node in every:
-        if isinstance(node, ast.Global):
-            yield f"line {node.lineno}: global state"
-        if isinstance(node, ast.For | ast.comprehension):
-            loop = node.iter
-            if is_set(loop) and (loop.lineno, loop.col_offset) not in orderless:
-                yield f"line {loop.lineno}: iteration over a set"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id":
+    for node in file.nodes[ast.Global]:
+        yield f"line {node.lineno}: global state"
+    for node in file.nodes[ast.Call]:
+        if isinstance(node.func, ast.Name) and node.func.id == "id":
             yield f"line {node.lineno}: id()"
-    for node in tree.body:
+    makers = (*file.nodes[ast.SetComp], *file.nodes[ast.Call])
+    orderless = {place for node in makers for place in forgets_order(node)}
+    for node in (*file.nodes[ast.For], *file.nodes[ast.comprehension]):
+        loop = node.iter
+        if is_set(loop) and (loop.lineno, loop.col_offset) not in orderless:
+            yield f"line {loop.lineno}: iteration over a set"
+    for node in file.tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and "count(" in ast.unparse(node):
             yield f"line {node.lineno}: a counter for the whole process"
 
@@ -94,12 +103,16 @@ def forgets_order(node: ast.AST) -> Iterator[tuple[int, int]]:
     """Where sets are iterated over in this node without the order being seen."""
     if isinstance(node, ast.SetComp):
         made = node
-    elif isinstance(node, ast.Call) and ast.unparse(node.func) in ORDERLESS and node.args:
+    elif isinstance(node, ast.Call) and is_orderless(node.func) and node.args:
         made = node.args[0]
     else:
         return
     for part in getattr(made, "generators", []):
         yield part.iter.lineno, part.iter.col_offset
+
+
+def is_orderless(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id in ORDERLESS
 
 
 def is_set(node: ast.expr) -> bool:
@@ -123,7 +136,7 @@ def is_set(node: ast.expr) -> bool:
     ],
 )
 def test_the_check_for_accidents_can_fail(text: str, found: bool) -> None:
-    assert bool(list(accidents(ast.parse(text)))) is found
+    assert bool(list(accidents(File(path=PACKAGE, text=text)))) is found
 
 
 def test_tests_and_examples_are_short_too() -> None:
@@ -165,23 +178,22 @@ def test_names_say_what_they_hold() -> None:
     places = [
         f"{file.name}:{line}: {name}"
         for file in files()
-        for name, line in (*bound_names(file.tree), (file.path.stem, 1))
+        for name, line in (*bound_names(file), (file.path.stem, 1))
         if name.strip("_") in EMPTY or CLAUSES.match(name)
     ]
     assert places == []
 
 
-def bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def bound_names(file: File) -> Iterator[tuple[str, int]]:
     """Each name that code binds or defines, with its line."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.arg, node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id, node.lineno
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr, node.lineno
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name, node.lineno
+    for node in file.nodes[ast.arg]:
+        yield node.arg, node.lineno
+    for kind, field in ((ast.Name, "id"), (ast.Attribute, "attr")):
+        for node in file.nodes[kind]:
+            if isinstance(node.ctx, ast.Store):
+                yield getattr(node, field), node.lineno
+    for node in (*file.nodes[ast.FunctionDef], *file.nodes[ast.ClassDef]):
+        yield node.name, node.lineno
 
 
 @pytest.mark.parametrize(
@@ -198,4 +210,4 @@ def bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     ],
 )
 def test_every_binding_is_seen(text: str) -> None:
-    assert "found" in [name for name, _ in bound_names(ast.parse(text))]
+    assert "found" in [name for name, _ in bound_names(File(path=PACKAGE, text=text))]

@@ -31,6 +31,8 @@ def mentions(pattern: re.Pattern[str]) -> list[str]:
             text = (ROOT / name).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
+        if pattern.search(text) is None:
+            continue
         places += [
             f"{name}:{number}"
             for number, line in enumerate(text.splitlines(), 1)
