@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
@@ -44,7 +44,9 @@ def explain_cycle(
             roots = _roots(graph)
             gradient = any(_cotangent_of(name, roots) for name in names)
             steps = (_by_equations if gradient else _steps)(cycle, suspects, graph)
-            return errors.no_order(steps, _given(world.bounds), gradient=gradient, ended=ended)
+            where = _given(world.bounds)
+            copy = _copy_to_differentiate(cycle, universe, graph) if graph else ""
+            return errors.no_order(steps, where, gradient=gradient, ended=ended, copy=copy)
     calls = [s for s in part if s.turn is not None]
     if calls:
         places = [span for s in calls if (span := _span(s, graph)) is not None]
@@ -264,6 +266,27 @@ def _cotangent_of(name: str, roots: Collection[str] | None) -> str | None:
     pairs = pairwise(name.split(".")[1:])
     named = (by for p, by in pairs if p == COTANGENT and (roots is None or by in roots))
     return next(named, None)
+
+
+def _copy_to_differentiate(
+    needs: Sequence[CellDependence], universe: Universe, graph: Graph
+) -> str:
+    """`w2[i, k] = w`, if what reads a gradient by `w` is at some `k`, over all of which it sums."""
+    roots = _roots(graph)
+    tensors = [tensor for (tensor, _), _ in needs]
+    for k, tensor in enumerate(tensors):
+        by = _cotangent_of(tensor, roots)
+        if by is None or by == _cotangent_of(tensors[k - 1], roots):
+            continue
+        before = [*reversed(tensors[:k]), *reversed(tensors[k:])]
+        _, reader = next(groupby(before, _base))
+        read = [d for t in reader if t in graph.nodes for d in graph.nodes[t].domain.dims]
+        nodes = (node for name, node in graph.nodes.items() if _base(name) == by)
+        own = max((node.domain.dims for node in nodes), key=len)
+        dims = universe.ordered((*own, *read))
+        if dims != own:
+            return f"{by}2[{', '.join(dims)}] = {by}"
+    return ""
 
 
 def _from_first(steps: Sequence[CycleStep]) -> list[CycleStep]:

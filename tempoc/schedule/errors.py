@@ -26,14 +26,25 @@ _THROUGH_GRADIENT = (
     "every read of what is differentiated by counts, delayed ones too: put stop_gradient around "
     "the reads that shall count as constant"
 )
+_BY_COPY = (
+    "the gradient sums over all steps, later ones too: for one of each step let the loss read a "
+    "copy and differentiate by that, `{}`, or put stop_gradient around the reads that shall count "
+    "as constant"
+)
 
 
 def no_order(
-    steps: Sequence[CycleStep], where: str, *, gradient: bool = False, ended: Bound | None = None
+    steps: Sequence[CycleStep],
+    where: str,
+    *,
+    gradient: bool = False,
+    ended: Bound | None = None,
+    copy: str = "",
 ) -> Diagnostic:
     """RT400: a dependence cycle; `steps` are its values, in order.
 
-    `gradient`: it includes a cotangent; `ended`: it includes the stop tensor of this bound.
+    `gradient`: it includes a cotangent; `ended`: it includes the stop tensor of this bound; `copy`:
+    the equation of a copy for each step, where a gradient sums over steps.
     """
     names = list(dict.fromkeys(s.tensor for s in steps))
     chain = ", which needs ".join(s.value for s in (*steps[1:], steps[0]))
@@ -54,7 +65,13 @@ def no_order(
             f"cycle: {steps[0].value} needs {chain}{where}",
             *((_length(ended),) if ended else ()),
         ),
-        help=_THROUGH_GRADIENT if gradient else _SO_FAR if ended else _EARLIER,
+        help=_BY_COPY.format(copy)
+        if copy
+        else _THROUGH_GRADIENT
+        if gradient
+        else _SO_FAR
+        if ended
+        else _EARLIER,
     )
 
 

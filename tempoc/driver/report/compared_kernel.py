@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tempoc.base.arrays import np
@@ -115,8 +116,11 @@ def _called(
         function = find_functions((declared,), (), folders)[declared]
         traced = TracedExtern(declared, functools.partial(function, **given), sizes)
         return evaluated(traced, [data[n] for n in names])[0]
-    except RunError as error:
-        raise DiagnosticError(*error.diagnostics) from None
+    except RunError as error:  # a run has an option for folders, which a compilation has not
+        beside = "put it beside the table of kernels, or name its folder in PYTHONPATH"
+        raise DiagnosticError(
+            *(replace(d, help=beside) if d.code == "RT570" else d for d in error.diagnostics)
+        ) from None
     except ExternFailure as error:
         at = _sizes_text(sizes)
         raise DiagnosticError(errors.kernel_fails(entry.name, error.what, at)) from None

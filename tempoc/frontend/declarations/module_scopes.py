@@ -169,11 +169,6 @@ class Scopes:
             scope.bind(name, val.BAD, first)
             return None
         distinct = _distinct(equations)
-        for eq in distinct:
-            if plain and eq.guard is not None and all(t.entries is None for t in eq.targets):
-                items = self.loaded.main.tree.items
-                dims = [i.name.name for i in items if isinstance(i, ast.DimDecl)]
-                self.errors.add(domain_errors.plain_guard(eq.guard.span, name, dims))
         tensor = TensorName(name, "plain" if plain else "indexed", None, distinct)
         scope.bind(name, tensor, targets[0].name.span)
         return tensor

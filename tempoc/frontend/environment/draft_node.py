@@ -36,6 +36,16 @@ class CallSite:
     span: Span
     definition: Span
 
+    def signature(self) -> str:
+        """The parameters of the function, in parentheses, as they are written."""
+        text = self.definition.text
+        depth, start = 0, text.index("(")
+        for k in range(start, len(text)):
+            depth += (text[k] in "([{") - (text[k] in ")]}")
+            if depth == 0:
+                return " ".join(text[start : k + 1].split())
+        return text[start:]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wire:

@@ -201,7 +201,19 @@ class Round:
     top: Frame | None = None
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
-        """Add an error, unless one with the same code and span is there."""
+        """Add an error, unless one with the same code and span is there.
+
+        Of what a call of a function of another file gets wrong, one error of each code is enough:
+        the arguments are at fault, and what the function takes is the help.
+        """
+        imported = next((c for c in calls if c.definition.source != c.span.source), None)
+        if imported is not None:
+            place = imported.span
+            for d in self.errors.diagnostics:
+                if d.code == diagnostic.code and any(label.span == place for label in d.secondary):
+                    return
+            takes = f"`{imported.name}` takes {imported.signature()}"
+            diagnostic = replace(diagnostic, help=diagnostic.help or takes)
         self.errors.report(diagnostic, call_sites(calls))
 
     def evaluate(self, frame: Frame, e: ast.Expression) -> Value:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -66,7 +68,6 @@ def _run(round: Round, frame: Frame, eq: ast.Equation) -> None:
         name = frame.scope.find(target.name.name)
         if isinstance(name, TensorName) and name.kind == "indexed":
             round.language.cell(round, name, target.span)
-    _check_guard(round, frame, eq)
     where = _where(round, frame, eq)
     shared = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[val.Value] = []
@@ -74,6 +75,7 @@ def _run(round: Round, frame: Frame, eq: ast.Equation) -> None:
         inner = _inside(round, frame, eq, eq.targets[k], where)
         targets = eq.targets if shared else (eq.targets[k],)
         values.append(_value(round, inner, eq, e, targets))
+    _check_guard(round, frame, eq, values)
     for k, target in enumerate(eq.targets):
         inner = _inside(round, frame, eq, target, where)
         value = values[0] if shared else values[k]
@@ -111,14 +113,25 @@ def _inside(
     return inner
 
 
-def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
-    """Report a guard on unindexed discarded targets: a guard needs an index."""
-    if eq.guard is not None and all(t.entries is None and is_discarded(t) for t in eq.targets):
-        report_guard(round, frame, eq.guard.span, DISCARD)
+def _check_guard(round: Round, frame: Frame, eq: ast.Equation, values: Sequence[val.Value]) -> None:
+    """Report a guard on targets without entries, which a function's own ones are told before."""
+    if eq.guard is None or any(t.entries is not None for t in eq.targets):
+        return
+    dims = [d for v in values for d in val.dims_of(v, round.universe)]
+    for target in eq.targets:
+        name = target.name.name
+        if is_discarded(target) or isinstance(frame.scope.find(name), TensorName):
+            report_guard(round, frame, eq.guard.span, name, dims)
+            return
 
 
-def report_guard(round: Round, frame: Frame, guard: Span, name: str) -> None:
-    """Report the guard of an unindexed equation, with the dimensions that are visible there."""
+def report_guard(
+    round: Round, frame: Frame, guard: Span, name: str, varying: Sequence[str] = ()
+) -> None:
+    """Report the guard of an unindexed equation, of which the right side has dimensions `varying`.
+
+    The help names these, and what the guard names of what is visible there.
+    """
     dims = {d.name for d in round.universe.dims}
     bindings = {n: frame.scope.find(n) for n in frame.scope.visible()}
     visible = [
@@ -128,7 +141,10 @@ def report_guard(round: Round, frame: Frame, guard: Span, name: str) -> None:
         and isinstance(value.expr, ix.Sym)
         and str(value.expr.name) in dims
     ]
-    round.report(domain_errors.plain_guard(guard, name, visible), frame.origin.calls)
+    words = re.findall(r"\w+", guard.text)
+    used = dict.fromkeys((*(n for n in visible if n in words), *varying))
+    own = tuple(used) if used.keys() - dims else round.universe.ordered(tuple(used))
+    round.report(domain_errors.plain_guard(guard, name, own), frame.origin.calls)
 
 
 def is_discarded(target: ast.EquationTarget) -> bool:

@@ -241,9 +241,8 @@ constant_position = ErrorRow(
 
 
 def plain_guard(span: Span, name: str, dims: Iterable[str]) -> Diagnostic:
-    """A guard of an unindexed equation; `dims` are those of the program, or of a function."""
-    words = re.findall(r"\w+", span.text)
-    entries = ", ".join(d for d in dims if d in words) or "t"
+    """A guard of an unindexed equation; `dims` are those of the guard and of the right side."""
+    entries = ", ".join(dims) or "t"
     return error(
         "RT135",
         f"`{name}` has no index, so its equation cannot have a guard",

@@ -29,6 +29,19 @@ def operands(span: Span, message: str, help: str | None, *notes: str) -> Diagnos
     return error(OPERANDS, message, span, help, notes=notes)
 
 
+def defined_only(name: str, guard: str) -> str:
+    """An axis is empty only where the operand has no value."""
+    return f'`{name}` is defined only when {guard}: restrict this equation with "when {guard}"'
+
+
+def empty_by_data(extent: str) -> str:
+    """The data decide whether an axis has an element."""
+    return (
+        f"the data decide the length {extent}, which can be 0: add an element that changes no "
+        "result, as -inf of floats: `max(concat([x, full([1], -inf)]))`"
+    )
+
+
 def temporal_slice(text: str, dims: Sequence[str]) -> str:
     """A note on positional slices of all dimensions of a tensor that has axes, too."""
     name, _, entries = text.partition("[")

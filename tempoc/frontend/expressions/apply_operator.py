@@ -23,9 +23,11 @@ from tempoc.ops.definition.promotion import numeric, promote
 from tempoc.ops.definition.shapes import NO_AXIS
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
+from tempoc.ops.tensor.reduction import has_element
 from tempoc.ops.tensor.source import Full, IndexValue, Literal
 from tempoc.sdg.graph.query import expressions
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import extent, is_condition, substitute, symbols, written_integers
 
 _CLASH = re.compile(r": (\S.*) is not (\S.*)$")
@@ -168,7 +170,7 @@ def make(
     except OperandError as error:
         if error.rewrites and frame.origin.calls:
             error.help = None  # of a call, the arguments may be what is wrong
-        help = way_out(round, error, args)
+        help = _empty_axis(round, frame, error, args) or way_out(round, error, args)
         notes = _slices_of_steps(round, args)
         raise Failure(type_errors.operands(span, error.message, help, *notes)) from None
     if any(t.dtype is DType.KEY and t.shape[-1:] != KEY.shape for t in types):
@@ -281,6 +283,28 @@ def way_out(round: Round, error: OperandError, args: tuple[val.Value, ...]) -> s
     if clash is None or all(e.lstrip("-").isdigit() for e in clash.groups()):
         return error.help
     return type_errors.unproved_extents(error.help)
+
+
+def _empty_axis(
+    round: Round, frame: Frame, error: OperandError, args: Sequence[val.Ref]
+) -> str | None:
+    """The help for an axis that may be empty: only where an operand has no value, or by data."""
+    if error.empty is None:
+        return None
+    if any(d.bound in symbols(error.empty) for d in round.data_dims.values()):
+        return type_errors.empty_by_data(show(error.empty))
+    seen: set[Draft] = set()
+    pending = [(a.draft, a.entries) for a in args]
+    while pending:
+        source, entries = pending.pop()
+        if source in seen or entries != tuple(ix.Sym(d) for d in source.dims):
+            continue
+        seen.add(source)
+        inside = FrameFacts(round, ix.conjunction(frame.where, source.defined))
+        if source.defined != ix.TRUE and has_element(error.empty, inside):
+            return type_errors.defined_only(source.hint, show(source.defined))
+        pending += [(w.source, w.entries) for w in source.inputs if source.role == "temporary"]
+    return None
 
 
 def _slices_of_steps(round: Round, args: Sequence[val.Ref]) -> dict[str, None]:

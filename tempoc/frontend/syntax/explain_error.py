@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
@@ -38,15 +39,14 @@ def explain(
     span = _place(source, token, previous)
     if "until" in before and token.type != "END":
         return statement_errors.until_a_name(span)
-    by_place = _misplaced(token, span, rest, accepted, inside=bool(before))
+    by_place = _keyword_as_target(source, before, rest)
+    by_place = by_place or _misplaced(token, span, rest, accepted, inside=bool(before))
     if by_place is not None:
         return by_place
     if previous is not None and previous.type == "NAME":
         foreign = statement_errors.foreign(_place(source, previous, None), previous)
         if foreign is not None:
             return foreign
-    if len(before) == 1 and token == "=" and before[0] in layout.TOP_LEVEL:
-        return syntax_errors.keyword_as_name(_place(source, before[0], None), before[0])
     if len(before) == 1 and before[0].type == "NAME" and token == "(":
         end = next(k for k, t in enumerate(rest) if t.type == "END")
         if "=" not in rest[:end]:
@@ -104,8 +104,6 @@ def _misplaced(
         return None
     if token == "from" and "import" in rest[1:3]:
         return statement_errors.bad_start(span, token)
-    if token in layout.CONTINUED_BY and rest[1] == "=":  # on a line of its own, perhaps
-        return syntax_errors.keyword_as_name(span, token)
     if token == "dim" and inside and rest[1] == "=":
         return statement_errors.axis_by_another_name(span)
     if "NAME" not in accepted:
@@ -113,6 +111,20 @@ def _misplaced(
     if "NUMBER" in accepted and (_starts(rest[1]) or token in ("if", "else", "and", "or", "as")):
         return None
     return syntax_errors.keyword_as_name(span, token)
+
+
+def _keyword_as_target(
+    source: Source, before: Sequence[Token], rest: Sequence[Token]
+) -> Diagnostic | None:
+    """An equation of a word that begins a statement, or continues the one of the line before."""
+    for k, (token, after) in enumerate(pairwise((*before, *rest[:2]))):
+        line = source.text[: token.start_pos].rpartition("\n")[2].strip()
+        continues = token in layout.CONTINUED_BY and token.isidentifier()
+        if (k == 0 == len(before) - 1 and after == "=" and token in layout.TOP_LEVEL) or (
+            continues and (after == "=" or (not line and after in ("[", ":", ",")))
+        ):
+            return syntax_errors.keyword_as_name(_place(source, token, None), token)
+    return None
 
 
 def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:

@@ -36,14 +36,22 @@ class OperandError(Exception):
 
     ``message`` is one sentence without a full stop (``shapes [31, 47] and [53] do not contract: 47
     is not 53``); ``help`` an optional way out, which ``rewrites`` the operation itself where the
-    operands are what is meant. The caller adds spans and code.
+    operands are what is meant; ``empty`` the extent of an axis that may have no element. The caller
+    adds spans and code.
     """
 
-    def __init__(self, message: str, help: str | None = None, rewrites: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        help: str | None = None,
+        rewrites: bool = False,
+        empty: ix.Expr | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.help = help
         self.rewrites = rewrites
+        self.empty = empty
 
 
 @dataclass(frozen=True, slots=True)

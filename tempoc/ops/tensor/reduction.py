@@ -76,6 +76,7 @@ def require_nonempty(
             raise OperandError(
                 f"{name} over axis {axis} of extent {show(shape[axis])}, which can be 0",
                 help=f"{name} of nothing has no value; make the axis nonempty or use where it is",
+                empty=shape[axis],
             )
 
 

@@ -95,12 +95,13 @@ def left_to_defaults(program: Program, given: Given) -> list[str]:
 def beyond_params(program: Program, given: Given) -> list[str]:
     """The names of given tensors with which params would go on, such as those of more layers.
 
-    Looked for where bounds with values in the program end.
+    Looked for where bounds with values in the program end, dimension by dimension.
     """
-    dims = dict(program.dims)
     sizes = {b.name: b.value.value for b in program.bounds if isinstance(b.value, ix.Const)}
-    ends = {p: tuple(sizes.get(dims[d], -1) for d in template_dims(p)) for p in program.params}
-    return [n for p, end in ends.items() if end and (n := tensor_name(p, end)) in given.params]
+    ends = {d: sizes.get(bound, -1) for d, bound in program.dims}
+    dims = ((p, template_dims(p), d) for p in program.params for d in template_dims(p))
+    names = (tensor_name(p, tuple(ends[d] * (d == last) for d in own)) for p, own, last in dims)
+    return [n for n in names if n in given.params]
 
 
 def bind(program: Program, given: Given) -> Bindings:
@@ -122,9 +123,8 @@ class _Binder:
         self.resolved = resolve(self.program, self.given.bounds, claims, self.hints())
         inputs = {i.name: s for i in self.program.inputs if (s := self.input(i)) is not None}
         names = [i.name for i in self.program.inputs]
-        for name in self.given.inputs:
-            if name not in names and name not in self.given.extra:
-                self.resolved.errors.add(errors.unknown_input(name, names))
+        for name in [n for n in self.given.inputs if n not in (*names, *self.given.extra)]:
+            self.resolved.errors.add(errors.unknown_input(name, names))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
         if not is_seed(self.given.seed):
             self.resolved.errors.add(errors.bad_seed(self.given.seed))

@@ -136,11 +136,13 @@ def test_params_that_no_file_holds_are_named(tempoc: Session, command: str) -> N
 @pytest.mark.parametrize("command", ["run", "eval"])
 def test_layers_that_no_param_reads_are_named(tempoc: Session, command: str) -> None:
     Path("net.rt").write_text(
-        "dim l < L = 2\ndim t < T\n"
-        'param V[l]: f32[2] from "v.{l}"\nparam W[t]: f32[2] from "w.{t}"\noutput V, W\n'
+        "dim l < L = 2\ndim h < H = 2\ndim t < T\n"
+        'param V[l]: f32[2] from "v.{l}"\nparam W[t]: f32[2] from "w.{t}"\n'
+        'param U[l, h]: f32[2] from "u.{l}.{h}"\noutput V, W, U\n'
     )
     layers = {f"{name}.{k}": np.ones(2, np.float32) for name in "vw" for k in range(3)}
+    layers |= {f"u.{k}.{h}": np.ones(2, np.float32) for k in range(3) for h in range(2)}
     np.savez("w.npz", **layers)
     assert tempoc(f"{command} net.rt --params w.npz --bounds T=2") == 0
-    assert tempoc.err == "note: w.npz goes on with v.2, which the program does not read\n"
+    assert tempoc.err == "note: w.npz goes on with v.2, u.2.0, which the program does not read\n"
     assert tempoc(f"{command} net.rt --params w.npz --bounds T=2 -D L=3") == 0 and not tempoc.err

@@ -107,6 +107,24 @@ def test_a_cycle_through_a_gradient_has_a_step_for_each_equation(
     assert "stop_gradient" in (found.help or "")
 
 
+@pytest.mark.parametrize("by", ["w", "w2"])
+def test_a_gradient_that_sums_over_steps_wants_a_copy_for_each(by: str) -> None:
+    """Each product of conjugate gradients reads what the product before it gave."""
+    text = (
+        "dim i < I\ndim k < K\nparam w0: f32[3]\nw[0] = w0\np[i, 0] = zeros([3])\n"
+        "w2[i, k] = w\ng[i, k] = grad(sum(w2 ** 3), w2)\ns[i, k] = sum(g * stop_gradient(p))\n"
+        f"p[i, k+1] = p + grad(s, {by})\nw[i+1] = w + p[i, K-1]\noutput w\n"
+    )
+    made = Compilation(load_source(Source("m.rt", text)), Options(level=2))
+    if by == "w2":
+        assert made.emitted
+        return
+    with pytest.raises(DiagnosticError) as caught:
+        _ = made.emitted
+    (found,) = caught.value.diagnostics
+    assert found.code == "RT400" and "`w2[i, k] = w`" in (found.help or "")
+
+
 def test_a_tensor_of_a_function_is_no_derivative_by_its_name() -> None:
     text = (
         "dim t < T\ninput x[t]: f32\ndef f(a, b) {\nd = stack([a, b])\nreturn sum(d)\n}\n"
