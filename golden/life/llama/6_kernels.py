@@ -248,7 +248,7 @@ def q_turned_rope_late(at, speed_power):
     return jnp.cos(angle_mul), jnp.sin(angle_mul)
 
 
-def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L):
+def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, S, T):
     """model.rt:76: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:77: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
@@ -258,7 +258,6 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
     nn.rt:99: return einsum("kgs,skd->kgd", softmax(scores), values)
     nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
-    l = at[0]
     def rows(finite):
         def point(t, a_reshape, rope_concat, v, x):
             rope_concat_slice = jnp.moveaxis(rope_concat[:, :, :min(S, T)], 2, 0)
@@ -288,10 +287,10 @@ def y_early(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B
             jnp.arange(min(S, T), dtype=jnp.int32), a_reshape, rope_concat, v, x,
         )
     y_rows, y_rows2 = usually(all_finite(v), lambda: rows(True), lambda: rows(False))
-    return y_rows, jnp.where(l+1 < L, y_rows2, x)
+    return y_rows, y_rows2
 
 
-def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B, L):
+def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B):
     """model.rt:76: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:77: y = z + nn.swiglu(normed(z, mlp_norm), gate, up, down)
     nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
@@ -301,7 +300,7 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
     nn.rt:99: return einsum("kgs,skd->kgd", softmax(scores), values)
     nn.rt:137: return down @ (silu(gate @ x) * (up @ x))
     """
-    t, l = at[0], at[1]
+    t = at[0]
     T_room = rope_concat.shape[3]
     def point(a_reshape, rope_concat, v, x):
         scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(rope_concat, 2, 0)) * 0.125
@@ -317,7 +316,7 @@ def y_late(at, a_reshape, rope_concat, v, wo, x, mlp_norm, gate, up, down, *, B,
         y = z + matvec(down, swiglu_mul, B)
         return (y, y)
     y_rows, y_rows2 = jax.vmap(point)(a_reshape, rope_concat, v, x)
-    return y_rows, jnp.where(l+1 < L, y_rows2, x)
+    return y_rows, y_rows2
 
 
 def x_0_late(at, embed, tok):
@@ -390,10 +389,11 @@ def block2(
         (l,), x_early, attn_norm, wq, q_turned_rope_cos_early, q_turned_rope_sin_early, wk, wv,
         k_turned_rope_concat, v, B=B, S=S, T=T,
     )
-    y_early2, x_early = y_early(
+    y_early2, x_early_new = y_early(
         (l,), a_reshape_early, k_turned_rope_concat, v, wo, x_early, mlp_norm, gate, up, down, B=B,
-        S=S, T=T, L=L,
+        S=S, T=T,
     )
+    x_early = jnp.where(l + 1 < L, x_early_new, x_early)
     return (k_turned_rope_concat, v, x_early, y_early2)
 
 
@@ -421,10 +421,10 @@ def block4(
         (t, l), x_late, attn_norm, wq, q_turned_rope_cos_late, q_turned_rope_sin_late, wk, wv,
         k_turned_rope_concat, v, B=B,
     )
-    y_late2, x_late = y_late(
+    y_late2, x_late_new = y_late(
         (t, l), a_reshape_late, k_turned_rope_concat, v, wo, x_late, mlp_norm, gate, up, down, B=B,
-        L=L,
     )
+    x_late = jnp.where(l + 1 < L, x_late_new, x_late)
     return (k_turned_rope_concat, v, x_late, y_late2)
 
 
@@ -452,8 +452,8 @@ def block6(
         (t, l), x_late, attn_norm, wq, q_turned_rope_cos_late, q_turned_rope_sin_late, wk, wv,
         k_turned_rope_concat, v, B=B,
     )
-    y_late2, x_late = y_late(
+    y_late2, x_late_new = y_late(
         (t, l), a_reshape_late, k_turned_rope_concat, v, wo, x_late, mlp_norm, gate, up, down, B=B,
-        L=L,
     )
+    x_late = jnp.where(l + 1 < L, x_late_new, x_late)
     return (k_turned_rope_concat, v, x_late, y_late2)

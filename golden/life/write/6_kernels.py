@@ -185,8 +185,7 @@ def after(
     (
         after_rows, temperature_categorical_rows, fault,
     ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter[t], state)
-    state2 = jnp.where(t+1 < T, after_rows, state)
-    return state2, temperature_categorical_rows, jnp.stack(first_lane(fault))
+    return after_rows, temperature_categorical_rows, jnp.stack(first_lane(fault))
 
 
 def letter_0(at, prompt, letter, *, B, T, P):
@@ -278,10 +277,13 @@ def loop_t(
     def step_t(i, carry):
         (state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
-        state, drawn_temperature_categorical, code = after(
+        (
+            state_new, drawn_temperature_categorical, code,
+        ) = after(
             (t, T_now), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, letter, B=B,
         )
+        state = jnp.where(t + 1 < T_now, state_new, state)
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
@@ -324,10 +326,13 @@ def block(
     (state,) = state_0((), B=B)
     def step_t(t, carry):
         (state, drawn_temperature_categorical, fault) = carry
-        state, drawn_temperature_categorical, code = after(
+        (
+            state_new, drawn_temperature_categorical, code,
+        ) = after(
             (t, T_now), net_letters, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
             net_out_w, net_out_b, random_seed, letter, B=B,
         )
+        state = jnp.where(t + 1 < T_now, state_new, state)
         fault = first_fault(fault, 0, code, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)

@@ -451,7 +451,7 @@ class VectorBody:
         if write is not None:
             single = [k for k, p in enumerate(places) if p.single]
             text = from_axis_order(text, [k for k in order if k not in single])
-        if all(p.whole for p in places) and (inner.where == ix.TRUE or self._is_new(cell)):
+        if all(p.whole for p in places) and (inner.where == ix.TRUE or self._replaces(cell)):
             self._latest[self._known_cell(cell)] = text
             return KernelResult(cell=cell, text=text, where=inner.where)
         if self.stages.rows_alone:
@@ -523,13 +523,15 @@ class VectorBody:
         """A static index beside traced ones, which are i32."""
         return f"jnp.int32({text})" if self.stages.x64 else text
 
-    def _is_new(self, cell: KernelCell) -> bool:
+    def _replaces(self, cell: KernelCell) -> bool:
         """Whether one write of the kernel gives a cell its contents, and nothing else names it.
 
-        Then what it held is not needed to keep it where the condition of the write fails.
+        Then what it held is not needed to keep it where the condition of the write fails: the
+        caller does, who may know that nothing reads it. The kernel may have read it as the cell of
+        another step.
         """
         writes = [w for w in self.single.writes if w.tensor == cell[0]]
-        return len(writes) == 1 and self._known_cell(cell) not in self._latest
+        return len(writes) == 1 and cell not in self._latest
 
     def _known_cell(self, cell: KernelCell) -> KernelCell:
         """The cell by which the kernel has the contents of an array: its key may be that of a read.

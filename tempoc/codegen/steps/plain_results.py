@@ -24,6 +24,7 @@ from tempoc.codegen.steps.unread import ReadLater, Stores
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
+from tempoc.symbolic.walk import substitute
 
 
 def plain_results(
@@ -46,7 +47,7 @@ class _PlainResults:
         """A statement ``after`` which these stores are read.
 
         ``ends`` has the loop in whose steps it stands, and what is read after it in the last one;
-        what the loop frees counts, too.
+        what the loop frees counts, too, unless that is what follows in the last step.
         """
         match s:
             case prog.Sequence(items=items):
@@ -55,7 +56,8 @@ class _PlainResults:
                     new.append(self.convert(item, after, ends))
                     after = self.later.before(new[-1], after)
                     if ends is not None and not _is_spare(new[-1], ends[0]):
-                        ends = ends[0], self.later.before(new[-1], ends[1])
+                        read = self.later.before(new[-1], ends[1])
+                        ends = ends[0], read - _freed_at_last(new[-1], ends[0])
                 return replace(s, items=tuple(new[::-1]))
             case prog.Guard(body=body):
                 return replace(s, body=self.convert(body, after, None))
@@ -74,6 +76,19 @@ class _PlainResults:
             return cell
         others = [c for c in conjuncts(cell.when) if not fails_at_last(c, loop)]
         return replace(cell, when=ix.conjunction(*others) if others else None)
+
+
+def _freed_at_last(s: prog.ProgramStatement, loop: prog.Loop) -> Stores:
+    """What a statement frees under a condition that holds in the last step of a loop."""
+    match s:
+        case prog.Sequence(items=items):
+            return frozenset().union(*(_freed_at_last(item, loop) for item in items))
+        case prog.Guard(condition=condition, body=prog.Free() as free):
+            last = ix.sub(loop.upper, ix.Const(loop.step))
+            holds = substitute(condition, {loop.var: last}) == ix.TRUE
+            return frozenset(freed([free])) if holds else frozenset()
+        case _:
+            return frozenset()
 
 
 def _is_spare(s: prog.ProgramStatement, loop: prog.Loop) -> bool:

@@ -61,6 +61,7 @@ def learning(when: str, store: str = "w") -> prog.Call:
 
 
 LEARN, COPY = learning("m + 1 < M"), call("copy", "later", ("w", ""))
+END = parse("m == M - 1")
 ERROR = call("error", "w", ("loss", ""))
 
 
@@ -86,8 +87,10 @@ def test_what_is_read_later_is_preserved() -> None:
     assert conditions(loop(LEARN), outputs="w")
     free = prog.Free(cells=(prog.Cell(store="w"),))
     assert conditions(loop(LEARN, free), COPY), "it would be there for longer"
+    assert conditions(loop(prog.Guard(condition=END, body=free), LEARN), COPY), "freed before"
+    assert conditions(loop(LEARN, prog.Guard(condition=END, body=free)), COPY) == []
     assert conditions(loop(LEARN, ERROR)), "read in the step"
-    last = prog.Guard(condition=parse("m == M - 1"), body=ERROR)
+    last = prog.Guard(condition=END, body=ERROR)
     assert conditions(loop(LEARN, last)), "read in the last step"
     assert conditions(loop(loop(LEARN), var="e"), outputs="later"), "the next epoch goes on with it"
     guard = prog.Guard(condition=parse("M >= 2"), body=COPY)
@@ -139,3 +142,24 @@ def test_a_bound_that_is_assumed_to_be_a_number_changes_nothing() -> None:
     _, loaded = compile_text(text, 2)
     assert all(c.when is None for s in calls(loaded.program.tree) for c in s.results)
     agree(text, {"T": 3})
+
+
+MEMORIES = """\
+dim b < B
+dim t < T
+input x[b, t]: f32[3]
+input w: f32[3, 3]
+before[b, 0] = zeros([4, 3])
+before[b, t+1] = memory
+place = argmin(before @ x)
+memory = put(before, place, w @ x)
+output memory[t = T-1] as last, place
+"""
+
+
+def test_memories_of_many_points_are_updated_in_place() -> None:
+    _, loaded = compile_text(MEMORIES, 2)
+    assert all(c.when is None for s in calls(loaded.program.tree) for c in s.results)
+    bounds = {k.name: k.bounds for k in loaded.program.kernels}
+    assert bounds["memory"] == ("B",), "nor in the kernel's text"
+    agree(MEMORIES, {"B": 2, "T": 1}, {"B": 1, "T": 2}, {"B": 3, "T": 7})
