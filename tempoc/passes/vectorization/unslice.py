@@ -36,8 +36,6 @@ class Unslice(GraphPass):
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph in which columns are computed element by element."""
-        if graph.universe.lengths:
-            return graph
         lazy = enclosing_conds(graph)
         for name in topological(graph):
             node = graph.nodes[name]
@@ -77,7 +75,7 @@ def _column_dim(graph: Graph, node: Node) -> str:
     (dim,) = dims
     bound = ix.Sym(universe.dim(dim).bound)
     whole = all(e == ix.Slice(ix.ZERO, bound) for edge in node.inputs for e in _slices(edge))
-    if not whole or shape[0] != bound or dim in node.domain.dims:
+    if not whole or shape[0] != bound or dim in node.domain.dims or universe.is_ended(dim):
         return ""
     ordered = universe.ordered((dim, *node.vector))
     return dim if ordered[-1] != dim else ""

@@ -37,6 +37,12 @@ output s = %s[0:J]
 output s = %s[0:I, 0:J]
 """,
 }
+ENDS = """
+%least = literal{value=0.5, dtype=f32} : [] f32
+%stop = gt %stopping, %least : [END] bool
+%stop.until = until{bound="LENGTH"} %stop : [END]
+"""
+STEPS = HEAD.replace("dim i", "bound T until stop\ndim t < T\ndim i").replace("[i, j]", "[t, i, j]")
 KEPT = {
     "rows": """%e = neg %a[i, 0:J] : [i] f32[J]
 output s = %e[0:I]
@@ -81,4 +87,25 @@ def test_the_values_are_the_same(text: str) -> None:
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
 def test_other_columns_stay(text: str) -> None:
     before = graph(HEAD + text)
+    assert passes(before).nodes["e"].domain == before.nodes["e"].domain
+
+
+def test_columns_of_a_step_of_an_ended_loop() -> None:
+    columns = COLUMNS["a maximum that all elements are compared with"]
+    columns = columns.replace("[0:I, j]", "[t, 0:I, j]").replace(": [j]", ": [t, j]")
+    columns = columns.replace("%s[0:J]", "%s[T-1, 0:J]")
+    stop = "%stopping = input{dtype=f32} : [t] f32" + ENDS.replace("END", "t")
+    before = graph(STEPS + columns + stop.replace("LENGTH", "T"))
+    after = passes(before)
+    assert_same(before, after)
+    assert after.nodes["e"].domain.dims == ("t", "i", "j")
+
+
+def test_columns_of_which_the_data_decide_the_number_stay() -> None:
+    columns = COLUMNS["a maximum that all elements are compared with"]
+    stop = "%stopping = input{dtype=f32} : [i] f32" + ENDS.replace("END", "i")
+    text = (HEAD + columns + stop.replace("LENGTH", "I")).replace(
+        "bound I\n", "bound I until stop\n"
+    )
+    before = graph(text)
     assert passes(before).nodes["e"].domain == before.nodes["e"].domain
