@@ -22,8 +22,9 @@ Files are saved by the host, between calls::
                                               g[i] = ..
                                               w[i + 1] = ..
 
-A file is saved before all else of its step if nothing before it makes what it shows; otherwise
-after all else, if nothing after it changes that. What frees its arrays then follows it.
+A file is saved before all else of its step if nothing before it makes what it shows, or prints;
+otherwise after all else, if nothing after it changes that, or prints. Only where neither is so do
+files and lines of a step change places. What frees its arrays then follows it.
 """
 
 from __future__ import annotations
@@ -178,13 +179,17 @@ def between_saves(loop: prog.Loop, taken: Collection[str]) -> prog.Loop | None:
     if not saving or loop.step != 1:
         return None
     first, last = parts[saving[0]], parts[saving[-1]]
-    period = first.period(loop.var)
-    if period and not any(part.changes(first.shown) for part in parts[: saving[0]]):
-        return _divided(loop, period, [first], taken, first=True)
-    later = [part for part in parts[saving[-1] + 1 :] if part.changes(last.shown)]
-    period = last.period(loop.var)
-    if period and all(isinstance(part.body, prog.Free) for part in later):
-        return _divided(loop, period, [last, *later], taken, first=False)
+    before, after = parts[: saving[0]], parts[saving[-1] + 1 :]
+    at_start, at_end = first.period(loop.var), last.period(loop.var)
+    if any(part.changes(first.shown) for part in before):
+        at_start = None
+    later = [part for part in after if part.changes(last.shown)]
+    if not all(isinstance(part.body, prog.Free) for part in later):
+        at_end = None
+    if at_start and (not any(map(print_kernels, (part.body for part in before))) or not at_end):
+        return _divided(loop, at_start, [first], taken, first=True)
+    if at_end:
+        return _divided(loop, at_end, [last, *later], taken, first=False)
     return None
 
 

@@ -102,3 +102,22 @@ def test_the_same_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert sorted(exact.found) == sorted(wanted)
     short_calls(monkeypatch)
     assert held_everywhere(device, given, tmp_path, monkeypatch, most=8) > 2
+
+
+LINE, FILE = (
+    f"{what} when (i + 1) % 3 == 0\n" for what in ("print w", 'save x[i] to "x-{i}.safetensors"')
+)
+
+
+@pytest.mark.parametrize("effects_written", [LINE + FILE, FILE + LINE], ids=["line", "file"])
+def test_files_that_no_step_makes_are_saved_in_the_order_of_the_source(
+    effects_written: str,
+) -> None:
+    text = (
+        "dim i < I\ninput x[i]: i32[3]\nw[0] = x[0]\nw[i+1] = (3 * w[i] + flip(x[i])) % 1009\n"
+        f"{effects_written}output w[I-1] as last\n"
+    )
+    host = compile_text(text, 2, LOOPS, regions=False)[1]
+    device = compile_text(text, 2, LOOPS)[1]
+    assert regions(device.program.tree)
+    assert effects(device, given_for(text, 7)) == effects(host, given_for(text, 7))
