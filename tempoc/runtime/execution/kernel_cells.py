@@ -25,10 +25,10 @@ def results_of(program: prog.Program) -> dict[str, tuple[list[str], int]]:
 
 
 def operands_of(program: prog.Program, names: Collection[str]) -> dict[str, list[str]]:
-    """For each of these kernels, of calls and blocks, the stores that it is given."""
+    """For each of these kernels, of calls and blocks, the stores that its last call is given."""
     operands: dict[str, list[str]] = {name: [] for name in names}
     for s in statements_in(program.tree):
         if isinstance(s, prog.Call | prog.Block) and s.kernel in operands:
             cells = s.args if isinstance(s, prog.Call) else (*s.carried, *s.read)
-            operands[s.kernel].extend(cell.store for cell in cells)
+            operands[s.kernel] = [cell.store for cell in cells]
     return operands
