@@ -9,7 +9,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-# A hundred statements take about half a second; from there on it grows quickly.
 from tempoc.base.effort import EFFORT
 from tempoc.poly.isl import isl
 
