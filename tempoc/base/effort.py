@@ -69,6 +69,9 @@ class Effort(NamedTuple):
     nodes_of_maximum: int = 32
     """The most nodes that are followed from a maximum to what is NaN whatever it is: of attention,
     forwards and backwards, 10."""
+    nodes_of_shift: int = 64
+    """The most nodes that are followed from an extreme to what is the same whatever it is: of a
+    soft minimum of three, 20."""
     demand_sweeps: int = 4
     """Iterations over a cycle before the demand of a recurrence is widened."""
     limit_moves: int = 3

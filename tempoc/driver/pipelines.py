@@ -40,6 +40,7 @@ from tempoc.passes.memory.unpack import Unpack
 from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.simplify.constant_shifts import with_constant_shifts
 from tempoc.passes.simplify.element_reads import ElementReads
 from tempoc.passes.simplify.range_functions import RangeFunctions, with_point_functions
 from tempoc.passes.simplify.restricted_duplicates import without_restricted_duplicates
@@ -233,7 +234,8 @@ def with_cheaper_gradients(
         if heads:
             graph = PickedParts().run(graph, context)
         return graph if launched else with_running_states(graph, context)
-    written = with_factors(without_restricted_duplicates(program.written), context)
+    written = with_constant_shifts(without_restricted_duplicates(program.written))
+    written = with_factors(written, context)
     written = with_point_functions(written, context)
     if heads:
         written = PickedParts().run(written, context)

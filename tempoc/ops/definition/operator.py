@@ -247,6 +247,8 @@ class Op(metaclass=_OpMeta):
     """Its elements are those of the operands, in positions that depend on shapes alone."""
     picks: ClassVar[bool] = False
     """It takes some elements of its first operand, wherever indices say."""
+    extreme: ClassVar[bool] = False
+    """It is the greatest or the least of numbers: its derivative first finds out which it is."""
     promotes: ClassVar[bool] = False
     """Its operands, except positions, are taken in the dtype that all of them promote to."""
     changes_part: ClassVar[bool] = False

@@ -300,7 +300,7 @@ class Minimum(Nary):
     """The lesser of two; NaN if one is."""
 
     name, jax, numpy = "minimum", "jnp.minimum({0}, {1})", "minimum"
-    light = True
+    light = extreme = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +310,7 @@ class Maximum(Nary):
     skips_nan: bool = False
 
     name, jax = "maximum", "jnp.maximum({0}, {1})"
-    light = True
+    light = extreme = True
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``jnp.fmax`` is the one that skips NaN."""

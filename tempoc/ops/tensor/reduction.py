@@ -302,7 +302,7 @@ class Max(Reduction):
     layout_agnostic = True
     monoid = MAX
     scan: ClassVar[type[Scan]] = CumMax
-    nonempty = True
+    nonempty = extreme = True
     lossy: ClassVar[tuple[DType, ...]] = (DType.F32, DType.F64)
 
     def kind(self, operand: PromotedType) -> PromotedType:
