@@ -218,6 +218,7 @@ def _divided(
         var=var,
         lower=ix.floordiv(loop.lower - r, n) + 1,
         upper=ceildiv(loop.upper - r, n) + 1,
+        limit=None if loop.limit is None else ceildiv(loop.limit - r, n) + 1,
         step=1,
         body=prog.Sequence(items=(step, steps) if first else (steps, step)),
     )

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from tempoc.driver.reference import evaluate_given
-from tempoc.program.analysis.traversal import regions
+from tempoc.program.analysis.traversal import regions, statements_in
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
+from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.checkpoints import Lines, held_everywhere, short_calls
 from tests.support.elaborated import graph_of
@@ -121,3 +123,12 @@ def test_files_that_no_step_makes_are_saved_in_the_order_of_the_source(
     device = compile_text(text, 2, LOOPS)[1]
     assert regions(device.program.tree)
     assert effects(device, given_for(text, 7)) == effects(host, given_for(text, 7))
+
+
+def test_no_part_follows_the_end_that_data_give() -> None:
+    """Else a bound that is far above it takes as many steps of the host as it has parts."""
+    program = compile_text(UNTIL, 2, LOOPS)[1].program
+    (loop,) = [s for s in statements_in(program.tree) if getattr(s, "var", "") == "t_part"]
+    assert isinstance(loop, prog.Loop) and loop.limit is not None
+    (length,) = program.lengths
+    assert [evaluate(loop.limit, {length.bound: n}) for n in (1, 2, 3, 5, 6)] == [1, 1, 2, 2, 3]
