@@ -268,9 +268,10 @@ def by_kind(graph: Graph, arrays: Arrays) -> tuple[Arrays, Arrays]:
 
 @dataclass(slots=True)
 class Lines:
-    """What is shown, by its place in the order of all statements over the same dimensions.
+    """What is shown: lines by their place in the order of all prints over the same dimensions.
 
-    ``graph`` says over which a statement is; what a line of several statements may be is left out.
+    Files are told by their paths: one of a step may come before or after others of that step.
+    ``graph`` says over which dimensions a statement is; what several may show is left out.
     """
 
     graph: Graph
@@ -281,7 +282,7 @@ class Lines:
         places = self._dimensions(shown)
         if len(places) != 1:
             return
-        (dims,) = places
+        dims = (shown.path,) if shown.path else places.pop()
         lines = self.arrays.setdefault(dims, [])
         for label, value in zip(shown.labels or shown.names, values, strict=True):
             name = f"{len(lines)} over {dims}: {shown.path}{shown.texts} {label}"
