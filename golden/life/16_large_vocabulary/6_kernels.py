@@ -156,7 +156,7 @@ def loop_tile(
     """tile from at[0] on, at[1] steps; the loop of loss_d_head_now."""
     count = at[1] if steps is None else steps
     def step_tile(i, carry):
-        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past) = carry
+        (loss_past, loss_d_scores_einsum_full, loss_d_head_past) = carry
         tile = at[0] + i
         (
             loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
@@ -164,11 +164,13 @@ def loop_tile(
             (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
-        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
-    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
-    (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
-    ) = lax.fori_loop(0, count, step_tile, carry)
+        return (loss_past, loss_d_scores_einsum_full, loss_d_head_past)
+    carry = (loss_past, loss_d_scores_einsum_full, loss_d_head_past)
+    (loss_past, loss_d_scores_einsum_full, loss_d_head_past) = lax.fori_loop(
+        0, count, step_tile, carry,
+    )
+    loss_now = jnp.where(0 < count, loss_past, loss_now)
+    loss_d_head_now2 = jnp.where(0 < count, loss_d_head_past, loss_d_head_now2)
     return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
 
 
@@ -180,18 +182,20 @@ def block(at, place, mix, head, word, *, T, tiles):
     h2, loss_d_h_sub = h((), place, mix)
     loss_past, loss_d_loss_div2, loss_d_head_past = loss_d_loss_div((), T=T)
     def step_tile(tile, carry):
-        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past) = carry
+        (loss_past, loss_d_scores_einsum_full, loss_d_head_past) = carry
         (
             loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
         ) = loss_d_head_now(
             (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
-        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
-    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
-    (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
-    ) = lax.fori_loop(0, tiles, step_tile, carry)
+        return (loss_past, loss_d_scores_einsum_full, loss_d_head_past)
+    carry = (loss_past, loss_d_scores_einsum_full, loss_d_head_past)
+    (loss_past, loss_d_scores_einsum_full, loss_d_head_past) = lax.fori_loop(
+        0, tiles, step_tile, carry,
+    )
+    loss_now = jnp.where(0 < tiles, loss_past, loss_now)
+    loss_d_head_now2 = jnp.where(0 < tiles, loss_d_head_past, loss_d_head_now2)
     loss2, loss_d_scores_einsum, loss_d_head = loss(
         (), loss_now, loss_d_scores_einsum_full, loss_d_head_now2, T=T, tiles=tiles,
     )

@@ -451,7 +451,8 @@ class Body:
                 results[cell] = context.KernelResult(cell=cell, text=self._latest[cell])
                 continue
             where = ix.TRUE if self.frame.proves(w.where) else w.where
-            result = context.KernelResult(cell=cell, text=self._row(w), where=where)
+            row = self._row(w)
+            result = context.KernelResult(cell=cell, text=row, where=where, value=row)
             results[cell] = (
                 context.merge_results(results[cell], result, self.out)
                 if cell in results

@@ -453,7 +453,7 @@ class VectorBody:
             text = from_axis_order(text, [k for k in order if k not in single])
         if all(p.whole for p in places) and (inner.where == ix.TRUE or self._replaces(cell)):
             self._latest[self._known_cell(cell)] = text
-            return KernelResult(cell=cell, text=text, where=inner.where)
+            return KernelResult(cell=cell, text=text, where=inner.where, value=inner.value)
         if self.stages.rows_alone:
             order = tuple(k for k in order if k >= len(places) or not places[k].moving)
         lead = ["None" if k < len(places) and places[k].single else ":" for k in order]

@@ -7,7 +7,7 @@ executes that statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import assert_never
@@ -123,10 +123,10 @@ def assemble(
         touched=_touched(functions, hosts, stages),
         step_local=stages.plan.step_local,
         changed={functions[s.name].name: _changed(s, graph) for s in computing},
+        values={f.name: tuple(r.value for r in f.results) for f in functions.values()},
     )
     steps = _steps(stages, functions, hosts, context)
-    separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
-    separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
+    separate = frozenset(_separate(computing, functions, functions_of.values(), graph))
     joined = passed_numbers(join_boxes(steps, functions, context, stages, names, separate))
     device = _form_regions(joined, names, stages, separate if blocks else None)
     program = replace(
@@ -303,8 +303,17 @@ def _is_light(s: Statement, graph: Graph) -> bool:
     return all(op.elementwise or op.moves or op.cheap for op in ops)
 
 
-def _has_after(s: Statement, graph: Graph) -> bool:
-    return any(isinstance(graph.nodes[m].op, After) for m in s.members)
+def _separate(
+    statements: Iterable[Statement],
+    functions: Mapping[str, KernelFunction],
+    imported: Collection[str],
+    graph: Graph,
+) -> Iterator[str]:
+    """The kernels that call functions of users, or have to come after something."""
+    for s in statements:
+        is_after = any(isinstance(graph.nodes[m].op, After) for m in s.members)
+        if is_after or _calls_any(functions[s.name], imported):
+            yield functions[s.name].name
 
 
 def _program(stages: Stages) -> prog.Program:

@@ -38,7 +38,8 @@ class ProgramContext:
     a device loop, with its variable. ``ring_uses`` are, by kernel, the short rings of which it uses
     nothing but rows, ``only_written`` gives the stores of which a kernel reads nothing, ``changed``
     are those that it changes at one place, which data may decide. ``numbers`` gives those over
-    bounds in the text of a kernel.
+    bounds in the text of a kernel. ``values`` are names for the results of each: arrays alike with
+    the same name are equal.
     """
 
     stores: Mapping[str, Buffer]
@@ -55,6 +56,7 @@ class ProgramContext:
     only_written: Callable[[str], frozenset[str]] = _unknown
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     numbers: Callable[[str], tuple[Expr, ...]] = _no_numbers
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def registers(self) -> frozenset[str]:

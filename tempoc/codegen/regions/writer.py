@@ -22,7 +22,7 @@ from tempoc.codegen.regions.lengths import (
     own_lengths,
     step_lengths,
 )
-from tempoc.codegen.regions.loop_state import may_hold, rotated_rings
+from tempoc.codegen.regions.loop_state import equal_stores, may_hold, rotated_rings
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import CODE, FAULT, REGION_NAMES, RESERVED, names_in
 from tempoc.codegen.text.static_values import static_values
@@ -250,9 +250,19 @@ class RegionWriter(RegionNames):
         if not carried:
             return
         around, self.around = self.around, loop
+        equal = {} if ended_lengths(loop) else self.equal_arrays(loop, carried)
         with self.with_live_out(after):
-            self.fori_loop(loop, carried, depth, root)
+            self.fori_loop(loop, [name for name in carried if name not in equal], depth, root)
         self.around = around
+        ends = ("0", "count") if root or not equal else self.loop_range(loop)
+        for name, other in equal.items():
+            self.line(depth, f"{name} = jnp.where({' < '.join(ends)}, {other}, {name})")
+
+    def equal_arrays(self, loop: prog.Loop, carried: list[str]) -> dict[str, str]:
+        """The arrays that a loop need not carry, each with the one that it equals after a step."""
+        names = self.array_names
+        pairs = ((names.get(a), names.get(b)) for a, b in equal_stores(loop, self.context))
+        return {a: b for a, b in pairs if a and b and a in carried and b in carried}
 
     def fori_loop(self, loop: prog.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A ``lax.fori_loop`` that carries these arrays."""

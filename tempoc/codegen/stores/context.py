@@ -123,11 +123,16 @@ class KernelArgument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelResult:
-    """What a kernel returns at one position: the new content of a cell, where ``where`` holds."""
+    """What a kernel returns at one position: the new content of a cell, where ``where`` holds.
+
+    Arrays of the same shape and order of axes that have the same ``value`` are equal, unless that
+    is empty.
+    """
 
     cell: KernelCell
     text: str
     where: ix.Expr = ix.TRUE
+    value: str = ""
 
 
 def merge_results(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
