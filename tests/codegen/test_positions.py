@@ -124,3 +124,31 @@ def test_a_position_is_checked_once_in_a_kernel() -> None:
     assert kernels.count("wrong_value(") == 1 + 2
     inside = TWICE.replace("input j[t]", "input k[t]").replace("z =", "j = k % 9\nz =")
     agree(inside, {"T": 1}, {"T": 3})
+
+
+TILES = """
+dim k < K
+dim r < R
+dim t < N
+assume N <= 3 * K
+assume %s
+input x[k, r]: f32[2]
+y[t] = tanh(x[t // 3, t %% 3]) + x[t // 3, 0]
+z[t] = x[(t+1) // 3, (t+1) %% 3] * y when t + 1 < N
+output y, z[0:N-1]
+"""
+TILED = {
+    "whole tiles": ("R == 3", 2, {"R": 3, "N": 5}),
+    "one tile of few rows": ("R <= 3\nassume N <= R", 2, {"R": 2, "N": 2}),
+    "tiles of which a part is read": ("R >= 3", 0, {"R": 4, "N": 5}),
+}
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_rows_of_tiles_are_mapped_as_one_axis(name: str) -> None:
+    assumed, mapped, bounds = TILED[name]
+    text = TILES % assumed
+    emitted = Compilation(load_source(Source("m.rt", text)), Options()).emitted.kernels
+    assert len(re.findall(r"lax.collapse\(x\w*, 0, 2\)", emitted)) == mapped
+    assert ("x[t//3, t%3]" in emitted) == (mapped == 0)
+    agree(text, {"K": 2, **bounds})

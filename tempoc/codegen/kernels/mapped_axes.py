@@ -14,13 +14,15 @@ Likewise a tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, be
 each distance, mapped over slices of the store that are shifted against each other. One that is
 read at ``x[max(t-1, 0)]`` is mapped over a copy that is moved by one, with its first element twice.
 One that is read at ``x[k-1, t-1]`` in a loop over ``k`` is mapped over that row, one that is read
-at ``x[t+k]`` over a part of it that begins at ``k``.
+at ``x[t+k]`` over a part of it that begins at ``k``. Tiles that are read as a sequence,
+``x[t//8, t%8]``, are mapped over their rows, the two axes being one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from tempoc.codegen.kernels.distances import Moved, TakenAxis, axis_parts, distance_along
@@ -58,7 +60,7 @@ class Pointwise:
 
     ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements,
     ``moved`` how aliases are moved, by dimension, ``parts`` what aliases take of axes of their
-    tensors.
+    tensors. For the aliases in ``joined``, two axes of the array are one, this and the next.
     """
 
     single: Statement
@@ -67,6 +69,7 @@ class Pointwise:
     origins: Mapping[str, str]
     moved: Mapping[str, Mapping[str, Moved]] = field(default_factory=dict)
     parts: Mapping[str, tuple[TakenAxis, ...]] = field(default_factory=dict)
+    joined: Mapping[str, int] = field(default_factory=dict)
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
@@ -80,6 +83,9 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
             while view.elements.get(element.name, element) != element:
                 element = replace(element, name=f"{element.name}@")
             view = _with_element(view, read, element)
+    for read in dict.fromkeys(view.single.reads):
+        if rows := _rows_of_tiles(read, view.single, statement, stages):
+            view = _with_joined(view, read, rows)
     for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
         for read in _at_distances(view.single, tensor, statement, stages):
             view = _with_shifted(view, read, statement)
@@ -173,6 +179,77 @@ def _in_parts(
         if is_row or any(p.dim for p in parts):
             chosen[read] = parts
     return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TileRows:
+    """Two axes that follow each other in memory, read as one: each point ``dim`` at its ``row``."""
+
+    outer: KernelAxis
+    inner: KernelAxis
+    dim: str
+    row: ix.Expr
+
+
+def _rows_of_tiles(
+    read: Read, single: Statement, statement: Statement, stages: Stages
+) -> _TileRows | None:
+    """The axes that a read takes at ``(t // n, t % n)``, as of tiles of ``n`` rows; ``None``.
+
+    Mapped, that would be a gather by two indices, whose result has axes of length 1: XLA's library
+    for sums on CPUs takes eleven times as long over those.
+    """
+    store = stages.buffers.get(read.tensor)
+    if store is None or read.forwarded or any(w.tensor == read.tensor for w in single.writes):
+        return None
+    for j, k in pairwise(store.order):
+        if max(j, k) < len(store.axes):
+            rows = _joined_axes(store.axes[j], store.axes[k], read, statement, stages)
+            if rows is not None:
+                return rows
+    return None
+
+
+def _joined_axes(
+    outer: KernelAxis, inner: KernelAxis, read: Read, statement: Statement, stages: Stages
+) -> _TileRows | None:
+    """The two axes, if that is how a read takes them."""
+    at = stages.entries(read)
+    tile, row = at.pop(outer.dim), at.pop(inner.dim)
+    if not isinstance(tile, ix.FloorDiv) or row != ix.mod(tile.arg, tile.divisor):
+        return None
+    v = next((v for v in statement.vector if v.dim in symbols(tile.arg)), None)
+    if v is None or any(v.dim in symbols(e) for e in at.values()):
+        return None
+    if any(a.ring or a.grows or a.every > 1 or a.begin is not None for a in (outer, inner)):
+        return None
+    shift, count = ix.sub(tile.arg, ix.Sym(v.dim)), ix.Const(tile.divisor)
+    low, high = ix.add(v.lower, shift), ix.add(v.upper, shift)
+    ends = ix.compare(">=", low, ix.ZERO), ix.compare("<=", high, ix.mul(count, outer.size))
+    full = ix.conjunction(ix.compare("==", inner.size, count), *ends)
+    alone = ix.conjunction(ix.compare("<=", high, inner.size), *ends)  # all is in the first tile
+    if not isinstance(shift, ix.Const) or not stages.proves(statement, ix.disjunction(full, alone)):
+        return None
+    return _TileRows(outer=outer, inner=inner, dim=v.dim, row=tile.arg)
+
+
+def _with_joined(before: Pointwise, read: Read, rows: _TileRows) -> Pointwise:
+    """The statement with the reads like this one as reads of an alias that has one axis of two."""
+    stages, gone = before.stages, (rows.outer.dim, rows.inner.dim)
+    store, own = stages.buffers[read.tensor], f"{rows.dim}@rows"
+    entries = {own if d == rows.dim else d: e for d, e in stages.entries(read).items()}
+    entries = {d: e for d, e in entries.items() if d not in gone} | {rows.dim: rows.row}
+    axes = [replace(a, dim=own) if a.dim == rows.dim else a for a in store.axes]
+    size = ix.mul(rows.outer.size, rows.inner.size)
+    axes[store.axes.index(rows.outer)] = replace(rows.outer, dim=rows.dim, size=size, sure=())
+    axes.remove(rows.inner)
+    first = store.order.index(store.axes.index(rows.outer))
+    keys = tuple(replace(k, dim=own if k.dim == rows.dim else k.dim) for k in store.keys)
+    joined = replace(store, axes=tuple(axes), keys=keys)
+    name = f"{access_name(read.tensor, [rows.dim], [rows.row])}@{rows.dim}"
+    view = with_alias(before, read, name, joined, tuple(entries.values()), tuple(entries))
+    (alias,) = view.origins.keys() - before.origins.keys()
+    return replace(view, joined={**view.joined, alias: first})
 
 
 def _is_row_in_loop(read: Read, statement: Statement, stages: Stages) -> bool:

@@ -68,6 +68,7 @@ class VectorBody:
             view = with_window(view, statement, self.window)
         self.single, self.stages, self.elements = view.single, view.stages, view.elements
         self.origins, self.moved, self.parts = view.origins, view.moved, view.parts
+        self.joined = view.joined
         self.out = out
         self.names = names
         self.frame = KernelFrame(
@@ -123,7 +124,7 @@ class VectorBody:
 
     def _whole_origins(self) -> dict[str, str | None]:
         """The tensor that an alias is with all its axes; ``None`` if it is a part of it."""
-        changed = {*self.elements, *self.moved, *self.parts}
+        changed = {*self.elements, *self.moved, *self.parts, *self.joined}
         changed.update(t for t, origin in self.origins.items() if self.window is not None)
         return {t: None if t in changed else origin for t, origin in self.origins.items()}
 
@@ -385,6 +386,8 @@ class VectorBody:
     def _part_of(self, argument: KernelArgument) -> str:
         """What an alias takes of the array of its tensor; all of it, for others."""
         name, alias = self._kernel_argument(argument).name, argument.cell[0]
+        if (first := self.joined.get(alias)) is not None:
+            return f"lax.collapse({name}, {first}, {first + 2})"
         parts = {p.axis.dim: p for p in self.parts.get(alias, ())}
         if not parts:
             return name
