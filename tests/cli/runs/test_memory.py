@@ -18,7 +18,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.least_run import default_filled_stores
 from tests.cli.session import Session
 from tests.support.golden import Golden
-from tests.support.session.long import chosen, sampled
+from tests.support.session.long import chosen
 
 ROWS = """dim t < T
 input x[t]: f32[8]
@@ -124,7 +124,7 @@ def test_budgets_that_want_tiles(tempoc: Session, golden: Golden) -> None:
     golden("cli/fitting.txt", tempoc.text)
     assert tempoc("run learn.rt --bounds I=3 --input d.npz --output whole.npz --memory") == 0
     whole, natural = np.load("whole.npz")["loss"], measured(tempoc.err)
-    for budget in (natural, natural // 2, enough) if chosen["long"] else (natural // 2,):
+    for budget in (natural, natural // 2, enough) if chosen["long"] else (enough,):
         line = "run learn.rt --bounds I=3 --input d.npz --output tiles.npz --memory"
         assert tempoc(f"{line} --memory-budget {budget}B") == 0
         assert measured(tempoc.err) <= budget
@@ -200,7 +200,8 @@ def cache_rows(read: str) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("parts", sampled([3, 5], "smaller budgets", of=2))
+@pytest.mark.long("tiles run above with the budget that is named")
+@pytest.mark.parametrize("parts", [3, 5])
 def test_the_budget_that_is_named_is_enough(parts: int) -> None:
     compilation = Compilation(load_source(Source("m.rt", LEARN)), Options())
     bounds = {"I": 2, "T": 100}
