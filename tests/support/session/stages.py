@@ -9,6 +9,7 @@ taken or given; nor of programs that come with Python functions, which are more 
 from __future__ import annotations
 
 import functools
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -22,8 +23,10 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax import load_modules
+from tempoc.frontend.syntax.ast import ExternDecl
 from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.pipeline.step import Remark
+from tempoc.sdg.graph.graph import Graph
 from tests.support.session.long import in_share
 
 STAGES = ("elaborated", "graph", "prepared", "passes", "ordered", "plan", "proof", "emitted")
@@ -35,7 +38,8 @@ TEXT = "m.rt"
 all who ask: the test that looks at what a pass does, and `agree`, have the same compilation.
 """
 VERIFIED = 2
-"""One of so many is: to replay schedules and memory plans takes a twelfth of all time."""
+"""One of so many is: to verify all graphs, and replay all orders and memory plans, takes long."""
+Timing = tuple[str, float]
 PATCHES: WeakSet[pytest.MonkeyPatch] = WeakSet()
 """Those that there are now."""
 
@@ -53,25 +57,35 @@ def pytest_configure() -> None:
 
 
 def is_patched() -> bool:
-    """Whether a test has replaced an attribute, an item or a variable of the environment."""
-    return any(patch._setattr or patch._setitem for patch in PATCHES)
+    """Whether a test has replaced an attribute or an item, but for the environment.
+
+    No stage asks that for anything; commands in tests have theirs set.
+    """
+    items = (where for patch in PATCHES for where, _, _ in patch._setitem)
+    return any(patch._setattr for patch in PATCHES) or any(x is not os.environ for x in items)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A finished stage, those that it was made of, and what it remarked."""
+    """A finished stage, those that it was made of, what it remarked and how long it took."""
 
     result: Any
     parts: tuple[str, ...]
     remarks: tuple[Remark, ...]
+    timings: tuple[Timing, ...]
 
 
 @dataclass(kw_only=True)
 class Kept:
-    """What is known of a program with some options; ``front`` does not depend on most of them."""
+    """What is known of a program with some options; ``front`` does not depend on most of them.
 
+    Nor does ``begins``: the graphs with which passes begin, which variants have from each other.
+    """
+
+    key: str
     front: dict[str, Stage]
     shared: PassCache
+    begins: list[Graph]
     stages: dict[str, Stage] = field(default_factory=dict)
 
     def has_made(self, compilation: Compilation) -> bool:
@@ -87,32 +101,50 @@ class Finished:
     def __init__(self) -> None:
         self.kept: OrderedDict[object, Kept] = OrderedDict()
         self.own: WeakKeyDictionary[Compilation, Kept] = WeakKeyDictionary()
-        self.inside: list[list[Remark]] = []
-        """For each stage that is being computed, what others within it have remarked."""
+        self.inside: list[list[Remark | Timing]] = []
+        """For each stage that is being computed, remarks and timings of others within it."""
 
     def begin(self, compilation: Compilation, loaded: LoadedSources, options: Options) -> None:
         """Let a new compilation have what equal ones have finished."""
-        if is_patched() or loaded.beside:
-            return
         modules = (loaded.main, *loaded.modules.values())
+        items = (item for module in modules for item in module.tree.items)
+        if is_patched() or any(isinstance(item, ExternDecl) for item in items):
+            return
         sources = tuple((module.source.path, module.source.text) for module in modules)
         if loaded.main.source.path == TEXT:
             is_verified = in_share(f"verifiers of {loaded.main.source.text}", VERIFIED)
             compilation.options = options = replace(options, verify_each=is_verified)
         verified = options.verify_each, options.verify_values
         front = sources, repr(loaded.errors), dict(options.defines), options.limits, verified
-        first = self.get(repr(front), lambda: Kept(front={}, shared=PassCache(options.limits)))
-        both = repr((front, options))
-        kept = self.get(both, lambda: Kept(front=first.front, shared=first.shared))
+        key, plain = repr(front), PassCache(options.limits)
+        first = self.get(Kept(key=key, front={}, shared=plain, begins=[]))
+        kept = self.get(replace(first, key=repr((front, options)), stages={}))
         compilation.shared = kept.shared
         self.own[compilation] = kept
 
-    def get(self, key: str, make: Callable[[], Kept]) -> Kept:
-        """What is kept of a program."""
-        kept = self.kept[key] = self.kept.pop(key, None) or make()
+    def get(self, new: Kept) -> Kept:
+        """What is kept of a program, or what is to be."""
+        kept = self.kept[new.key] = self.kept.pop(new.key, None) or new
         if len(self.kept) > KEPT:
             self.kept.popitem(last=False)
         return kept
+
+    def of(self, compilation: Compilation) -> Kept | None:
+        """What is kept of a compilation, if all stages that it has by now are among that.
+
+        A variant has the graph with which its passes begin from another compilation.
+        """
+        kept = self.own.get(compilation)
+        if kept is None or is_patched() or kept.has_made(compilation):
+            return None if is_patched() else kept
+        graph = vars(compilation).get("prepared")
+        places = [k for k, other in enumerate(kept.begins) if other is graph]
+        if not places:
+            return None
+        begin = Stage(result=graph, parts=("graph",), remarks=(), timings=())
+        other = replace(kept, key=f"{kept.key} from {places[0]}", stages={"prepared": begin})
+        kept = self.own[compilation] = self.get(other)
+        return kept if kept.has_made(compilation) else None
 
     def computed(
         self, name: str, stage: Callable[[Compilation], Any]
@@ -121,17 +153,19 @@ class Finished:
 
         @functools.wraps(stage)
         def compute(compilation: Compilation) -> Any:
-            kept = self.own.get(compilation)
-            if kept is None or is_patched() or not kept.has_made(compilation):
+            kept = self.of(compilation)
+            if kept is None:
                 return stage(compilation)
             stages = kept.front if name in FRONT else kept.stages
             if name not in stages:
                 stages[name] = self.now(name, stage, compilation)
+                kept.begins += [stages[name].result] if name == "prepared" else []
             else:
                 for part in stages[name].parts:
                     getattr(compilation, part)
                 compilation.later_remarks += stages[name].remarks
-                self.note(stages[name].remarks)
+                compilation.timings += stages[name].timings
+                self.note((*stages[name].remarks, *stages[name].timings))
             return stages[name].result
 
         return compute
@@ -140,26 +174,26 @@ class Finished:
         self, name: str, stage: Callable[[Compilation], Any], compilation: Compilation
     ) -> Stage:
         """Compute a stage."""
-        start = len(compilation.later_remarks)
+        remarked, timed = len(compilation.later_remarks), len(compilation.timings)
         self.inside.append([])
         try:
             result = stage(compilation)
         finally:
             others = self.inside.pop()
-        ids = {id(remark) for remark in others}
-        remarks = (r for r in compilation.later_remarks[start:] if id(r) not in ids)
+        ids = {id(other) for other in others}
         own = Stage(
             result=result,
             parts=tuple(n for n in vars(compilation) if n in STAGES and n != name),
-            remarks=tuple(remarks),
+            remarks=tuple(r for r in compilation.later_remarks[remarked:] if id(r) not in ids),
+            timings=tuple(t for t in compilation.timings[timed:] if id(t) not in ids),
         )
-        self.note((*others, *own.remarks))
+        self.note((*others, *own.remarks, *own.timings))
         return own
 
-    def note(self, remarks: Iterable[Remark]) -> None:
-        """Remarks that belong to a stage within the one that is being computed."""
+    def note(self, own: Iterable[Remark | Timing]) -> None:
+        """Remarks and timings of a stage within the one that is being computed."""
         if self.inside:
-            self.inside[-1] += remarks
+            self.inside[-1] += own
 
 
 @pytest.fixture(scope="session", autouse=True)

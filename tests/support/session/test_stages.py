@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from tempoc.diagnostics.source import Source
@@ -53,6 +56,34 @@ def test_equal_texts_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled(4.75).loaded.main.tree is not first
     monkeypatch.setattr(driver, "assemble", driver.assemble)
     assert compiled(4.5).loaded.main.tree is not first
+
+
+def test_programs_in_files_share_them_unless_they_name_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / "n.rt"
+    for text, is_shared in (
+        (TEXT.format(6.5), True),
+        (f'extern host f(x: f32) -> (y: f32) from "m:f"\n{TEXT.format(6.5)}', False),
+    ):
+        file.write_text(text, encoding="utf-8")
+        first, second = (Compilation.from_path(str(file), Options()) for _ in range(2))
+        assert (first.plan is second.plan) is is_shared
+        assert [name for name, _ in first.timings] == [name for name, _ in second.timings]
+
+
+def test_variants_share_them_if_they_begin_alike() -> None:
+    def variant(level: int, number: float = 5.25) -> Compilation:
+        base = compiled(number, verify_each=True)
+        return base.variant(replace(base.options, level=level))
+
+    first, second, plain = variant(2), variant(2), variant(1)
+    assert first.emitted is second.emitted and first.remarks == second.remarks
+    assert plain.prepared is first.prepared and plain.emitted is not first.emitted
+    other = variant(2)
+    other.__dict__["prepared"] = variant(2, 5.75).graph
+    assert other.emitted is not first.emitted and variant(2).emitted is first.emitted
 
 
 def test_what_a_test_puts_in_reaches_no_other() -> None:
