@@ -476,10 +476,14 @@ def _vectorized(
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
     """The graph, vectorized, and the cycles that must stay loops, each with the reason."""
-    # All of them at once: each takes another round, in which everything is rewritten.
+    # All along a dimension at once: each takes another round, in which everything is rewritten.
+    # Scans within the steps of a training loop may do when weights are no scans along its steps.
     stuck = {name for names in stuck_cycles(rewritten, context.space) for name in names}
     if stuck:
         rejected = [c for c, node in nodes.items() if node.name in stuck] or list(nodes)
+        along = {recurrences[c].dim for c in rejected}
+        outermost = next(d.name for d in graph.universe.dims if d.name in along)
+        rejected = [c for c in rejected if recurrences[c].dim == outermost]
         return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")
     inside = PassContext(context.space)
     vectorized = Vectorize().run(rewritten, inside)

@@ -360,6 +360,23 @@ output last
         assert_same(before, after)
 
 
+def test_steps_within_those_of_a_training_loop_become_a_scan() -> None:
+    """Weights of several parts, which might be a scan if what changes them did not read it."""
+    text = """dim i < I
+dim e < E = 2
+dim n < N
+input x[n]: f32
+w[0, e] = 0.5
+a = tanh(w * x)
+s[i, e, n] = a if n == 0 else s[i, e, n-1] + a
+w[i+1, e] = w - 0.1 * sum(s[i, e, 0:N])
+output s
+"""
+    before, after = scanned(text)
+    assert [n.name for n in after.nodes.values() if isinstance(n.op, Recurrence)] == ["s.rows"]
+    assert_same(before, after)
+
+
 def test_states_that_are_multiplied_with_vectors_alone_stay_a_loop() -> None:
     """A filter that learns makes its errors in the steps; beside a scan they are made again."""
     text = """dim t < T
