@@ -260,7 +260,7 @@ def _sum_at_position(v: Match, op: Sum, inner: Producer[SpatialIndex]) -> Rewrit
 def _sums_by_position(node: Node, edge: Edge) -> bool:
     """Whether a sum of a node's values over the steps that are read is one of what each puts to
     its position: a scatter-add, or a row that is padded."""
-    at = zip(node.domain.dims, edge.entries, strict=True)
+    at = node.domain.at(edge.entries).items()
     ranging = [d for d, e in at if isinstance(e, ix.Slice)]
     if isinstance(node.op, Pad):
         return not node.op.value and _step_axes(node, ranging) is not None
