@@ -37,6 +37,7 @@ from tempoc.passes.memory.range_totals import RangeTotals
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
+from tempoc.passes.recurrences.prologue import Prologue
 from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
@@ -79,6 +80,7 @@ O2: tuple[Pass, ...] = (
     Lockstep(),
     Retime(),
     SplitLoops(),
+    Prologue(),
     IfConversion(),
     Vectorize(),
     Triangular(),
@@ -123,6 +125,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "lockstep": Lockstep,
     "retime": Retime,
     "split": SplitLoops,
+    "prologue": Prologue,
     "if_conversion": IfConversion,
     "vectorize": Vectorize,
     "factors": MatrixFactors,

@@ -12,8 +12,8 @@ source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
 random     Seed() RandomKey(place: int, at) of the seed; of a key: Uniform(shape, dtype)
            Normal(shape, dtype) Bernoulli(dtype) with p, Categorical() with logits,
            Permutation(n: E) Integers(shape, low: E, high: E)
-control    Merge(targets) Copy() StopGradient() Ensure(shape)  After() of x, whatever, for passes
-           Select() of c, a, b is ``where``  Cond() of p, a, b
+control    Merge(targets) Copy() StopGradient() Ensure(shape)  Cond() of p, a, b
+           Select() of c, a, b is ``where``  After() and WithChecks() of x, whatever, for passes
 effects    Print(names, places) and Save(names, path) of as many operands, no result
 ending     Until(bound) of a bool, no result  DataLength(most: E) of an integer
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
@@ -64,7 +64,7 @@ import typing
 
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.control import After, Copy, Ensure, Merge, Select, StopGradient
+from tempoc.ops.control.control import After, Copy, Ensure, Merge, Select, StopGradient, WithChecks
 from tempoc.ops.control.data_length import DataLength
 from tempoc.ops.control.dispatched import DispatchedCall
 from tempoc.ops.control.effects import Print, Save
@@ -180,7 +180,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # random
     Seed, RandomKey, Uniform, Integers, Normal, Bernoulli, Categorical, Permutation,
     # control
-    Merge, Copy, Select, Ensure, StopGradient, After, Cond,
+    Merge, Copy, Select, Ensure, StopGradient, After, WithChecks, Cond,
     # effects, endings
     Print, Save, Until, DataLength,
     # elementwise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.control import After, Copy, Ensure, Select, StopGradient
+from tempoc.ops.control.control import After, Copy, Ensure, Select, StopGradient, WithChecks
 from tempoc.ops.control.data_length import DataLength
 from tempoc.ops.control.fold import Fold
 from tempoc.ops.control.recurrence import Recurrence
@@ -201,6 +201,7 @@ ARITHMETIC = [
 CONTROL = [
     Case(StopGradient(), (Arg(F, (2, "t")),)),
     *(Case(After(), (Arg(F, (2, "t")), Arg(Z), Arg(F, ("T - t",))), extra=e) for e in (0, 2)),
+    *(Case(WithChecks(), (Arg(F, (2, "t")), Arg(Z), Arg(F, ("T - t",))), extra=e) for e in (0, 2)),
     *(
         Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
         for v in (True, False)

@@ -113,6 +113,27 @@ class After(Op):
         return Copy().emit(args[:1], results, out)
 
 
+class WithChecks(Op):
+    """The first operand; the others are computed only for what they check."""
+
+    __slots__ = ()
+    name = "with_checks"
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """The type of the first operand."""
+        if len(args) < 2:
+            raise OperandError("with_checks wants a value and what is checked")
+        return args[:1]
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The first operand."""
+        return args[:1]
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """The first operand, with the padding that its extents now have."""
+        return Copy().emit(args[:1], results, out)
+
+
 class Select(Op):
     """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 

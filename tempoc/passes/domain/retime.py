@@ -282,11 +282,11 @@ def _with_targets(node: Node, source: str, there: Mapping[str, ix.Expr]) -> Node
 def _with_direct_reads(graph: Graph, name: str, space: Space) -> Graph:
     """The graph in which a node reads branches of merges directly where it reads one of them."""
     node = graph.nodes[name]
-    inputs = tuple(_direct(graph, node.domain, e, space) for e in node.inputs)
+    inputs = tuple(direct_read(graph, node.domain, e, space) for e in node.inputs)
     return replace(graph, nodes={**graph.nodes, name: replace(node, inputs=inputs)})
 
 
-def _direct(graph: Graph, domain: Domain, edge: Edge, space: Space) -> Edge:
+def direct_read(graph: Graph, domain: Domain, edge: Edge, space: Space) -> Edge:
     """The read of the only branch that a read of a merge can meet; else the read as it is."""
     merge = graph.nodes[edge.source]
     points = merge.domain.at(edge.entries)

@@ -85,7 +85,7 @@ def _profitable_cuts(
     ``cuts`` are those made already.
     """
     proofs, space = space, space.symbolic  # no domain depends on the value of a fixed bound
-    tried = _without_crowds(thresholds(graph, dim, graph.nodes, proofs), cuts)
+    tried = without_crowds(thresholds(graph, dim, graph.nodes, proofs), cuts)
     if not tried:
         return
     trials = _Trials(graph, dim, space, splittable_nodes(graph), Memo())
@@ -104,9 +104,9 @@ def _profitable_cuts(
                     if n in one_side.graph.nodes and n not in one_side.cyclic
                 ]
                 candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
-                if any(_computes(n) for n in candidates):
+                if any(computes(n) for n in candidates):
                     vectorizable = trials.vectorizable(loop, cut, side)
-                    if not any(_computes(n) for n in candidates if n.name in vectorizable):
+                    if not any(computes(n) for n in candidates if n.name in vectorizable):
                         continue  # without the split, which takes most of the time
                     division = trials.division(loop, cut)
                     vectorized = _worth_vectorizing(division, vectorizable, side, dim, space)
@@ -115,12 +115,12 @@ def _profitable_cuts(
                         for n in candidates
                         if division.names.get(NodePart(n.name, side)) in vectorized
                     ]
-                    if any(_computes(n) for n in freed):
-                        names = tuple(n.name for n in freed if _computes(n))
+                    if any(computes(n) for n in freed):
+                        names = tuple(n.name for n in freed if computes(n))
                         yield _ProfitableCut(cut, side, division.graph, names)
 
 
-def _without_crowds(points: Sequence[ix.Expr], cuts: Sequence[ix.Expr]) -> set[ix.Expr]:
+def without_crowds(points: Sequence[ix.Expr], cuts: Sequence[ix.Expr]) -> set[ix.Expr]:
     """The points without those of which many lie at constant distances, as of `when t == 3`.
 
     Between them lie few steps. Of such a crowd one is left, with all the others on the same side
@@ -158,7 +158,7 @@ def _crosses(node: Node, cut: Cut, space: Space) -> bool:
     )
 
 
-def _computes(node: Node) -> bool:
+def computes(node: Node) -> bool:
     """Whether a node computes something, rather than moving values or recomputing cheap ones."""
     moves = node.op.moves or isinstance(node.op, Merge | SpatialIndex)
     return not (moves or node.op.cheap)

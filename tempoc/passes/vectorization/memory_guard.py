@@ -58,7 +58,7 @@ def affordable_nodes(
     So are copies with which the windows of a loop begin: one by one they fit into its ring.
     """
     along = [n for n in graph.nodes.values() if dim in n.domain.dims]
-    large = (n.name for n in along if _bytes(graph, n, space) > MODEL.point_bytes)
+    large = (n.name for n in along if point_bytes_of(graph, n, space) > MODEL.point_bytes)
     late = _waiting(graph, dim, large)
 
     def stored(vectorized: Collection[str], also: Collection[str] = ()) -> set[str]:
@@ -269,7 +269,7 @@ def _stores_less(
     added = {tensor for _, tensor in boundary.growing(vectorized)}
 
     def size(names: Iterable[str]) -> int:
-        return sum(_bytes(graph, graph.nodes[n], space) for n in names)
+        return sum(point_bytes_of(graph, graph.nodes[n], space) for n in names)
 
     if size(added) >= size(read & boundary.full_extent):
         return False
@@ -290,7 +290,7 @@ def _elements(graph: Graph, node: Node, space: Space) -> int:
     return sum(_sizes(graph, node, space))
 
 
-def _bytes(graph: Graph, node: Node, space: Space) -> int:
+def point_bytes_of(graph: Graph, node: Node, space: Space) -> int:
     """The bytes of a tensor at a point of a dimension, for large bounds."""
     pairs = zip(_sizes(graph, node, space), node.types, strict=True)
     return sum(size * t.dtype.itemsize for size, t in pairs)

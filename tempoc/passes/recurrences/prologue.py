@@ -1,0 +1,335 @@
+"""What the first steps of a loop that data end need no step for is computed before the loop.
+
+    bound T until done
+    %tok  = merge %given when t < P, %best[t-1] when t >= P : [t] i32
+    %y    = ...  %tok ... %k[0:t+1]                         : [t] f32[8]
+    ->
+    %tok.early  = copy %given                    : [early] i32
+    %y.early    = ... %tok.early ...             : [early] f32[8]
+    %k.copy     = with_checks %k.early[t], ...   : [t | t < P] f32[8]
+    %k          = merge %k.copy when t < P, %k.late when t >= P : [t] f32[8]
+    %y.late     = ... %k[0:t+1] ...              : [t | t >= P] f32[8]
+
+Steps before ``P`` read no results of other steps, as with a prompt that a model goes on with. Were
+their number known, the loop would be split (``domain/split.py``); but which of them there are the
+data decide. So they get a dimension of their own, which has all of them, and the steps that there
+are take what later steps read from it. What is computed for a step that is not there is read by
+nobody. Where it reads positions that are data, which count only in steps that there are, these are
+checked in the loop, as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from tempoc.base.cost_model import MODEL
+from tempoc.base.members import field_names
+from tempoc.base.names import fresh_name
+from tempoc.ops.control.control import Copy, Merge, WithChecks
+from tempoc.ops.control.until import Until
+from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.loop_carried import (
+    loop_members,
+    recurrences,
+    splittable_nodes,
+    thresholds,
+)
+from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.domain.cut_point import Cut, part_of
+from tempoc.passes.domain.index_set_split import OutputPort, split_nodes
+from tempoc.passes.domain.retime import direct_read
+from tempoc.passes.domain.split import computes, without_crowds
+from tempoc.passes.vectorization.memory_guard import point_bytes_of
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.new_dimension import with_dimension
+from tempoc.sdg.graph.query import expressions, node_expressions, substitute_in_op, users
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.build import is_computed, is_identity
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Bound, Domain, Universe, conjuncts, substitute_entry
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import substitute, symbols
+
+
+class Prologue(GraphPass):
+    """Computes before loops that data end what their first steps need no other step for."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "prologue"
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with a dimension for such steps, which the context declares."""
+        for dim in graph.universe.dims:
+            bound = graph.universe.bound(dim.bound)
+            if bound.until and not bound.outer:
+                graph = _with_prologue(graph, dim.name, bound, context)
+        return graph
+
+
+def _with_prologue(graph: Graph, dim: str, bound: Bound, context: PassContext) -> Graph:
+    """The graph with the first steps along a dimension apart, if that is of use."""
+    given = _of_given_length(graph, bound)
+    space = Space(given.universe, limits=context.space.frame.limits).symbolic
+    splittable = splittable_nodes(given)
+    points = without_crowds(thresholds(given, dim, given.nodes, space), ())
+    for cycle in recurrences(given, dim, space):
+        loop = [n for n in loop_members(given, dim, cycle, splittable) if n in splittable]
+        for at in (p for p in thresholds(given, dim, cycle, space) if p in points):
+            cut = Cut(dim=dim, at=at)
+            split = split_nodes(given, loop, cut, space).graph
+            split = _with_own_reads(split, cut, {*graph.universe.lengths}, space)
+            steps = _EarlySteps.of(split, cut, graph.universe, space)
+            heads = [n for n in split.nodes if n in steps.names and computes(split.nodes[n])]
+            after = steps.graph() if heads else None
+            if after is not None:
+                context.declare(after.universe)
+                message = (
+                    f"{show(cut.on('early'))} is computed before the loop: what is needed there "
+                    f"of earlier or later points in {dim} is there"
+                )
+                context.remarks.add(Prologue.name, message, split.nodes[heads[0]].span)
+                return drop_dead(after)
+    return graph
+
+
+def _of_given_length(graph: Graph, bound: Bound) -> Graph:
+    """The graph as it would be if a length were given."""
+    known = replace(bound, until="", value=None)
+    bounds = tuple(known if b == bound else b for b in graph.universe.bounds)
+    return replace(graph, universe=replace(graph.universe, bounds=bounds))
+
+
+def _with_own_reads(graph: Graph, cut: Cut, lengths: set[str], space: Space) -> Graph:
+    """The graph in which early nodes read nothing of late ones if they need not.
+
+    They read the branches of a merge that they can meet, and have cheap nodes of their own.
+    """
+    nodes = dict(graph.nodes)
+    along = [n for n in nodes.values() if cut.dim in n.domain.dims and not isinstance(n.op, Merge)]
+    worklist = [n for n in along if space.implies(n.domain, cut.on("early"))]
+    own: dict[str, str] = {}
+    for node in worklist:  # grows meanwhile
+        inputs: list[Edge] = []
+        for read in node.inputs:
+            edge = _early_read(graph, node.domain, read, cut, space)
+            source = graph.nodes[edge.source]
+            if isinstance(source.op, Merge) and _is_early(node.domain, edge, source, cut, space):
+                if source.name not in own:
+                    part = _early_merge(
+                        source, fresh_name(f"{source.name}.early", nodes), cut, space
+                    )
+                    own[source.name], nodes[part.name] = part.name, part
+                inputs.append(replace(edge, source=own[source.name]))
+                continue
+            domain = _early_domain(source, cut, lengths, space) if source.op.cheap else None
+            if domain not in (None, source.domain):
+                if source.name not in own:
+                    own[source.name] = fresh_name(f"{source.name}.early", nodes)
+                    worklist.append(replace(source, name=own[source.name], domain=domain))
+                edge = replace(edge, source=own[source.name])
+            inputs.append(edge)
+        nodes[node.name] = replace(node, inputs=tuple(inputs))
+    return replace(graph, nodes=nodes)
+
+
+def _early_domain(node: Node, cut: Cut, lengths: set[str], space: Space) -> Domain:
+    """The early points of a node; also those that there are not, if it reads nothing."""
+    where = node.domain.where
+    if not node.inputs:
+        parts = (p for p in conjuncts(where) if lengths.isdisjoint(symbols(p)))
+        where = ix.conjunction(*parts)
+    domain = Domain(node.domain.dims, where)
+    return part_of(domain, cut, "early", space) if cut.dim in domain.dims else domain
+
+
+def _early_read(graph: Graph, domain: Domain, edge: Edge, cut: Cut, space: Space) -> Edge:
+    """The read of the only branch that a read of a merge can meet; else the read as it is."""
+    merge = graph.nodes[edge.source]
+    if not isinstance(merge.op, Merge):
+        return edge
+    if _is_early(domain, edge, merge, cut, space):
+        for branch in merge.inputs:
+            same = graph.nodes[branch.source].domain.dims == merge.domain.dims
+            if branch.guard == cut.on("early") and same and is_identity(branch, graph):
+                return replace(edge, source=branch.source, out=branch.out)
+    return direct_read(graph, domain, edge, space)
+
+
+def _is_early(domain: Domain, edge: Edge, source: Node, cut: Cut, space: Space) -> bool:
+    """Whether a read is of early points alone."""
+    entry = source.domain.at(edge.entries).get(cut.dim)
+    if entry is None or space.implies(source.domain, cut.on("early")):
+        return False
+    late = ix.conjunction(domain.where, cut.touches("late", entry))
+    return space.is_empty(Domain(domain.dims, late))
+
+
+def _early_merge(merge: Node, name: str, cut: Cut, space: Space) -> Node:
+    """The early part of a merge, with the branches that are taken there."""
+    assert isinstance(merge.op, Merge)
+    domain = part_of(merge.domain, cut, "early", space)
+    taken = [
+        (edge, target)
+        for edge, target in zip(merge.inputs, merge.op.targets, strict=True)
+        if not space.is_empty(Domain(domain.dims, ix.conjunction(domain.where, edge.guard)))
+    ]
+    inputs, targets = zip(*taken, strict=True)
+    return replace(merge, name=name, op=Merge(targets=targets), domain=domain, inputs=inputs)
+
+
+@dataclass(slots=True, kw_only=True)
+class _EarlySteps:
+    """The nodes of the first steps along a dimension that read nothing else of the loop.
+
+    ``split`` is the graph with those steps apart, and ``space`` has its bounds; ``universe`` is
+    that of the program.
+    """
+
+    split: Graph
+    cut: Cut
+    universe: Universe
+    space: Space
+    names: set[str]
+    copies: dict[OutputPort, Node] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, split: Graph, cut: Cut, universe: Universe, space: Space) -> _EarlySteps:
+        """Those of a graph that is split."""
+        nodes = split.nodes
+        others = {n for cycle in recurrences(split, cut.dim, space) for n in cycle}
+        others |= {o.source for o in split.outputs}
+        names = {
+            n.name
+            for n in nodes.values()
+            if cut.dim in n.domain.dims
+            and n.name not in others
+            and _may_move(n, {*universe.lengths})
+            and space.implies(n.domain, cut.on("early"))
+        }
+        ended = {d.name for d in universe.dims if universe.is_ended(d.name)} | {*universe.lengths}
+        full, uses = full_extent_nodes(split, cut.dim), users(split)
+
+        def stays(node: Node) -> bool:
+            outside = (nodes[name].domain for name in {*node.sources} - names)
+            if any(not ended.isdisjoint((*d.dims, *symbols(d.where))) for d in outside):
+                return True
+            readers = {use.reader for use in uses.get(node.name, ())} - names
+            stored = space.is_fixed_by(node.domain, cut.dim) or readers <= full
+            return not stored and point_bytes_of(split, node, space) > MODEL.point_bytes
+
+        while late := {name for name in names if stays(nodes[name])}:
+            names -= late
+        return cls(split=split, cut=cut, universe=universe, space=space, names=names)
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        return self.split.nodes
+
+    def graph(self) -> Graph | None:
+        """The graph; ``None`` if what is checked is not checked in all of the loop's steps."""
+        place = next(k for k, d in enumerate(self.universe.dims) if d.name == self.cut.dim)
+        universe, new = with_dimension(self.split, self.universe, "start", self._size(), place)
+        space = Space(universe, limits=self.space.frame.limits)
+        checked = {
+            n: fresh_name(f"{n}.ahead", self.nodes) for n in self.names if self.nodes[n].op.checks
+        }
+        nodes: dict[str, Node] = {}
+        for name, node in self.nodes.items():
+            if name in self.names:
+                moved = self._moved(node, checked, new.name, space)
+                nodes[moved.name] = moved
+            if isinstance(node.op, Merge) and name not in self.names:
+                nodes[name] = self._of_copies(node)
+            elif name not in self.names or name in checked:
+                nodes[name] = node
+        for name in checked:
+            keeper = next((k for k, n in self.copies.items() if self._covers(n, name)), None)
+            if keeper is None:
+                return None
+            node = self.copies[keeper]
+            op = WithChecks() if isinstance(node.op, Copy) else node.op
+            inputs = (*node.inputs, read_of(self.nodes[name]))
+            self.copies[keeper] = replace(node, op=op, inputs=inputs)
+        nodes |= {n.name: n for n in self.copies.values()}
+        return replace(self.split, universe=universe, nodes=nodes)
+
+    def _size(self) -> ix.Expr:
+        """How many points the new dimension has: one of which none is computed at the least."""
+        at = self.cut.at
+        some = self.space.implies(Domain(()), ix.compare(">=", at, ix.ONE))
+        return at if some else ix.maximum(at, ix.ONE)
+
+    def _moved(self, node: Node, checked: Mapping[str, str], new: str, space: Space) -> Node:
+        """A node with the new dimension in place of that of the loop."""
+        at = {self.cut.dim: ix.Sym(new)}
+        op = substitute_in_op(node.op, at)
+        if op.checks:
+            unchecked: Any = op
+            op = replace(unchecked, sure=True)
+        inputs = (
+            replace(
+                e,
+                source=checked.get(e.source, e.source),
+                entries=tuple(substitute_entry(x, at) for x in e.entries),
+                guard=substitute(e.guard, at),
+            )
+            for e in node.inputs
+        )
+        dims = tuple(new if d == self.cut.dim else d for d in node.domain.dims)
+        where = space.simplify(substitute(node.domain.where, at), Domain(dims))
+        return replace(
+            node,
+            name=checked.get(node.name, node.name),
+            op=op,
+            domain=Domain(dims, where),
+            inputs=tuple(inputs),
+            types=tuple(
+                replace(t, shape=tuple(substitute(e, at) for e in t.shape)) for t in node.types
+            ),
+        )
+
+    def _of_copies(self, merge: Node) -> Node:
+        """A merge of which the branches that are computed before are copied in the loop."""
+        inputs = (
+            replace(e, source=self._copy(e).name, out=0) if e.source in self.names else e
+            for e in merge.inputs
+        )
+        return replace(merge, inputs=tuple(inputs))
+
+    def _copy(self, edge: Edge) -> Node:
+        """What the loop takes in its own step of what was computed before."""
+        port = edge.source, edge.out
+        if port not in self.copies:
+            node = self.nodes[edge.source]
+            taken = {n.name for n in self.copies.values()}
+            name = fresh_name(f"{edge.source}.copy", self.nodes, taken)
+            types = (node.types[edge.out],)
+            self.copies[port] = replace(
+                node, name=name, op=Copy(), inputs=(read_of(node, edge.out),), types=types
+            )
+        return self.copies[port]
+
+    def _covers(self, copy: Node, name: str) -> bool:
+        """Whether a copy is made wherever a node is computed."""
+        domain = self.nodes[name].domain
+        return {*domain.dims} <= {*copy.domain.dims} and domain.where == copy.domain.where
+
+
+def _may_move(node: Node, lengths: set[str]) -> bool:
+    """Whether a node may be computed at points that the run may not reach.
+
+    It has no effect, and neither its operands' points nor its values depend on ``lengths``; what it
+    checks can be checked apart.
+    """
+    plain = is_computed(node) and node.op.pure and not isinstance(node.op, Until)
+    if node.vector or not (plain or isinstance(node.op, Merge)):
+        return False
+    entries = (x for e in node.inputs for x in (e.guard, *expressions(e.entries)))
+    named = (node.domain.where, *node_expressions(node), *entries)
+    if any(not lengths.isdisjoint(symbols(e)) for e in named):
+        return False
+    return not node.op.checks or "sure" in field_names(node.op)

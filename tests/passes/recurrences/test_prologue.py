@@ -1,0 +1,112 @@
+"""What the first steps of a loop that data end need no other step for is computed before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.run import run
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
+from tests.whole.until.until_runs import Agreeing
+
+HEAD = """\
+dim b < B
+dim s < S
+dim p < P
+dim t < T until done
+dim l < L = 2
+assume S <= P
+input prompt[b, p]: i32
+param embed: f32[7, 4]
+param w[l]: f32[4, 4]
+tok[b, t] = prompt[b, t] when t < S
+"""
+MODEL = """\
+tok[b, t] = best[b, t-1] when t >= S
+x[b, t, 0] = embed[tok] + f32(t)
+x[b, t, l+1] = y
+k[b, t, l] = w @ x
+a = sum(exp(k[b, 0:t+1, l] @ (w @ x)) * sum(k[b, 0:t+1, l], axis = 1))
+y[b, t, l] = tanh(x + a)
+best[b, t] = argmax(embed @ y[b, t, L-1])
+"""
+GREEDY = f"{HEAD}{MODEL}done[t] = all((best == 3)[b = 0:B])\noutput tok, T as n\n"
+SAMPLED = GREEDY.replace("argmax(", "random.categorical(")
+BUT_LAST = GREEDY.replace(
+    "tok[b, t] = prompt[b, t] when t < S",
+    "tok[b, 0] = prompt[b, 0]\ntok[b, t] = prompt[b, t] when t >= 1 and t < S-1",
+).replace("when t >= S", "when t >= 1 and t >= S-1")
+COUNTED = f"""{HEAD}{MODEL}ended[b, 0] = false
+ended[b, t] = ended[b, t-1] or tok == 3
+done = all(ended[b = 0:B])
+output best, T as n
+"""
+NOTHING = {
+    "a state": "y[0] = 0.5\ny[t+1] = tanh(y[t]) when t < S\ny[t+1] = 2.0 * y[t] when t >= S",
+    "an input over the steps": "y[t] = exp(x[t]) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
+    "the length": "y[t] = exp(f32(T-t)) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
+}
+BOUNDS = [(1, 1, 1), (2, 2, 1), (2, 3, 7), (1, 4, 3), (1, 6, 6), (2, 1, 6)]
+
+
+def given(batch: int, prompt: int, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An input and params, drawn by a seed; some prompts have the word that ends them."""
+    random = np.random.default_rng(seed)
+    w = random.normal(0.0, 0.5, (2, 4, 4)).astype(np.float32)
+    embed = random.normal(size=(7, 4)).astype(np.float32)
+    return {"prompt": random.integers(0, 5, (batch, prompt)).astype(np.int32)}, {
+        "w": w,
+        "embed": embed,
+    }
+
+
+def optimized(text: str) -> Graph:
+    return Compilation(load_source(Source("m.rt", text)), Options()).optimized
+
+
+@pytest.mark.parametrize(
+    "text", [GREEDY, SAMPLED, COUNTED, BUT_LAST], ids=["greedy", "drawn", "counted", "but last"]
+)
+def test_prompts(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also where the run ends within the prompt, or before, as no more steps are allowed."""
+    graph = optimized(text)
+    early = [n for n in graph.nodes.values() if "start" in n.domain.dims]
+    assert any(n.name.startswith("k") and "start" in n.vector for n in early)
+    model, lengths = Agreeing(text, tmp_path_factory.mktemp("prologue")), set()
+    for batch, prompt, most in BOUNDS:
+        for seed in range(4):
+            inputs, params = given(batch, prompt, seed)
+            bounds = {"B": batch, "S": prompt, "P": prompt, "T": most}
+            n = model(bounds, inputs, params, seed=seed)["n"]
+            lengths.add((n < prompt, n == most))
+    assert {(True, False), (False, True)} <= lengths
+
+
+def test_words_that_there_are_not(tmp_path: Any) -> None:
+    """They count only where the run comes to them."""
+    model = Agreeing(COUNTED, tmp_path, (2,))
+    (folder,) = model.folders.values()
+    inputs, params = given(1, 5, 0)
+    bounds = {"B": 1, "S": 5, "P": 5, "T": 8}
+    inputs["prompt"][:] = [[1, 2, 3, -9, 99]]
+    assert model(bounds, inputs, params)["n"] == 3
+    inputs["prompt"][:] = [[1, 2, 0, 99, 3]]
+    with pytest.raises(DiagnosticError, match="99"):
+        evaluate(model.graph, bounds, inputs, params)
+    with pytest.raises(RunError, match="99"):
+        run(folder, bounds, inputs, params)
+
+
+@pytest.mark.parametrize("equations", NOTHING.values(), ids=NOTHING)
+def test_what_needs_other_steps_or_the_length(equations: str) -> None:
+    text = f"dim s < S\ndim t < T until done\ninput x[t]: f32\n{equations}\n"
+    text += "done[t] = x > 4.0\noutput y[t = T-1] as last\n"
+    assert all("start" not in n.domain.dims for n in optimized(text).nodes.values())
