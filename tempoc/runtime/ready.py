@@ -362,10 +362,10 @@ def _call_text(
         *(["fault"] * (call.verdict is not None)),
     ]
     lines.append(f"{''.join(f'{r}, ' for r in taken)}= kernel({', '.join(['at', *args])})")
-    if call.verdict is not None:
-        lines.append(f"if asarray(fault).item({call.verdict}): return None")
     if call.attempted:
         lines.append("if not all(map(asarray, ends)): return longer()")
+    if call.verdict is not None:
+        lines.append(f"if asarray(fault).item({call.verdict}): return None")
     if call.late:
         takes = "".join(f"take{k}, " for k, _ in enumerate(call_outputs))
         lines.append(f"{takes}= takers(tuple([asarray(n).item() for n in ends]))")

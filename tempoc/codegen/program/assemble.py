@@ -104,8 +104,7 @@ def assemble(
     stages = _stages(graph, statements, tree, plan, space, batch)
     functions_of, hosts_of = stages.imports, host_imports(graph, stages.imports)
     names = Names([*RESERVED, *REGION_NAMES, *functions_of.values()])
-    calling = [s for s in statements.statements if calls_host(s, graph)]
-    computing = [s for s in statements.statements if s not in calling]
+    calling, computing = _by_place(statements.statements, graph)
     functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
     every = [*((s, functions[s.name]) for s in computing), *_around_hosts(calling, hosts)]
@@ -124,6 +123,7 @@ def assemble(
         step_local=stages.plan.step_local,
         changed={functions[s.name].name: _changed(s, graph) for s in computing},
         values={f.name: tuple(r.value for r in f.results) for f in functions.values()},
+        assumed=tuple(a.condition for a in interface.assumptions(graph)),
     )
     steps = _steps(stages, functions, hosts, context)
     separate = frozenset(_separate(computing, functions, functions_of.values(), graph))
@@ -147,6 +147,17 @@ def assemble(
         members=_members(every, joined),
         input_rows={f.name: input_rows(s, plan, space) for s, f in every},
     )
+
+
+def _by_place(
+    statements: Iterable[Statement], graph: Graph
+) -> tuple[list[Statement], list[Statement]]:
+    """The statements that call functions on the host, and those that compute on the device."""
+    hosts: list[Statement] = []
+    device: list[Statement] = []
+    for s in statements:
+        (hosts if calls_host(s, graph) else device).append(s)
+    return hosts, device
 
 
 def _point_sizes(statements: Sequence[Statement], stages: Stages) -> dict[str, ix.Expr]:

@@ -13,8 +13,9 @@ reads later is local to the function, and XLA allocates it; one that is first wr
 is created in it. The block keeps the statements, which are executed one by one for bounds with
 which a loop among them is long (`single_call.py`), and where bytes are counted.
 
-A block takes lengths, and returns those that it ends, as a region does. No check runs in a block
-after a length has ended: the runner has to validate the length first.
+A block takes lengths, and returns those that it ends, as a region does. What follows the end of a
+length there is checked only if nothing is checked of the length itself, which the runner does after
+the block, and if no message needs it.
 """
 
 from __future__ import annotations
@@ -151,8 +152,14 @@ class Blocks:
         """Whether a statement may follow others in a block."""
         if not self.is_free(s):
             return False
-        checks = any(self.context.kernels[c.kernel].checks for c in traversal.calls(s))
-        return not (checks and any(map(ended_lengths, before)))
+        kernels = (self.context.kernels[c.kernel] for c in traversal.calls(s))
+        checking = [kernel for kernel in kernels if kernel.checks]
+        if not checking:
+            return True
+        ended = {name for part in before for e in ended_lengths(part) for name in symbols(e)}
+        return not any(
+            n.bound in ended and self.context.is_checked(n, checking) for n in self.context.lengths
+        )
 
     def is_free(self, s: prog.ProgramStatement) -> bool:
         """Whether a statement runs without the host, but for conditions on bounds alone."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,10 +11,10 @@ from tempoc.codegen.stores.ring_rows import RingUse
 from tempoc.program.analysis.live import StoreKinds, single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes as prog
-from tempoc.program.nodes.bounds import FoundLength, ProgramBound
+from tempoc.program.nodes.bounds import FoundLength, ProgramBound, bounds_set_by_run
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import ZERO, Const, Expr
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def _unknown(kernel: str) -> frozenset[str]:
@@ -39,7 +40,7 @@ class ProgramContext:
     nothing but rows, ``only_written`` gives the stores of which a kernel reads nothing, ``changed``
     are those that it changes at one place, which data may decide. ``numbers`` gives those over
     bounds in the text of a kernel. ``values`` are names for the results of each: arrays alike with
-    the same name are equal.
+    the same name are equal. ``assumed`` are the conditions that bounds must meet.
     """
 
     stores: Mapping[str, Buffer]
@@ -57,6 +58,7 @@ class ProgramContext:
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     numbers: Callable[[str], tuple[Expr, ...]] = _no_numbers
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    assumed: tuple[Expr, ...] = ()
 
     @cached_property
     def registers(self) -> frozenset[str]:
@@ -78,6 +80,20 @@ class ProgramContext:
     def fixed(self) -> dict[str, int]:
         """The bounds that are constants."""
         return {name: value for name, value in self.bounds.items() if value is not None}
+
+    def is_checked(self, length: FoundLength, before: Iterable[prog.Kernel]) -> bool:
+        """Whether a length must be known before kernels may fail a check.
+
+        When it ends its assumptions are checked, and bounds that follow from it. Messages name
+        bounds, and points of ranges that have them.
+        """
+        declared = [b for b in self.declared if b.name not in self.largest]
+        follow = bounds_set_by_run(declared, (length,)) - {length.bound}
+        if follow or any(length.bound in symbols(e) for e in self.assumed):
+            return True
+        texts = {word for k in before for text in k.checks for word in re.findall(r"\w+", text)}
+        ranges = (e for k in before for r in k.vector for e in (r.lower, r.upper))
+        return length.bound in texts.union(*map(symbols, ranges))
 
     def fills(self, call: prog.Call, store: str) -> bool:
         """Whether a call writes all of the array of a store, and not some points of an axis."""

@@ -133,6 +133,24 @@ def test_nothing_is_checked_before_the_length_is_judged(tmp_path: Path) -> None:
             run(program.folders[2], {"T": 4}, {"n": np.array(n, np.int32), "x": x})
 
 
+def test_what_follows_a_length_of_which_nothing_is_checked_is_in_its_block(tmp_path: Path) -> None:
+    text = JUDGED.replace("assume T >= 3\n", "")
+    program = Agreeing(text, tmp_path)
+    assert isinstance(load(program.folders[2]).program.tree, Block)
+    given = {"n": np.array([2, -1, 7, 9], np.int32), "x": np.arange(5, dtype=np.float32)}
+    assert program({"T": 4}, given)["total"] == 1
+    with pytest.raises(RunError, match="index 9 is out of range"):
+        run(program.folders[2], {"T": 4}, given | {"n": np.array([9, 1, -1, 7], np.int32)})
+
+
+def test_messages_have_the_length_that_was_found(tmp_path: Path) -> None:
+    text = JUDGED.replace("assume T >= 3\n", "").replace("x[abs", "n[t = 0:T][abs")
+    out = quickly(text, tmp_path)
+    given = {"n": np.array([9, -1, 7, 7], np.int32), "x": np.zeros(5, np.float32)}
+    with pytest.raises(RunError, match=r"index 8 is out of range .* \(T = 2\)"):
+        run(out, {"T": 4}, given)
+
+
 EDGES = """
 dim k < K until settled
 dim e < E
