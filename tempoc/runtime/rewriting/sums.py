@@ -46,6 +46,8 @@ _LIGHT_NAMES = """
 """
 _LIGHT = frozenset(_LIGHT_NAMES.split())
 """Elementwise operators that processors compute of whole vectors, and moves that cost nothing."""
+_MOVES = frozenset(("expand_dims", "reshape", "squeeze"))
+"""Those of them that compute nothing: what has been moved is used as often as its source."""
 _HEAVY_NAMES = """
     acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erf_inv erfc exp exp2 expm1 lgamma log
     log1p logistic pow rsqrt sin sinh tan tanh
@@ -93,7 +95,7 @@ def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int
     last = max(axes)
     if math.prod(x.shape[last + 1 :]) * x.dtype.itemsize >= _LONG:
         return len(axes) == 1 or eqn.invars[0] in made
-    single, by_rows = str(x.dtype) == "float32", last == x.ndim - 1
+    single, by_rows = str(x.dtype) == "float32", math.prod(x.shape[last + 1 :]) == 1
     if len(axes) > 1 or summed > _MANY:
         return False
     if summed > _FEW:
@@ -104,23 +106,22 @@ def _is_slow(eqn: JaxprEqn, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int
 
 def _has_common_factor(v: Any, axis: int, made: Mapping[Var, JaxprEqn]) -> bool:
     """Whether what is added along an axis is a product with rows that sums have in common."""
-    eqn = made.get(v) if isinstance(v, Var) else None
-    if eqn is None or eqn.primitive.name != "mul":
+    if v not in made or made[v].primitive.name != "mul":
         return False
     shape = v.aval.shape
-    others = [u.aval.shape for u in eqn.invars if u.aval.shape not in ((), shape)]
+    others = [u.aval.shape for u in made[v].invars if u.aval.shape not in ((), shape)]
     return any(s[axis] == shape[axis] and s[-1] == shape[-1] for s in others)
 
 
 def _is_light(v: Any, made: Mapping[Var, JaxprEqn], uses: Mapping[Var, int]) -> bool:
     """Whether what is added is computed for the sum alone, and by light operators."""
-    worklist = [v]
+    worklist = [(v, uses[v])]
     while worklist:
-        v = worklist.pop()
-        eqn = made.get(v) if isinstance(v, Var) else None
-        if eqn is None or eqn.primitive.name not in _LIGHT | _HEAVY:
-            continue
-        if eqn.primitive.name not in _LIGHT or uses[v] != 1:
+        v, times = worklist.pop()
+        name = made[v].primitive.name if v in made else ""
+        if name in _HEAVY or (name in _LIGHT - _MOVES and times != 1):
             return False
-        worklist += eqn.invars
+        if name in _LIGHT:
+            operands = (u for u in made[v].invars if isinstance(u, Var))
+            worklist += ((u, max(uses[u], times * (name in _MOVES))) for u in operands)
     return True

@@ -61,6 +61,19 @@ def nested(rows):
     return lax.fori_loop(0, 3, step, jnp.zeros((40, 20, 16)))
 
 
+def rows_of_single_columns(rows):
+    """An axis of length 1 behind the last one that has elements."""
+    weights = jnp.exp(rows.reshape(-1, 5, 1))
+    return weights / jnp.sum(weights, axis=1, keepdims=True)
+
+
+def moved(rows):
+    """Another view of what is added is used by others, which computes nothing."""
+    others = lax.while_loop(lambda x: x[0, 0, 0, 0] > 9.0, lambda x: x / 2.0, rows)
+    view = others.reshape(20, 40, 5, 16)
+    return jnp.sum(view * view[:, ::-1], axis=2) + view[:, :, 0]
+
+
 def few_elements(rows):
     return jnp.sum(rows[:2], axis=2)
 
@@ -93,6 +106,11 @@ def shared(rows):
     """What is added is read by others as well, as in softmax."""
     weights = rows / 2.0 + 1.0
     return weights / jnp.sum(weights, axis=2, keepdims=True)
+
+
+def shared_view(rows):
+    view = (rows / 2.0).reshape(20, 40, 5, 16)
+    return jnp.sum(view + 1.0, axis=2) + view[:, :, 0]
 
 
 def two_axes(rows):
@@ -156,6 +174,8 @@ SLOW = [
     (common_factor_of_columns, (ROWS,)),
     (maxima, (ROWS,)),
     (minima, (ROWS,)),
+    (rows_of_single_columns, (ROWS,)),
+    (moved, (ROWS,)),
 ]
 
 
@@ -176,6 +196,7 @@ def test_slow_sums_are_added_one_after_the_other(function, given):
         many,
         costly,
         shared,
+        shared_view,
         factor_of_rows,
         factor_within_rows,
         long_common_factor,
