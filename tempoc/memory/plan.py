@@ -36,7 +36,7 @@ from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts
-from tempoc.symbolic.walk import divisions, symbols
+from tempoc.symbolic.walk import divisions, substitute, symbols
 
 
 def plan(
@@ -230,7 +230,8 @@ class _Planner:
         best: dict[str, ix.Expr] | None = None
         least = 0
         for order in orders:
-            sizes_of = self.lives.windows(tensor.name, tuple(order))
+            windows = self.lives.windows(tensor.name, tuple(order))
+            sizes_of = {d: self.counted(window) for d, window in windows.items()}
             sizes = [
                 sizes_of[d] if self.is_small(tensor, d, sizes_of[d]) else ix.Sym(self.bound(d))
                 for d in dims
@@ -242,6 +243,18 @@ class _Planner:
                 break
         assert best is not None
         return best
+
+    def counted(self, window: ix.Expr) -> ix.Expr:
+        """A window that depends on fixed bounds alone as the number of its slots.
+
+        Live ranges hold for all values of these: read at a number in place of the last step, a
+        tensor has ``max(1, M - 2047)`` slots, and with ``M`` 2048 it is a register.
+        """
+        bounds = (b for b in self.universe.bounds if not b.until)
+        fixed = {b.name: b.value for b in bounds if isinstance(b.value, ix.Const)}
+        size = substitute(window, fixed)
+        whole = isinstance(window, ix.Sym)
+        return size if isinstance(size, ix.Const) and size.value > 0 and not whole else window
 
     def is_small(self, tensor: Tensor, dim: str, window: ix.Expr) -> bool:
         return window == ix.ONE or is_small(window, self.bound(dim), self.universe)

@@ -12,9 +12,10 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.plan import plan
 from tempoc.memory.text import bytes_of, kinds, show
 from tempoc.memory.verify import verify
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.expr import Const, Sym
 from tempoc.symbolic.text import show as show_expr
 from tests.memory.programs import ATTENTION, FIBONACCI, RETURNS, RNN, STACK, planned
+from tests.support.agreement import agree
 
 CAUSAL = ATTENTION.replace("SLICE", "0:t+1").replace("EXTENT", "t+1")
 WINDOWED = ATTENTION.replace("SLICE", "max(0, t+1-3):t+1").replace("EXTENT", "min(3, t+1)")
@@ -133,3 +134,19 @@ def test_a_store_that_does_not_grow_in_time_is_found_out():
     late = replace(need, rows=(Sym("t"),), sure=(Sym("t"),))
     with pytest.raises(DiagnosticError, match="RT450"):
         verify(replace(grown, needs={**grown.needs, "k": (late,)}), *found.rest)
+
+
+def test_what_is_read_at_a_number_that_is_the_last_step_is_a_register():
+    text = """const S = 7
+dim m < M = S
+best[0] = zeros([S])
+now = put(best, m, 1.0 + sum(best))
+best[m+1] = now
+table = now[READ]
+output table
+"""
+    for read, slots in (("S-1", 1), ("S-2", 2)):
+        source = Source("put.rt", text.replace("READ", read))
+        (key,) = Compilation(load_source(source), Options(level=0)).plan.stores["now"].keys
+        assert key.modulo == Const(slots)
+        agree(source.text, {})
