@@ -119,6 +119,10 @@ def needs_number(span: Span, what: str, value: val.Value, dim: str = "") -> Diag
     help = None
     if dim and what == "`axis`":
         help = f"a range along `{dim}` has an axis for it: of `x[{dim} = 0:n]` it is axis 0"
+    elif isinstance(value, val.Listing) and what in ("`stride`", "`rhs_dilation`"):
+        help = "one number counts for all spatial axes"
+        if what == "`stride`":
+            help += "; rows and columns at other distances are `conv(x, w)[::2, ::3]`"
     elif what.endswith("`range`"):
         match value:
             case val.Index(Sym(bound)) if not dim:
