@@ -11,7 +11,7 @@ source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
            Eye(n: E, m: E, dtype) Arange(stop: E, start: E, step: int, dtype)
 random     Seed() RandomKey(place: int, at) of the seed; of a key: Uniform(shape, dtype)
            Normal(shape, dtype) Bernoulli(dtype) with p, Categorical() with logits,
-           Permutation(n: E) Integers(shape, low: E, high: E)
+           Gumbel(shape) Permutation(n: E) Integers(shape, low: E, high: E)
 control    Merge(targets) Copy() StopGradient() Ensure(shape)  Cond() of p, a, b
            Select() of c, a, b is ``where``  After() and WithChecks() of x, whatever, for passes
 effects    Print(names, places) and Save(names, path) of as many operands, no result
@@ -91,6 +91,7 @@ from tempoc.ops.linear.solve import Solve, TriangularSolve
 from tempoc.ops.random.draws import (
     Bernoulli,
     Categorical,
+    Gumbel,
     Integers,
     Normal,
     Permutation,
@@ -178,7 +179,7 @@ OPERATORS: tuple[type[typing.Any], ...] = (
     # source
     Literal, IndexValue, Input, Param, Full, Eye, Arange,
     # random
-    Seed, RandomKey, Uniform, Integers, Normal, Bernoulli, Categorical, Permutation,
+    Seed, RandomKey, Uniform, Integers, Normal, Bernoulli, Gumbel, Categorical, Permutation,
     # control
     Merge, Copy, Select, Ensure, StopGradient, After, WithChecks, Cond,
     # effects, endings

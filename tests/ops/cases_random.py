@@ -6,6 +6,7 @@ from tempoc.ops.definition.types import DType
 from tempoc.ops.random.draws import (
     Bernoulli,
     Categorical,
+    Gumbel,
     Integers,
     Normal,
     Permutation,
@@ -29,6 +30,7 @@ RANDOM = [
     *(Case(Normal(shape=shape(3), dtype=d), (KEY,)) for d in (H, DType.F16)),
     *(Case(Bernoulli(), (KEY, Arg(d, ("t + 1", 3), low=0, high=1))) for d in (F, H, Z)),
     Case(Bernoulli(), (KEY, Arg(F))),
+    *(Case(Gumbel(shape=shape(*s)), (KEY,), rtol=0, atol=0) for s in SHAPES),
     *(Case(Categorical(), (KEY, Arg(d, s))) for d in (F, H, Z)
       for s in ((5,), ("t + 1",), (4, "t + 1"), ("t", 3))),
     Case(Categorical(), (KEY, Arg(F, (4,), values=[-INF, 0, -INF, -INF]))),

@@ -211,6 +211,36 @@ class Bernoulli(Draw):
         return (f"{u} < {cast(p.text, p.type.dtype, self.dtype)}",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gumbel(Draw):
+    """Noise (``f32``): its sum with logits is greatest at ``k`` with probability ``softmax[k]``."""
+
+    shape: tuple[ix.Expr, ...]
+
+    name = "gumbel"
+
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
+        """As asked for."""
+        _takes_key(args, 1, self.name)
+        return (TensorType(DType.F32, self.shape),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
+        """One for each element."""
+        return ix.product(results[0].shape)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Each element from its own position."""
+        return (threefry.gumbel(args[0], concrete(self.shape, at)),)
+
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
+        """The padding holds numbers too."""
+        operands = f"{args[0].text}, {_positions(self.shape, out)}"
+        if self.shape and is_few(self.shape[-1]):
+            noise = f"random_noise_of_few({operands}, {out.static(out.points)})"
+            return (f"jnp.stack(tuple({noise}), axis=-1)",)
+        return (f"random_gumbel({operands})",)
+
+
 class Categorical(Draw):
     """An index (``i32``) along the last axis of the logits, with probability ``softmax(logits)``.
 
@@ -246,7 +276,7 @@ class Categorical(Draw):
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
         places = _positions(v.type.shape, out)
         last = v.type.shape[-1]
-        if isinstance(last, ix.Const) and last.value <= MODEL.inspected_places:
+        if is_few(last):
             logits = cast(v.text, v.type.dtype, dtype)
             points = out.static(out.points)
             return (f"random_of_few({args[0].text}, {logits}, {places}, {points})",)
@@ -281,6 +311,11 @@ class Permutation(Draw):
         words = EmittedValue(text, TensorType(DType.U32, (self.n,)), pads.padded((self.n,), out))
         ordered = out.masked(words, (0,), f"jnp.uint32({2**32 - 1})")
         return (f"argsorted({ordered}, 0)",)
+
+
+def is_few(extent: ix.Expr) -> bool:
+    """Whether the places of an axis are looked at one after the other."""
+    return isinstance(extent, ix.Const) and extent.value <= MODEL.inspected_places
 
 
 # ---------------------------------------------------------------- operands

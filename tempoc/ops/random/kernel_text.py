@@ -146,16 +146,17 @@ def unknown_zero():
     return lax.fori_loop(0, 2, lambda i, zero: -zero, zero)
 '''
 
-_FEW = f'''\
-def random_of_few(key, logits, positions, points):
-    """The first place along the last axis where a logit with its noise is greatest, or NaN.
+_NOISE = f'''\
+def random_noise_of_few(key, positions, points):
+    """The noise of `random_gumbel` at all points, for each place along the last axis.
 
-    Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
-    There the noise comes from a loop of its own, or XLA draws it again for all that reads what is
-    chosen; it splits the noise among threads unless it updates an array in place, and for few
-    points that takes longer. A GPU would launch each turn of that loop.
+    On CPUs it comes from a loop of its own, or XLA draws it again for all that reads it; XLA splits
+    it among threads unless it updates an array in place, and for few points that takes longer. A
+    GPU would launch each turn of that loop.
     """
-    words, count = (key[0], key[1]), logits.shape[-1]
+    words, count, shape = (key[0], key[1]), positions.shape[-1], positions.shape[:-1]
+    if jax.default_backend() != "cpu":
+        return [random_gumbel(words, positions[..., k]) for k in range(count)]
 
     def draw(k, noise):
         drawn = random_gumbel(words, lax.dynamic_index_in_dim(positions, k, -1, keepdims=False))
@@ -163,15 +164,22 @@ def random_of_few(key, logits, positions, points):
             return (*noise[1:], drawn)
         return lax.dynamic_update_index_in_dim(noise, drawn, k, 0)
 
-    none = jnp.zeros(logits.shape[:-1], jnp.float32)
-    if jax.default_backend() == "cpu":
-        few = points * none.size <= {MODEL.drawn_points}
-        start = jnp.zeros((count, *none.shape), jnp.float32) if few else (none,) * count
-        noise = lax.fori_loop(0, count, draw, start)
-    else:
-        noise = [random_gumbel(words, positions[..., k]) for k in range(count)]
-    best, place = logits[..., 0] + noise[0].astype(logits.dtype), none.astype(jnp.int32)
-    for k in range(1, count):
+    none = jnp.zeros(shape, jnp.float32)
+    few = points * none.size <= {MODEL.drawn_points}
+    start = jnp.zeros((count, *shape), jnp.float32) if few else (none,) * count
+    return lax.fori_loop(0, count, draw, start)
+'''
+
+_FEW = '''\
+def random_of_few(key, logits, positions, points):
+    """The first place along the last axis where a logit with its noise is greatest, or NaN.
+
+    Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
+    """
+    noise = random_noise_of_few(key, positions, points)
+    best = logits[..., 0] + noise[0].astype(logits.dtype)
+    place = jnp.zeros(logits.shape[:-1], jnp.int32)
+    for k in range(1, logits.shape[-1]):
         score = logits[..., k] + noise[k].astype(logits.dtype)
         more = ~(score <= best) & (best == best)
         best, place = jnp.where(more, score, best), jnp.where(more, jnp.int32(k), place)
@@ -191,6 +199,7 @@ DRAWING = {
     "minus_log": _MINUS_LOG,
     "random_gumbel": _GUMBEL,
     "unknown_zero": _ZERO,
+    "random_noise_of_few": _NOISE,
     "random_of_few": _FEW,
 }
 """The functions by name, each after those that it calls."""

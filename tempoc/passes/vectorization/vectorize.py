@@ -26,6 +26,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis import dependence
 from tempoc.passes.context import GraphPass, PassContext, VectorizedGraph
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
+from tempoc.passes.vectorization.noise import with_noise_ahead, without_noise_ahead
 from tempoc.passes.vectorization.observed_values import observed_values
 from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
 from tempoc.pipeline.step import LoopReason, LoopRemark
@@ -70,6 +71,7 @@ class Vectorize(GraphPass):
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
+        graph = without_noise_ahead(graph)
         plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
         graph, parts = split_partial_writes(
             replace(graph, nodes=plain),
@@ -83,7 +85,13 @@ class Vectorize(GraphPass):
                 context.remarks.add("vectorize", message, loop=loop)
             else:
                 graph = _vectorize_along(graph, dim.name, cycles, context, self.carried)
-        return drop_redundant_copies(graph, parts)
+        graph = drop_redundant_copies(graph, parts)
+        into = _written_branches(graph)
+
+        def fits(node: Node, vector: tuple[str, ...]) -> bool:
+            return _obstacle(graph, node, vector, context.space, into) is None
+
+        return with_noise_ahead(graph, context.space, fits)
 
 
 def _vectorize_along(

@@ -22,6 +22,19 @@ dim t < T
 %b = sin %h : [t] f32[2]
 """
 """States of a loop, and two functions of them."""
+ACTING = """
+bound T
+dim t < T
+%seed = seed : [] key[2]
+%x = input{dtype=f32, shape=(2,)} : [] f32[2]
+%a.key = random_key{place=7, at=(t,)} %seed : [t] key[2]
+%a = categorical %a.key, %h : [t] i32
+%a.number = cast{dtype=f32} %a : [t] f32
+%h.0 = copy %x : [] f32[2]
+%h.1 = mul %h[t-1], %a.number[t-1] : [t | t >= 1] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+"""
+"""A loop that chooses among two."""
 
 CASES = {
     "a batch of recurrences: the batch at once, time step by step": """
@@ -180,6 +193,9 @@ dim t < T
 %c.0 when t == 0, %a[t-1] when t >= 1 and t < 3, %b[t-1] when t >= 3 : [t] f32
 output c = %c[0:T]
 """,
+    "noise of choices is drawn before their loop, if as much is stored anyway": ACTING
+    + "%p = exp %h : [t] f32[2]\noutput p = %p[0:T]\noutput h = %h[0:T]\n",
+    "and with them otherwise": ACTING + "output h = %h[T-1]\n",
 }
 
 
