@@ -141,6 +141,7 @@ TILED = {
     "whole tiles": ("R == 3", 2, {"R": 3, "N": 5}),
     "one tile of few rows": ("R <= 3\nassume N <= R", 2, {"R": 2, "N": 2}),
     "tiles of which a part is read": ("R >= 3", 0, {"R": 4, "N": 5}),
+    "more rows in a tile than are read in all": ("R == 5\nassume N <= R", 0, {"R": 5, "N": 5}),
 }
 
 

@@ -83,7 +83,7 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
             while view.elements.get(element.name, element) != element:
                 element = replace(element, name=f"{element.name}@")
             view = _with_element(view, read, element)
-    for read in dict.fromkeys(view.single.reads):
+    for read in {(r.tensor, r.entries): r for r in view.single.reads}.values():
         if rows := _rows_of_tiles(read, view.single, statement, stages):
             view = _with_joined(view, read, rows)
     for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
@@ -227,7 +227,8 @@ def _joined_axes(
     low, high = ix.add(v.lower, shift), ix.add(v.upper, shift)
     ends = ix.compare(">=", low, ix.ZERO), ix.compare("<=", high, ix.mul(count, outer.size))
     full = ix.conjunction(ix.compare("==", inner.size, count), *ends)
-    alone = ix.conjunction(ix.compare("<=", high, inner.size), *ends)  # all is in the first tile
+    first = ix.compare("<=", high, inner.size), ix.compare("<=", high, count)
+    alone = ix.conjunction(*first, *ends)  # all is in the first tile
     if not isinstance(shift, ix.Const) or not stages.proves(statement, ix.disjunction(full, alone)):
         return None
     return _TileRows(outer=outer, inner=inner, dim=v.dim, row=tile.arg)
