@@ -117,7 +117,7 @@ class _ShiftEffects:
 
     def is_updated(self, node: Node) -> bool:
         """Notes what becomes of a node; whether that is known now, and was not before."""
-        before = self.changes.pop(node.name, ())
+        before: _ShiftEffect | tuple[()] | None = self.changes.pop(node.name, ())
         try:
             new = self.change(node)
         except _UnknownEffect:
@@ -125,7 +125,7 @@ class _ShiftEffects:
             return False
         if new is not None:
             self.changes[node.name] = new
-        return new != (before or None)
+        return (() if new is None else new) != before  # () if it stays as it is
 
     def change(self, node: Node) -> _ShiftEffect | None:
         """What becomes of a node; ``None`` if it stays as it is."""

@@ -45,6 +45,10 @@ y = exp(w - m) / exp(w - expand_dims(m, 1))""",
 y = m[max(t - 1, 0)] + log(sum(exp(x - m)))""",
     "a part is read elsewhere": "m = max(x)\nd = x - m\ny = m + log(sum(exp(d))) + sum(d)",
     "scaled alike": "m = max(x)\ny = 0.5 * m + log(sum(exp(x - m)))",
+    "known, then not, then the same": """m = max(x, axis = 1, keepdims = true)
+rows = 1.0 * m.T - -(-(-(-(m.T))))
+b = rows + -(-(-(-(-(1.0 * m)))))
+y = ((1.0 + m) + b) + (1.0 - m)""",
 }
 
 
