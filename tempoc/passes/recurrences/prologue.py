@@ -49,8 +49,9 @@ from tempoc.sdg.graph.new_dimension import with_dimension
 from tempoc.sdg.graph.query import expressions, node_expressions, substitute_in_op, users
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed, is_identity
+from tempoc.sdg.verification.verify import is_right
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Domain, Universe, conjuncts, substitute_entry
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe, conjuncts, substitute_entry
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -181,24 +182,36 @@ def _early_merge(merge: Node, name: str, cut: Cut, space: Space) -> Node:
     return replace(merge, name=name, op=Merge(targets=targets), domain=domain, inputs=inputs)
 
 
+def _with_all_steps(universe: Universe, dim: str, new: Dim, space: Space) -> Space:
+    """The space in which a dimension has all its first steps, which ``new`` has, and no others."""
+    dims = tuple(replace(d, bound=new.bound) if d.name == dim else d for d in universe.dims)
+    return Space(replace(universe, dims=dims), limits=space.frame.limits)
+
+
 @dataclass(slots=True, kw_only=True)
 class _EarlySteps:
     """The nodes of the first steps along a dimension that read nothing else of the loop.
 
     ``split`` is the graph with those steps apart, and ``space`` has its bounds; ``universe`` is
-    that of the program.
+    that of the program with the dimension ``new`` of these steps.
     """
 
     split: Graph
     cut: Cut
     universe: Universe
     space: Space
+    new: Dim
     names: set[str]
     copies: dict[OutputPort, Node] = field(default_factory=dict)
 
     @classmethod
     def of(cls, split: Graph, cut: Cut, universe: Universe, space: Space) -> _EarlySteps:
         """Those of a graph that is split."""
+        some = space.implies(Domain(()), ix.compare(">=", cut.at, ix.ONE))
+        size = cut.at if some else ix.maximum(cut.at, ix.ONE)
+        place = next(k for k, d in enumerate(universe.dims) if d.name == cut.dim)
+        universe, new = with_dimension(split, universe, "start", size, place)
+        all_steps = _with_all_steps(universe, cut.dim, new, space)
         nodes = split.nodes
         others = {n for cycle in recurrences(split, cut.dim, space) for n in cycle}
         others |= {o.source for o in split.outputs}
@@ -209,6 +222,7 @@ class _EarlySteps:
             and n.name not in others
             and _may_move(n, {*universe.lengths})
             and space.implies(n.domain, cut.on("early"))
+            and is_right(split, n, all_steps)
         }
         ended = {d.name for d in universe.dims if universe.is_ended(d.name)} | {*universe.lengths}
         full, uses = full_extent_nodes(split, cut.dim), users(split)
@@ -223,7 +237,7 @@ class _EarlySteps:
 
         while late := {name for name in names if stays(nodes[name])}:
             names -= late
-        return cls(split=split, cut=cut, universe=universe, space=space, names=names)
+        return cls(split=split, cut=cut, universe=universe, space=space, new=new, names=names)
 
     @property
     def nodes(self) -> Mapping[str, Node]:
@@ -231,16 +245,14 @@ class _EarlySteps:
 
     def graph(self) -> Graph | None:
         """The graph; ``None`` if what is checked is not checked in all of the loop's steps."""
-        place = next(k for k, d in enumerate(self.universe.dims) if d.name == self.cut.dim)
-        universe, new = with_dimension(self.split, self.universe, "start", self._size(), place)
-        space = Space(universe, limits=self.space.frame.limits)
+        space = Space(self.universe, limits=self.space.frame.limits)
         checked = {
             n: fresh_name(f"{n}.ahead", self.nodes) for n in self.names if self.nodes[n].op.checks
         }
         nodes: dict[str, Node] = {}
         for name, node in self.nodes.items():
             if name in self.names:
-                moved = self._moved(node, checked, new.name, space)
+                moved = self._moved(node, checked, self.new.name, space)
                 nodes[moved.name] = moved
             if isinstance(node.op, Merge) and name not in self.names:
                 nodes[name] = self._of_copies(node)
@@ -255,13 +267,7 @@ class _EarlySteps:
             inputs = (*node.inputs, read_of(self.nodes[name]))
             self.copies[keeper] = replace(node, op=op, inputs=inputs)
         nodes |= {n.name: n for n in self.copies.values()}
-        return replace(self.split, universe=universe, nodes=nodes)
-
-    def _size(self) -> ix.Expr:
-        """How many points the new dimension has: one of which none is computed at the least."""
-        at = self.cut.at
-        some = self.space.implies(Domain(()), ix.compare(">=", at, ix.ONE))
-        return at if some else ix.maximum(at, ix.ONE)
+        return replace(self.split, universe=self.universe, nodes=nodes)
 
     def _moved(self, node: Node, checked: Mapping[str, str], new: str, space: Space) -> Node:
         """A node with the new dimension in place of that of the loop."""

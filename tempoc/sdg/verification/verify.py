@@ -84,14 +84,21 @@ def verify(graph: Graph, space: Space, *, after: str = "") -> None:
             checker.node(name, node)
             new[name] = surroundings
     for node, _ in new.values():  # only now, as these need all edges to be valid
-        checker.reads(node)
-        checker.types(node)
-        if isinstance(node.op, Merge):
-            checker.merge(node, node.op)
+        checker.values(node)
     right.update(new)
     checker.endings()
     checker.outputs()
     checker.groups()
+
+
+def is_right(graph: Graph, node: Node, space: Space) -> bool:
+    """Whether a node is right at the points that it has in a space, among those of a graph."""
+    checker = _GraphChecker(graph=graph, space=space, after="")
+    try:
+        checker.values(node)
+    except VerifyError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +178,13 @@ class _GraphChecker:
                 raise VerifyError(where, f"{what.format(show_expr(e))} uses `{name}`", self.after)
 
     # ------------------------------------------------------------ reads and types
+
+    def values(self, node: Node) -> None:
+        """What depends on the points of a node, and on those of what it reads."""
+        self.reads(node)
+        self.types(node)
+        if isinstance(node.op, Merge):
+            self.merge(node, node.op)
 
     def reads(self, node: Node) -> None:
         """Reads stay inside."""

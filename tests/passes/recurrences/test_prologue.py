@@ -52,6 +52,8 @@ output best, T as n
 NOTHING = {
     "a state": "y[0] = 0.5\ny[t+1] = tanh(y[t]) when t < S\ny[t+1] = 2.0 * y[t] when t >= S",
     "an input over the steps": "y[t] = exp(x[t]) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
+    "a point that need not be": "y[t] = exp(z[t]) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
+    "a row that need not be": "y[t] = exp(rows[t]) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
     "the length": "y[t] = exp(f32(T-t)) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
 }
 BOUNDS = [(1, 1, 1), (2, 2, 1), (2, 3, 7), (1, 4, 3), (1, 6, 6), (2, 1, 6)]
@@ -107,6 +109,7 @@ def test_words_that_there_are_not(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("equations", NOTHING.values(), ids=NOTHING)
 def test_what_needs_other_steps_or_the_length(equations: str) -> None:
-    text = f"dim s < S\ndim t < T until done\ninput x[t]: f32\n{equations}\n"
+    text = f"dim s < S\ndim p < P\ndim t < T until done\nassume T <= P\n"
+    text += f"input x[t]: f32\ninput z[p]: f32\ninput rows: f32[P]\n{equations}\n"
     text += "done[t] = x > 4.0\noutput y[t = T-1] as last\n"
     assert all("start" not in n.domain.dims for n in optimized(text).nodes.values())
