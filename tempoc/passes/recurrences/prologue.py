@@ -22,13 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.members import field_names
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge, WithChecks
 from tempoc.ops.control.until import Until
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.put import Put
+from tempoc.ops.indexing.scatter import Scatter
+from tempoc.ops.tensor.arithmetic import Remainder
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_carried import (
     loop_members,
@@ -41,9 +48,10 @@ from tempoc.passes.domain.cut_point import Cut, part_of
 from tempoc.passes.domain.index_set_split import OutputPort, split_nodes
 from tempoc.passes.domain.retime import direct_read
 from tempoc.passes.domain.split import computes, without_crowds
+from tempoc.passes.simplify.rules.known_positions import searched
 from tempoc.passes.vectorization.memory_guard import point_bytes_of
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.builder import read_of
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.new_dimension import with_dimension
 from tempoc.sdg.graph.query import expressions, node_expressions, substitute_in_op, users
@@ -54,6 +62,8 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe, conjuncts, substitute_entry
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
+
+_SEARCHES = Take | SpatialIndex | TakeAlong | Put | Scatter
 
 
 class Prologue(GraphPass):
@@ -252,8 +262,8 @@ class _EarlySteps:
         nodes: dict[str, Node] = {}
         for name, node in self.nodes.items():
             if name in self.names:
-                moved = self._moved(node, checked, self.new.name, space)
-                nodes[moved.name] = moved
+                moved = (self._moved(n, checked, space) for n in self._unchecked(node))
+                nodes |= {n.name: n for n in moved}
             if isinstance(node.op, Merge) and name not in self.names:
                 nodes[name] = self._of_copies(node)
             elif name not in self.names or name in checked:
@@ -269,13 +279,28 @@ class _EarlySteps:
         nodes |= {n.name: n for n in self.copies.values()}
         return replace(self.split, universe=self.universe, nodes=nodes)
 
-    def _moved(self, node: Node, checked: Mapping[str, str], new: str, space: Space) -> Node:
+    def _unchecked(self, node: Node) -> tuple[Node, ...]:
+        """A node, and what makes its positions such as need no check, whatever they are.
+
+        Those that are there stay what they are, counted from the start.
+        """
+        op, (x, *others) = node.op, node.inputs or (None,)
+        if isinstance(op, Pick) and op.checks:
+            return (replace(node, op=replace(op, sure=True)),)
+        if not isinstance(op, _SEARCHES) or not op.checks:
+            return (node,)
+        assert x is not None
+        builder = NodeBuilder(graph=self.split, space=self.space, node=node)
+        n, _ = searched(op, builder.type_of(x).shape)
+        index = builder.put("index", Cast(dtype=DType.I32), others[:1])
+        place = builder.put("place", Remainder(), (index, builder.put("n", IndexValue(expr=n))))
+        inputs = (x, read_of(place), *others[1:])
+        return (*builder.nodes.values(), replace(node, op=replace(op, sure=True), inputs=inputs))
+
+    def _moved(self, node: Node, checked: Mapping[str, str], space: Space) -> Node:
         """A node with the new dimension in place of that of the loop."""
+        new = self.new.name
         at = {self.cut.dim: ix.Sym(new)}
-        op = substitute_in_op(node.op, at)
-        if op.checks:
-            unchecked: Any = op
-            op = replace(unchecked, sure=True)
         inputs = (
             replace(
                 e,
@@ -290,7 +315,7 @@ class _EarlySteps:
         return replace(
             node,
             name=checked.get(node.name, node.name),
-            op=op,
+            op=substitute_in_op(node.op, at),
             domain=Domain(dims, where),
             inputs=tuple(inputs),
             types=tuple(
@@ -338,4 +363,4 @@ def _may_move(node: Node, lengths: set[str]) -> bool:
     named = (node.domain.where, *node_expressions(node), *entries)
     if any(not lengths.isdisjoint(symbols(e)) for e in named):
         return False
-    return not node.op.checks or "sure" in field_names(node.op)
+    return not node.op.checks or isinstance(node.op, Pick | _SEARCHES)

@@ -100,6 +100,8 @@ def test_words_that_there_are_not(tmp_path: Any) -> None:
     bounds = {"B": 1, "S": 5, "P": 5, "T": 8}
     inputs["prompt"][:] = [[1, 2, 3, -9, 99]]
     assert model(bounds, inputs, params)["n"] == 3
+    inputs["prompt"][:] = [[-1, 2, -7, 4, 3]]  # from the end, as in NumPy
+    assert model(bounds, inputs, params)["n"] == 5
     inputs["prompt"][:] = [[1, 2, 0, 99, 3]]
     with pytest.raises(DiagnosticError, match="99"):
         evaluate(model.graph, bounds, inputs, params)

@@ -17,7 +17,7 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Array
-from tempoc.ops.definition.shapes import axis_of
+from tempoc.ops.definition.shapes import Shape, axis_of
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
@@ -147,7 +147,7 @@ def _inside(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> Re
     """No check of what is proved, or of numbers."""
     if not op.checks:
         return None
-    index, (n, _) = v.node.inputs[1], _searched(v, op)
+    index, (n, _) = v.node.inputs[1], searched(op, v.operand(0).shape)
     ranges = NumberRanges(v)
     if ranges.within(index, n) or _are_inside(v, n) or _is_between(v, index, ix.ZERO, n):
         return Rewrite(v.node.inputs, replace(op, sure=True))
@@ -203,9 +203,8 @@ def _holds(v: Match, edge: Edge, symbol: ix.CompareOp, limit: ix.Expr) -> bool:
     return False
 
 
-def _searched(v: Match, op: Take | SpatialIndex | TakeAlong | Put | Scatter) -> tuple[ix.Expr, int]:
-    """The extent of what positions are looked for in, and which axis it is."""
-    x = v.operand(0).shape
+def searched(op: Take | SpatialIndex | TakeAlong | Put | Scatter, x: Shape) -> tuple[ix.Expr, int]:
+    """The extent of what positions are looked for in, and which axis it is; ``x`` is the shape."""
     match op:
         case SpatialIndex():
             axis = op.entries.index("tensor")
@@ -239,7 +238,7 @@ def _checked_once(v: Match, op: Take | SpatialIndex | TakeAlong | Scatter) -> Re
         return None
     if any(isinstance(n.op, Cond) for n in v.nodes.values()):
         return None
-    n, axis = _searched(v, op)
+    n, axis = searched(op, v.operand(0).shape)
     if any(s in fewer for s in symbols(n)):
         return None
     inside = v.make(InRange(n=n, axis=axis), edge)
