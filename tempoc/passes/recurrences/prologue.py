@@ -20,11 +20,12 @@ checked in the loop, as before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
+from tempoc.base.graphs import reachable
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge, WithChecks
 from tempoc.ops.control.until import Until
@@ -54,12 +55,26 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.new_dimension import with_dimension
-from tempoc.sdg.graph.query import expressions, node_expressions, substitute_in_op, users
+from tempoc.sdg.graph.query import (
+    OperandUse,
+    expressions,
+    node_expressions,
+    substitute_in_op,
+    users,
+)
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.sdg.verification.verify import is_right
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Bound, Dim, Domain, Universe, conjuncts, substitute_entry
+from tempoc.symbolic.domain import (
+    Bound,
+    Dim,
+    Domain,
+    Universe,
+    conjuncts,
+    entries_at,
+    substitute_entry,
+)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -212,6 +227,7 @@ class _EarlySteps:
     space: Space
     new: Dim
     names: set[str]
+    uses: Mapping[str, tuple[OperandUse, ...]]
     copies: dict[OutputPort, Node] = field(default_factory=dict)
 
     @classmethod
@@ -247,7 +263,9 @@ class _EarlySteps:
 
         while late := {name for name in names if stays(nodes[name])}:
             names -= late
-        return cls(split=split, cut=cut, universe=universe, space=space, new=new, names=names)
+        return cls(
+            split=split, cut=cut, universe=universe, space=space, new=new, names=names, uses=uses
+        )
 
     @property
     def nodes(self) -> Mapping[str, Node]:
@@ -269,13 +287,13 @@ class _EarlySteps:
             elif name not in self.names or name in checked:
                 nodes[name] = node
         for name in checked:
-            keeper = next((k for k, n in self.copies.items() if self._covers(n, name)), None)
-            if keeper is None:
+            keepers = self._keepers(self.nodes[name])
+            if not keepers:
                 return None
-            node = self.copies[keeper]
-            op = WithChecks() if isinstance(node.op, Copy) else node.op
-            inputs = (*node.inputs, read_of(self.nodes[name]))
-            self.copies[keeper] = replace(node, op=op, inputs=inputs)
+            for port, read in keepers.items():
+                node = self.copies[port]
+                op = WithChecks() if isinstance(node.op, Copy) else node.op
+                self.copies[port] = replace(node, op=op, inputs=(*node.inputs, read))
         nodes |= {n.name: n for n in self.copies.values()}
         return replace(self.split, universe=self.universe, nodes=nodes)
 
@@ -344,10 +362,57 @@ class _EarlySteps:
             )
         return self.copies[port]
 
-    def _covers(self, copy: Node, name: str) -> bool:
-        """Whether a copy is made wherever a node is computed."""
-        domain = self.nodes[name].domain
-        return {*domain.dims} <= {*copy.domain.dims} and domain.where == copy.domain.where
+    def _keepers(self, node: Node) -> dict[OutputPort, Edge]:
+        """The copies in the loop that need a node's own step, each with the read of it.
+
+        What reads several steps needs the earlier ones as well, of which none of these may be
+        needed by itself. Then all steps that there are count, as they do for a cycle.
+        """
+
+        def readers(name: str) -> list[str]:
+            return [u.reader for u in self.uses[name] if u.reader in self.names and own(u)]
+
+        def own(use: OperandUse) -> bool:
+            reader, source = self.nodes[use.reader], self.nodes[node.name].domain
+            edge = reader.inputs[use.slot]
+            entries = self.nodes[edge.source].domain.at(edge.entries)
+            return all(self._is_own(d, e) for d, e in entries.items() if d in source.dims)
+
+        made = {*reachable((node.name,), readers)}
+        uses = [u for name in made for u in self.uses[name] if u.reader in self.names]
+        ending = self._ending()
+        if not all(map(own, uses)) and made.isdisjoint(ending):
+            made.update(ending)
+        reads: dict[OutputPort, Edge] = {}
+        for port, copy in self.copies.items():
+            others = (d for d in node.domain.dims if d not in copy.domain.dims)
+            entries = entries_at(node.domain.dims, {d: self._all(d) for d in others})
+            inside = self.space.outside(copy.domain, entries, node.domain) is None
+            if port[0] in made and inside:
+                reads[port] = Edge(source=node.name, entries=entries)
+        return reads
+
+    def _ending(self) -> Collection[str]:
+        """The nodes whose results the end of the loop needs in their own step."""
+        bound = self.universe.dim(self.cut.dim).bound
+        ends = (
+            n.name for n in self.nodes.values() if isinstance(n.op, Until) and n.op.bound == bound
+        )
+
+        def sources(name: str) -> list[str]:
+            edges = self.nodes[name].inputs
+            pairs = ((e.source, self.nodes[e.source].domain.at(e.entries)) for e in edges)
+            return [n for n, at in pairs if all(self._is_own(d, e) for d, e in at.items())]
+
+        return reachable(ends, sources)
+
+    def _is_own(self, dim: str, entry: ix.Entry) -> bool:
+        """Whether a read needs the reader's own step, and along others that or all points."""
+        return entry == ix.Sym(dim) or (dim != self.cut.dim and entry == self._all(dim))
+
+    def _all(self, dim: str) -> ix.Slice:
+        """All points of a dimension."""
+        return ix.Slice(ix.ZERO, ix.Sym(self.universe.dim(dim).bound))
 
 
 def _may_move(node: Node, lengths: set[str]) -> bool:

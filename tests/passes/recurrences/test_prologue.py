@@ -49,6 +49,10 @@ ended[b, t] = ended[b, t-1] or tok == 3
 done = all(ended[b = 0:B])
 output best, T as n
 """
+LONGEST = GREEDY.replace("best == 3", "best > 9").replace(
+    "tok, T as n", "best[b = 0:B, t = T-1] as last"
+)
+LAST = COUNTED.replace("output best", "output best[b = 0:B, t = T-1] as last")
 NOTHING = {
     "a state": "y[0] = 0.5\ny[t+1] = tanh(y[t]) when t < S\ny[t+1] = 2.0 * y[t] when t >= S",
     "an input over the steps": "y[t] = exp(x[t]) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
@@ -109,9 +113,25 @@ def test_words_that_there_are_not(tmp_path: Any) -> None:
         run(folder, bounds, inputs, params)
 
 
+@pytest.mark.parametrize("text", [LONGEST, LAST], ids=["by what is computed", "by a word"])
+def test_words_of_runs_that_end_within_the_prompt(text: str, tmp_path: Any) -> None:
+    """They are checked in each step, also where no step after the prompt needs what it computes."""
+    model = Agreeing(text, tmp_path, (2,))
+    (folder,) = model.folders.values()
+    inputs, params = given(1, 5, 1)
+    bounds = {"B": 1, "S": 5, "P": 5, "T": 3}
+    inputs["prompt"][:] = [[1, 2, 0, 99, 1]]
+    model(bounds, inputs, params)
+    inputs["prompt"][:] = [[1, 99, 0, 1, 1]]
+    with pytest.raises(DiagnosticError, match="99"):
+        evaluate(model.graph, bounds, inputs, params)
+    with pytest.raises(RunError, match="99"):
+        run(folder, bounds, inputs, params)
+
+
 @pytest.mark.parametrize("equations", NOTHING.values(), ids=NOTHING)
 def test_what_needs_other_steps_or_the_length(equations: str) -> None:
-    text = f"dim s < S\ndim p < P\ndim t < T until done\nassume T <= P\n"
+    text = "dim s < S\ndim p < P\ndim t < T until done\nassume T <= P\n"
     text += f"input x[t]: f32\ninput z[p]: f32\ninput rows: f32[P]\n{equations}\n"
     text += "done[t] = x > 4.0\noutput y[t = T-1] as last\n"
     assert all("start" not in n.domain.dims for n in optimized(text).nodes.values())
