@@ -30,10 +30,8 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge, WithChecks
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.types import DType
-from tempoc.ops.indexing.indexing import SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.lookups import Lookup, searched
 from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.indexing.put import Put
-from tempoc.ops.indexing.scatter import Scatter
 from tempoc.ops.tensor.arithmetic import Remainder
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.source import IndexValue
@@ -49,7 +47,6 @@ from tempoc.passes.domain.cut_point import Cut, part_of
 from tempoc.passes.domain.index_set_split import OutputPort, split_nodes
 from tempoc.passes.domain.retime import direct_read
 from tempoc.passes.domain.split import computes, without_crowds
-from tempoc.passes.simplify.rules.known_positions import searched
 from tempoc.passes.vectorization.memory_guard import point_bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
@@ -77,8 +74,6 @@ from tempoc.symbolic.domain import (
 )
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
-
-_SEARCHES = Take | SpatialIndex | TakeAlong | Put | Scatter
 
 
 class Prologue(GraphPass):
@@ -305,7 +300,7 @@ class _EarlySteps:
         op, (x, *others) = node.op, node.inputs or (None,)
         if isinstance(op, Pick) and op.checks:
             return (replace(node, op=replace(op, sure=True)),)
-        if not isinstance(op, _SEARCHES) or not op.checks:
+        if not isinstance(op, Lookup) or not op.checks:
             return (node,)
         assert x is not None
         builder = NodeBuilder(graph=self.split, space=self.space, node=node)
@@ -428,4 +423,4 @@ def _may_move(node: Node, lengths: set[str]) -> bool:
     named = (node.domain.where, *node_expressions(node), *entries)
     if any(not lengths.isdisjoint(symbols(e)) for e in named):
         return False
-    return not node.op.checks or isinstance(node.op, Pick | _SEARCHES)
+    return not node.op.checks or isinstance(node.op, Pick | Lookup)

@@ -17,9 +17,10 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.operator import Array
-from tempoc.ops.definition.shapes import Shape, axis_of
+from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import IndexPart, InRange, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.lookups import searched
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.put import Put
 from tempoc.ops.indexing.scatter import Scatter, ScatterAdd
@@ -201,19 +202,6 @@ def _holds(v: Match, edge: Edge, symbol: ix.CompareOp, limit: ix.Expr) -> bool:
         case Maximum():
             return all(holds) if symbol == "<" else any(holds)
     return False
-
-
-def searched(op: Take | SpatialIndex | TakeAlong | Put | Scatter, x: Shape) -> tuple[ix.Expr, int]:
-    """The extent of what positions are looked for in, and which axis it is; ``x`` is the shape."""
-    match op:
-        case SpatialIndex():
-            axis = op.entries.index("tensor")
-            return op.joint(x)[axis], axis
-        case Scatter():
-            return op.n, op.axis
-        case _:
-            axis = axis_of(op.axis, len(x))
-            return x[axis], axis
 
 
 @rule("positions that are the same at many points", Take, SpatialIndex, TakeAlong, Scatter)
