@@ -118,7 +118,7 @@ def test_a_function_of_a_positive_number(name: str) -> None:
 
 # Operators that passes make of others after derivatives have been taken, and the sum of branches.
 LATE = (
-    *("cumlogsumexp", "window", "recurrence", "after", "merge", "unpacked_product"),
+    *("cumlogsumexp", "window", "recurrence", "after", "with_checks", "merge", "unpacked_product"),
     *("attention", "dispatched"),
 )
 

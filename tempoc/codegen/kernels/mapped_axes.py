@@ -202,11 +202,14 @@ def _rows_of_tiles(
     store = stages.buffers.get(read.tensor)
     if store is None or read.forwarded or any(w.tensor == read.tensor for w in single.writes):
         return None
+    extents = {s for e in stages.statements.tensors[read.tensor].type.shape for s in symbols(e)}
     for j, k in pairwise(store.order):
         if max(j, k) < len(store.axes):
-            rows = _joined_axes(store.axes[j], store.axes[k], read, statement, stages)
-            if rows is not None:
-                return rows
+            outer, inner = store.axes[j], store.axes[k]
+            if extents.isdisjoint((outer.dim, inner.dim)):  # else each row has a length of its own
+                rows = _joined_axes(outer, inner, read, statement, stages)
+                if rows is not None:
+                    return rows
     return None
 
 

@@ -34,8 +34,9 @@ for each in CASES:
 # Operators without axes, given from outside, with effects, or that look at whole tensors.
 OPAQUE = (
     "literal", "index", "input", "param", "eye", "seed", "random_key", "uniform", "normal",
-    "integers", "bernoulli", "categorical", "permutation", "merge", "ensure", "cond", "print",
-    "save", "until", "data_length", "after", "associative_scan", "attention", "dispatched", "fold",
+    "integers", "bernoulli", "categorical", "gumbel", "permutation", "merge", "ensure", "cond",
+    "print", "save", "until", "data_length", "after", "with_checks", "associative_scan",
+    "attention", "dispatched", "fold",
     "recurrence", "unpacked_product", "window", "widen", "extern_jax", "extern_host", "extern_vjp",
 )  # fmt: skip
 
