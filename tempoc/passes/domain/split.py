@@ -262,10 +262,16 @@ def _remark(graph: Graph, gain: _ProfitableCut, context: PassContext) -> None:
     """Add a remark on the cut and its benefit."""
     early, late = (gain.cut.on(s) for s in SIDES)
     vectorized, looped = (early, late) if gain.side == "early" else (late, early)
-    heads = [n for n in gain.freed if "." not in n] or gain.freed
-    shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
     message = (
-        f"{show_expr(vectorized)} is computed apart from {show_expr(looped)}: there {shown} "
-        f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
+        f"{show_expr(vectorized)} is computed apart from {show_expr(looped)}: there "
+        f"{need_no_others(gain.freed, gain.cut.dim)}"
     )
-    context.remarks.add("split", message, graph.nodes[heads[0]].span)
+    head = next((n for n in gain.freed if "." not in n), gain.freed[0])
+    context.remarks.add("split", message, graph.nodes[head].span)
+
+
+def need_no_others(names: Sequence[str], dim: str) -> str:
+    """Words of a remark: of these nodes, those that the source names first need no other point."""
+    heads = [n for n in names if "." not in n] or names
+    shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
+    return f"{shown} need{'s' if len(heads) == 1 else ''} no earlier or later point in {dim}"

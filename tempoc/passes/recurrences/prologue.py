@@ -46,7 +46,7 @@ from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.cut_point import Cut, part_of
 from tempoc.passes.domain.index_set_split import OutputPort, split_nodes
 from tempoc.passes.domain.retime import direct_read
-from tempoc.passes.domain.split import computes, without_crowds
+from tempoc.passes.domain.split import computes, need_no_others, without_crowds
 from tempoc.passes.vectorization.memory_guard import point_bytes_of
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
@@ -108,9 +108,10 @@ def _with_prologue(graph: Graph, dim: str, bound: Bound, context: PassContext) -
             after = steps.graph() if heads else None
             if after is not None:
                 context.declare(after.universe)
+                names = [n.removesuffix(".early") for n in heads]
                 message = (
-                    f"{show(cut.on('early'))} is computed before the loop: what is needed there "
-                    f"of earlier or later points in {dim} is there"
+                    f"{show(cut.on('early'))} is computed before the loop, wherever that ends: "
+                    f"there {need_no_others(names, dim)}"
                 )
                 context.remarks.add(Prologue.name, message, split.nodes[heads[0]].span)
                 return drop_dead(after)

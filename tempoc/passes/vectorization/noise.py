@@ -27,6 +27,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import replace_nodes
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.walk import symbols
 
 
 def with_noise_ahead(
@@ -62,12 +63,17 @@ def with_noise_ahead(
 
 
 def _is_kept(graph: Graph, read: Edge, dim: str) -> bool:
-    """Whether what is read at a point is a tensor whose points are all read at once as well."""
-    return not any(isinstance(e, ix.Slice) for e in read.entries) and any(
-        edge.source == read.source and dim in node.vector
+    """Whether what is read at a point is a tensor that others read at all points at once."""
+    if any(isinstance(e, ix.Slice) for e in read.entries):
+        return False
+    source = graph.nodes[read.source]
+    entries = (
+        source.domain.at(edge.entries).get(dim)
         for node in graph.nodes.values()
         for edge in node.inputs
+        if edge.source == source.name and dim in node.vector
     )
+    return any(isinstance(e, ix.Expr) and dim in symbols(e) for e in entries)
 
 
 def without_noise_ahead(graph: Graph) -> Graph:
