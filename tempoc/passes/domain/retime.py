@@ -41,8 +41,8 @@ from tempoc.passes.domain.cut_point import Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import split_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import OperandUse, substitute_in_op, users
-from tempoc.sdg.graph.rewrite import drop_dead, rewrite_reads
+from tempoc.sdg.graph.query import OperandUse, users
+from tempoc.sdg.graph.rewrite import drop_dead, node_at, rewrite_reads
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, substitute_entry
@@ -232,20 +232,7 @@ def shifted_node(graph: Graph, name: str, dim: str, steps: int, space: Space) ->
     )
     where = ix.conjunction(substitute(node.domain.where, there), inside)
     dims = node.domain.dims
-    types = tuple(
-        replace(t, shape=tuple(substitute(e, there) for e in t.shape)) for t in node.types
-    )
-    inputs = tuple(
-        replace(e, entries=tuple(substitute_entry(x, there) for x in e.entries))
-        for e in node.inputs
-    )
-    shifted = replace(
-        node,
-        op=substitute_in_op(node.op, there),
-        domain=Domain(dims, space.simplify(where, Domain(dims))),
-        types=types,
-        inputs=inputs,
-    )
+    shifted = node_at(node, there, Domain(dims, space.simplify(where, Domain(dims))))
     graph = replace(graph, nodes={**graph.nodes, name: shifted})
     place = dims.index(dim)
 

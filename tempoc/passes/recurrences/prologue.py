@@ -4,8 +4,8 @@
     %tok  = merge %given when t < P, %best[t-1] when t >= P : [t] i32
     %y    = ...  %tok ... %k[0:t+1]                         : [t] f32[8]
     ->
-    %tok.early  = copy %given                    : [early] i32
-    %y.early    = ... %tok.early ...             : [early] f32[8]
+    %tok.early  = copy %given                    : [start] i32
+    %y.early    = ... %tok.early ...             : [start] f32[8]
     %k.copy     = with_checks %k.early[t], ...   : [t | t < P] f32[8]
     %k          = merge %k.copy when t < P, %k.late when t >= P : [t] f32[8]
     %y.late     = ... %k[0:t+1] ...              : [t | t >= P] f32[8]
@@ -56,10 +56,9 @@ from tempoc.sdg.graph.query import (
     OperandUse,
     expressions,
     node_expressions,
-    substitute_in_op,
     users,
 )
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.rewrite import drop_dead, node_at
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.sdg.verification.verify import is_right
 from tempoc.symbolic import expr as ix
@@ -70,7 +69,6 @@ from tempoc.symbolic.domain import (
     Universe,
     conjuncts,
     entries_at,
-    substitute_entry,
 )
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
@@ -139,23 +137,28 @@ def _with_own_reads(graph: Graph, cut: Cut, lengths: set[str], space: Space) -> 
         for read in node.inputs:
             edge = _early_read(graph, node.domain, read, cut, space)
             source = graph.nodes[edge.source]
-            if isinstance(source.op, Merge) and _is_early(node.domain, edge, source, cut, space):
-                if source.name not in own:
-                    part = _early_merge(
-                        source, fresh_name(f"{source.name}.early", nodes), cut, space
-                    )
-                    own[source.name], nodes[part.name] = part.name, part
-                inputs.append(replace(edge, source=own[source.name]))
-                continue
-            domain = _early_domain(source, cut, lengths, space) if source.op.cheap else None
-            if domain not in (None, source.domain):
+            part = _early_part(node.domain, edge, source, cut, lengths, space)
+            if part is not None:
                 if source.name not in own:
                     own[source.name] = fresh_name(f"{source.name}.early", nodes)
-                    worklist.append(replace(source, name=own[source.name], domain=domain))
+                    part = replace(part, name=own[source.name])
+                    nodes[part.name] = part
+                    worklist += [] if isinstance(part.op, Merge) else [part]
                 edge = replace(edge, source=own[source.name])
             inputs.append(edge)
         nodes[node.name] = replace(node, inputs=tuple(inputs))
     return replace(graph, nodes=nodes)
+
+
+def _early_part(
+    domain: Domain, edge: Edge, source: Node, cut: Cut, lengths: set[str], space: Space
+) -> Node | None:
+    """What an early node reads in place of a source that has late points as well, if it can."""
+    if isinstance(source.op, Merge):
+        is_early = _is_early(domain, edge, source, cut, space)
+        return _early_merge(source, cut, space) if is_early else None
+    own = _early_domain(source, cut, lengths, space) if source.op.cheap else source.domain
+    return replace(source, domain=own) if own != source.domain else None
 
 
 def _early_domain(node: Node, cut: Cut, lengths: set[str], space: Space) -> Domain:
@@ -190,7 +193,7 @@ def _is_early(domain: Domain, edge: Edge, source: Node, cut: Cut, space: Space) 
     return space.is_empty(Domain(domain.dims, late))
 
 
-def _early_merge(merge: Node, name: str, cut: Cut, space: Space) -> Node:
+def _early_merge(merge: Node, cut: Cut, space: Space) -> Node:
     """The early part of a merge, with the branches that are taken there."""
     assert isinstance(merge.op, Merge)
     domain = part_of(merge.domain, cut, "early", space)
@@ -199,8 +202,8 @@ def _early_merge(merge: Node, name: str, cut: Cut, space: Space) -> Node:
         for edge, target in zip(merge.inputs, merge.op.targets, strict=True)
         if not space.is_empty(Domain(domain.dims, ix.conjunction(domain.where, edge.guard)))
     ]
-    inputs, targets = zip(*taken, strict=True)
-    return replace(merge, name=name, op=Merge(targets=targets), domain=domain, inputs=inputs)
+    op = Merge(targets=tuple(target for _, target in taken))
+    return replace(merge, op=op, domain=domain, inputs=tuple(edge for edge, _ in taken))
 
 
 def _with_all_steps(universe: Universe, dim: str, new: Dim, space: Space) -> Space:
@@ -315,27 +318,15 @@ class _EarlySteps:
         """A node with the new dimension in place of that of the loop."""
         new = self.new.name
         at = {self.cut.dim: ix.Sym(new)}
-        inputs = (
-            replace(
-                e,
-                source=checked.get(e.source, e.source),
-                entries=tuple(substitute_entry(x, at) for x in e.entries),
-                guard=substitute(e.guard, at),
-            )
-            for e in node.inputs
-        )
         dims = tuple(new if d == self.cut.dim else d for d in node.domain.dims)
         where = space.simplify(substitute(node.domain.where, at), Domain(dims))
-        return replace(
-            node,
-            name=checked.get(node.name, node.name),
-            op=substitute_in_op(node.op, at),
-            domain=Domain(dims, where),
-            inputs=tuple(inputs),
-            types=tuple(
-                replace(t, shape=tuple(substitute(e, at) for e in t.shape)) for t in node.types
-            ),
+        moved = node_at(node, at, Domain(dims, where))
+        inputs = (
+            replace(e, source=checked.get(e.source, e.source), guard=substitute(e.guard, at))
+            for e in moved.inputs
         )
+        name = checked.get(node.name, node.name)
+        return replace(moved, name=name, inputs=tuple(inputs))
 
     def _of_copies(self, merge: Node) -> Node:
         """A merge of which the branches that are computed before are copied in the loop."""

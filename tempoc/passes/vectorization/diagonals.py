@@ -22,7 +22,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import substitute_in_op
-from tempoc.sdg.graph.rewrite import compose, replace_nodes
+from tempoc.sdg.graph.rewrite import compose, node_at, replace_nodes
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, conjuncts, substitute_entry
 from tempoc.symbolic.walk import substitute, symbols
@@ -113,16 +113,8 @@ def _renamed(
         dims = tuple(other if d == dim else d for d in node.domain.dims)
         if graph.universe.sorted(dims) != dims or isinstance(node.op, Merge):
             return None
-        inputs = tuple(
-            replace(e, entries=tuple(substitute_entry(x, at) for x in e.entries))
-            for e in node.inputs
-        )
-        types = tuple(
-            replace(t, shape=tuple(substitute(e, at) for e in t.shape)) for t in node.types
-        )
         domain = Domain(dims, substitute(node.domain.where, at))
-        op = substitute_in_op(node.op, at)
-        changes[name] = (replace(node, op=op, domain=domain, inputs=inputs, types=types),)
+        changes[name] = (node_at(node, at, domain),)
     for merge in graph.nodes.values():
         if isinstance(merge.op, Merge) and any(e.source in names for e in merge.inputs):
             return None

@@ -12,7 +12,7 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
 from tempoc.sdg.graph.query import ancestors, expressions, substitute_in_op
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Universe, substitute_entry
+from tempoc.symbolic.domain import Domain, Universe, substitute_entry
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -127,6 +127,18 @@ def read_axes(
 def edge_at(edge: Edge, points: Mapping[str, ix.Expr]) -> Edge:
     """The read with other points in place of the reader's."""
     return replace(edge, entries=tuple(substitute_entry(e, points) for e in edge.entries))
+
+
+def node_at(node: Node, points: Mapping[str, ix.Expr], domain: Domain) -> Node:
+    """The node with other points in place of its own, in this domain; guards stay as they are."""
+    types = (replace(t, shape=tuple(substitute(e, points) for e in t.shape)) for t in node.types)
+    return replace(
+        node,
+        op=substitute_in_op(node.op, points),
+        domain=domain,
+        inputs=tuple(edge_at(e, points) for e in node.inputs),
+        types=tuple(types),
+    )
 
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
