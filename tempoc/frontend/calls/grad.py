@@ -22,6 +22,7 @@ from tempoc.ops.control.gradient import Gradient
 from tempoc.symbolic import expr as ix
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\s*\.\s*\w+|\[\s*\d+\s*\])*")
+_POINTS = re.compile(rf"({_NAME.pattern})\[[^\[\]]*\]")
 
 
 def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
@@ -31,6 +32,9 @@ def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> va
     if unknown is not None:
         return unknown
     if not _NAME.fullmatch(place.text.strip()):
+        points = _POINTS.fullmatch(place.text.strip())
+        if points and isinstance(x, val.Ref) and x.draft.hint == points[1] and x.draft.dims:
+            raise Failure(gradient_errors.points(place, points[1], x.draft.dims[0]))
         raise Failure(gradient_errors.not_a_name(place))
     targets: list[val.Ref] = []
     for _, leaf in val.leaves(x):

@@ -38,4 +38,10 @@ not_a_name = ErrorRow(
     "give it a name, compute the loss from that name, and differentiate by it; read the gradient "
     "at other points as `grad(loss, x)[t = ...]`",
 )
+points = ErrorRow(
+    "RT262",
+    "grad differentiates by a tensor, not by points of `{name}`",
+    "write `{name}` alone: its gradient has the same dimensions, and is read at other points as "
+    "`grad(loss, {name})[{dim} = ...]`",
+)
 not_differentiable = ErrorRow("RT263", "grad differentiates by a tensor, not by {what}")
