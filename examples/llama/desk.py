@@ -1,4 +1,4 @@
-"""The desk between clients and the running program: who holds which slot of `serve.rt`.
+"""The desk between clients and the running program: whose words the slots of `serve.rt` take.
 
 Clients `submit` requests from any thread. The program calls `exchange` once at each step: it gives
 the words that it has chosen and takes the next token of each slot.
@@ -12,11 +12,11 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,56 +59,76 @@ class Request:
 
 
 @dataclass(slots=True, eq=False)
-class Slot:
-    """A request under way: `place` of the token that the program has got last, in its text."""
+class Text:
+    """A request under way. `number`: of this text among all; `place`: of its next token.
+
+    `ahead`: the tokens from `place` on that are known: what is left of the prompt, or one word.
+    """
 
     request: Request
-    token: int = 0
-    place: int = -1
+    number: int
+    place: int = 0
+    ahead: deque[int] = field(init=False)
     count: int = 0
     draws: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
+        self.ahead = deque(self.request.prompt)
         self.draws = np.random.default_rng(self.request.seed)
 
-    def takes(self, word: int) -> bool:
-        """Go on with the prompt, or with the chosen word; false when the text has ended."""
+    def goes_on(self, word: int) -> bool:
+        """Take the word after the last token that was read; false when the text has ended."""
         request = self.request
         if request.cancelled:
             return False
-        self.place += 1
-        if self.place < len(request.prompt):
-            self.token = request.prompt[self.place]
+        if self.ahead:
             return True
         if word in request.ends:
             request.arrivals.put(Arrival(request, reason="stop"))
             return False
         request.arrivals.put(Arrival(request, word))
-        self.token, self.count = word, self.count + 1
+        self.ahead.append(word)
+        self.count += 1
         if self.count == request.limit:
             request.arrivals.put(Arrival(request, reason="length"))
         return self.count < request.limit
 
-    def draw(self) -> float:
-        """A number for the word that follows the token, if it is drawn."""
-        chosen = self.place >= len(self.request.prompt) - 1 and self.request.heat > 0
-        return self.draws.random() if chosen else 0.0
+    def read(self) -> Reading:
+        """The next token and its place; after the last one that is known a word is chosen."""
+        place, token = self.place, self.ahead.popleft()
+        self.place += 1
+        heat = 0.0 if self.ahead else self.request.heat
+        draw = self.draws.random() if heat > 0 else 0.0
+        return Reading(token, self.number, place, heat, self.request.nucleus, draw)
+
+
+class Reading(NamedTuple):
+    """What a slot takes in a step; that of an empty one belongs to no text."""
+
+    token: int = 0
+    text: int = -1
+    place: int = 0
+    heat: float = 0.0
+    nucleus: float = 0.0
+    draw: float = 0.0
 
 
 class Desk:
-    """Requests that wait, and those that hold a slot."""
+    """Requests that wait, and texts under way: at most as many as there are slots."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._waiting: deque[Request] = deque()
-        self._slots: list[Slot | None] = []
+        self._texts: list[Text] = []
+        self._readers: list[Text] = []  # in the step under way, by slot: those that are not empty
+        self._begun = 0
         self._closed = False
         self._room = self._size = 0
 
     def open(self) -> None:
         """Take requests, also before a program runs."""
         with self._changed:
-            self._slots, self._closed = [], False
+            self._texts, self._readers, self._closed = [], [], False
             self._room = self._size = 0
 
     def limits(self) -> tuple[int, int] | None:
@@ -129,10 +149,10 @@ class Desk:
         """Let the program end with its next step; tells all requests, now and later."""
         with self._changed:
             self._closed = True
-            for request in [*self._waiting, *(slot.request for slot in self._slots if slot)]:
+            for request in [*self._waiting, *(text.request for text in self._texts)]:
                 request.arrivals.put(Arrival(request, reason="closed"))
             self._waiting.clear()
-            self._slots = []
+            self._texts.clear()
             self._changed.notify_all()
 
     def submit(self, request: Request) -> None:
@@ -145,59 +165,59 @@ class Desk:
             self._changed.notify_all()
 
     def busy(self) -> int:
-        """How many requests hold a slot."""
+        """How many texts are under way."""
         with self._changed:
-            return sum(slot is not None for slot in self._slots)
+            return len(self._texts)
 
     def exchange(
         self, words: Ints, room: Ints, size: Ints
-    ) -> tuple[Ints, Ints, Floats, Floats, Floats, bool]:
+    ) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats, bool]:
         """Hand out the words of a step and give the tokens of the next, one for each slot.
 
         `room` is the longest text in tokens, `size` the number of tokens that there are. Waits
-        while there is nothing to do. Results: tokens, their places in their texts, heats, nuclei,
-        numbers to draw with, and whether the step is the last.
+        while there is nothing to do. Results: tokens, the numbers of their texts, their places in
+        them, heats, nuclei, numbers to draw with, and whether the step is the last.
         """
         with self._changed:
-            if not self._slots:
-                self._slots = [None] * len(words)
+            if not self._room:
                 self._room, self._size = int(room), int(size)
                 self._changed.notify_all()
-            self._slots = [
-                slot if slot and slot.takes(int(word)) else None
-                for slot, word in zip(self._slots, words, strict=True)
-            ]
-            self._seat()
-            while not (self._closed or any(self._slots)):
+            last = {text: int(word) for text, word in zip(self._readers, words, strict=False)}
+            self._texts = [text for text in self._texts if text.goes_on(last[text])]
+            self._seat(len(words))
+            while not (self._closed or self._texts):
                 self._changed.wait(PATIENCE)
-                self._seat()
-            return _as_arrays([None] * len(words) if self._closed else self._slots, self._closed)
+                self._seat(len(words))
+            self._readers = [] if self._closed else _slots(self._texts, len(words))
+            return _as_arrays([text.read() for text in self._readers], len(words), self._closed)
 
-    def _seat(self) -> None:
-        """Give free slots to those who have waited longest."""
-        for k, slot in enumerate(self._slots):
-            if slot is None and (request := next(self._present(), None)):
-                self._slots[k] = seated = Slot(request)
-                seated.takes(0)
-
-    def _present(self) -> Iterator[Request]:
-        """Take those from the queue who have not gone away."""
-        while self._waiting:
+    def _seat(self, slots: int) -> None:
+        """Begin the texts of those who have waited longest, as long as slots are free."""
+        while self._waiting and len(self._texts) < slots:
             if not (request := self._waiting.popleft()).cancelled:
-                yield request
+                self._texts.append(Text(request, self._begun))
+                self._begun += 1
+
+
+def _slots(texts: list[Text], count: int) -> list[Text]:
+    """The texts by slot: each has one, and who came first has the free ones for its prompt."""
+    free = count - len(texts)
+    slots: list[Text] = []
+    for text in texts:
+        more = min(free, len(text.ahead) - 1)
+        slots += [text] * (1 + more)
+        free -= more
+    return slots
 
 
 def _as_arrays(
-    slots: list[Slot | None], closed: bool
-) -> tuple[Ints, Ints, Floats, Floats, Floats, bool]:
-    """What the program gets; an empty slot has token 0 at place 0."""
-    tokens, places = np.zeros((2, len(slots)), np.int32)
-    heats, nuclei, draws = np.zeros((3, len(slots)), np.float32)
-    for k, slot in enumerate(slots):
-        if slot is not None:
-            tokens[k], places[k], draws[k] = slot.token, slot.place, slot.draw()
-            heats[k], nuclei[k] = slot.request.heat, slot.request.nucleus
-    return tokens, places, heats, nuclei, draws, closed
+    readings: list[Reading], slots: int, closed: bool
+) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats, bool]:
+    """What the program gets."""
+    columns = [*zip(*readings, *[Reading()] * (slots - len(readings)), strict=True)]
+    tokens, texts, places = (np.array(column, np.int32) for column in columns[:3])
+    heats, nuclei, draws = (np.array(column, np.float32) for column in columns[3:])
+    return tokens, texts, places, heats, nuclei, draws, closed
 
 
 DESK = Desk()

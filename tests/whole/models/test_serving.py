@@ -260,6 +260,23 @@ def test_requests_join_and_leave_a_running_batch(client: Client, alone: dict[str
     assert whole == client.text("dfhc", max_tokens=900)
 
 
+def test_free_slots_read_ahead_in_prompts() -> None:
+    """Each text has a slot; who came first has those that are left, as long as it has a prompt."""
+    made, arrivals = desk.Desk(), desk.Arrivals()
+    for prompt in ([1, 2, 3, 4, 5, 6], [7, 8]):
+        made.submit(desk.Request(prompt, 3, arrivals))
+    steps = []
+    for words in ([0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 9, 10], [11, 12, 0, 0]):
+        tokens, texts, places, *_ = made.exchange(np.array(words, np.int32), ROOM, 23)
+        steps.append([*zip(texts.tolist(), places.tolist(), tokens.tolist(), strict=True)])
+    assert steps == [
+        [(0, 0, 1), (0, 1, 2), (0, 2, 3), (1, 0, 7)],
+        [(0, 3, 4), (0, 4, 5), (0, 5, 6), (1, 1, 8)],
+        [(0, 6, 9), (1, 2, 10), (-1, 0, 0), (-1, 0, 0)],
+        [(0, 7, 11), (1, 3, 12), (-1, 0, 0), (-1, 0, 0)],
+    ]
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_goes_away_leaves_its_slot(
     client: Client, alone: dict[str, str], stream: bool, monkeypatch: pytest.MonkeyPatch
