@@ -97,7 +97,7 @@ def claim(path: Path, folder: int | None = None) -> int | None:
         os.close(handle)
 
 
-def remove_left_over(path: Path, folder: int | None = None) -> bool:
+def remove_left_over(path: Path, folder: int | None) -> bool:
     """Remove a temporary file whose writer is dead; whether there is none any more."""
     try:
         flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -94,7 +94,7 @@ def no_order_found(names: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
 
 
 def no_order_of_calls(
-    names: Sequence[str], dims: Sequence[str], spans: Sequence[Span], later: str = ""
+    names: Sequence[str], dims: Sequence[str], spans: Sequence[Span], later: str
 ) -> Diagnostic:
     """RT403: the order of host calls contradicts the data dependences.
 

@@ -24,7 +24,7 @@ def sampled(
 ) -> tuple[ConcreteProgram, list[StatementInstance]] | None:
     """Some instances at the least bounds that have them; ``None`` if these are not allowed, or if
     it takes too long to look at so many points."""
-    steps = _steps(statements, universe)
+    steps = _steps(statements)
     points = (prod(len(steps[d]) for d in s.domain.dims) for s in statements.statements)
     if sum(points) > EFFORT.replayed_cells:
         return None
@@ -46,7 +46,7 @@ def sampled(
     ]
 
 
-def _steps(statements: Statements, universe: Universe) -> dict[str, list[int]]:
+def _steps(statements: Statements) -> dict[str, list[int]]:
     """The steps of each dimension that are looked at, ascending: the first, and those close to
     the numbers that stand with it, and to the next multiples of what it is divided by."""
     numbers: dict[str, set[int]] = {d: set() for s in statements.statements for d in s.domain.dims}

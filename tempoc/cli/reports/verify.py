@@ -41,8 +41,8 @@ def compare_with_reference(
     result: RunResult,
     paths: Sequence[str],
     *,
-    verify: bool = True,
-    checks: Sequence[str] = (),
+    verify: bool,
+    checks: Sequence[str],
 ) -> int:
     """Evaluate with NumPy, check values, and compare the outputs if it is to `verify` them.
 

@@ -123,7 +123,7 @@ class Body:
             self._values[name, 0] = self._row_of(name, op)
         elif any(owner[0] == name for owner in self._owners.values()):
             served = branch_members(name, self.statement.members, self._owners)
-            self._emit_cond(name, node, served)
+            self._emit_cond(name, served)
             computed += served
         else:
             self._emit(name, node)
@@ -184,7 +184,7 @@ class Body:
     def _padded(self, type_: TensorType) -> tuple[ix.Expr, ...]:
         return tuple(self.out.pad(e) for e in type_.shape)
 
-    def _emit_cond(self, name: str, node: Node, served: list[str]) -> None:
+    def _emit_cond(self, name: str, served: list[str]) -> None:
         """Emit a ``cond`` and the members of its branches as nested functions.
 
         Outputs of these members that have other consumers are results of the ``cond``, too.

@@ -198,9 +198,7 @@ def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> ix.Expr
 # ---------------------------------------------------------------- text of calls
 
 
-def vmapped(
-    function: str, places: Sequence[int | None], outs: Sequence[int], size: str = ""
-) -> str:
+def vmapped(function: str, places: Sequence[int | None], outs: Sequence[int], size: str) -> str:
     """``jax.vmap`` of a function, with axes where these are not all 0.
 
     In batches if ``size``, the bytes per point, is given.

@@ -50,7 +50,7 @@ def row_place(ring: KernelAxis, entry: ix.Expr, dims: Collection[str], out: Emit
     return f"{out.index(ix.Sym(ring.dim))}, {age.value}" if isinstance(age, ix.Const) else None
 
 
-def ring_use(text: str, parameter: str, parts: Collection[str] = ()) -> RingUse | None:
+def ring_use(text: str, parameter: str, parts: Collection[str]) -> RingUse | None:
     """How a kernel uses the ring that is this parameter; ``None``: not only by its rows.
 
     It may pass the ring on to the functions ``parts``.

@@ -275,7 +275,7 @@ def _check_free(
     varying = value.dims if isinstance(value, val.Several) else val.dims_of(value, round.universe)
     free = [d for d in varying if d not in place[1].dims]
     if free:
-        shown = _target_text(*place)
+        shown = _target_text(place[0])
         round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
 
 
@@ -293,7 +293,7 @@ def _branch(
     if wrong and not cell.plan.broken:
         fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
         dims = tuple(fixed or wrong)
-        target, values = _target_text(cell, place), place.equation.values
+        target, values = _target_text(cell), place.equation.values
         right = values[0].span.text if len(values) == 1 else ""
         diagnostic = domain_errors.free_dimension(
             place.target.span, cell.plan.name, dims, fixed, target, right
@@ -332,7 +332,7 @@ def _storable_leaf(round: Round, here: Frame, value: val.Value, place: Placement
     return round.attempt(here, refuse)
 
 
-def _target_text(cell: IndexedTensor, place: Placement) -> str:
+def _target_text(cell: IndexedTensor) -> str:
     return f"{cell.plan.name}[{', '.join(cell.plan.dims)}] = ..."
 
 

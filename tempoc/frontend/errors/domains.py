@@ -88,11 +88,11 @@ def tensor_index(
     read: str,
     dim: str,
     bound: str,
-    divisor: str = "",
-    choice: Sequence[str] = (),
-    own: str = "",
+    divisor: str,
+    choice: Sequence[str],
+    own: str,
     *,
-    whole: bool = True,
+    whole: bool,
 ) -> Diagnostic:
     """A tensor as a temporal index of what is `read`, at a point of a dimension if not empty.
 

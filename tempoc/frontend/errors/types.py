@@ -114,7 +114,7 @@ def bad_operator(span: Span, op: str, a: val.Value, b: val.Value | None = None) 
     return error("RT065", f"`{op}` does not apply to {what}", span)
 
 
-def needs_number(span: Span, what: str, value: val.Value, dim: str = "") -> Diagnostic:
+def needs_number(span: Span, what: str, value: val.Value, dim: str) -> Diagnostic:
     """Something must be known at compile time; it is a dimension, if ``dim`` names one."""
     help = None
     if dim and what == "`axis`":

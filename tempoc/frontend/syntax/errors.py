@@ -240,7 +240,7 @@ untyped_param = ErrorRow(
 )
 
 
-def not_an_item(span: Span, word: str, inner: str = "") -> Diagnostic:
+def not_an_item(span: Span, word: str, inner: str) -> Diagnostic:
     """An expression after `output`, `save` or `print`; `inner` is what stands in parentheses."""
     help = f"write `{word} {inner}`" if inner else "give the expression a name with an equation"
     if word == "print" and not inner:

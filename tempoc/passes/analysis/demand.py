@@ -39,7 +39,7 @@ Box = Mapping[str, DimRange]
 def demanded_boxes(
     graph: Graph,
     space: Space,
-    full: Container[str] = (),
+    full: Container[str],
     within: Mapping[str, Container[str]] | None = None,
 ) -> dict[str, Box]:
     """The box of each node that is read at all; for the nodes in ``full`` it is their domain.

@@ -142,7 +142,7 @@ def lattice(graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: 
     for name in names:
         _check_node(graph.nodes[name], dims, branches)
     pins = _pins(graph, names, dims)
-    nodes = {n: _over_both(graph, graph.nodes[n], names, dims, pins, space) for n in names}
+    nodes = {n: _over_both(graph, graph.nodes[n], dims, pins, space) for n in names}
     shifts = {
         (n, slot): _shift(node, edge, nodes[edge.source], dims, space)
         for n, node in nodes.items()
@@ -245,7 +245,6 @@ def _pin(
 def _over_both(
     graph: Graph,
     node: Node,
-    names: tuple[str, ...],
     dims: tuple[str, str],
     pins: Mapping[str, Mapping[str, ix.Expr]],
     space: Space,

@@ -55,7 +55,7 @@ def _assumed_maxima(universe: Universe, each: int) -> Mapping[str, int]:
 
 
 def unknown_bounds(
-    universe: Universe, names: Iterable[str], size_hints: Mapping[str, int] = NOTHING
+    universe: Universe, names: Iterable[str], size_hints: Mapping[str, int]
 ) -> tuple[str, ...]:
     """The unknown bounds on which these bounds and dimensions depend."""
     dims = {d.name: d.bound for d in universe.dims}

@@ -159,7 +159,7 @@ class _Heads:
             if self.has_heads(edge):
                 if axis != self.axis(edge.source) or not is_identity(edge, self.graph):
                     return False
-            elif axis is not None and _own_axis(self.graph, edge, axis) is None:
+            elif axis is not None and _own_axis(edge, axis) is None:
                 return False
         return True
 
@@ -231,7 +231,7 @@ def _inner_dimension(graph: Graph, node: Node) -> str:
     return shared[-1] if shared else ""
 
 
-def _own_axis(graph: Graph, edge: Edge, axis: int) -> int | None:
+def _own_axis(edge: Edge, axis: int) -> int | None:
     """Which axis of its source an axis of a read is; ``None`` if it is a slice of points."""
     own = axis - slice_count(edge.entries)
     return own if own >= 0 else None
@@ -310,7 +310,7 @@ class _Rewriting:
             return self._at_head(self.made[edge.source], edge)
         if axis is None:
             return edge
-        own = _own_axis(self.graph, edge, axis)
+        own = _own_axis(edge, axis)
         assert own is not None
         key = (edge.source, edge.out, own)
         if key not in self.parts:

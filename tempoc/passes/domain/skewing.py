@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TypeVar, cast
 
 from tempoc.base.names import fresh_name
@@ -154,9 +153,7 @@ class Skewing:
         """Where those nodes are that are read elsewhere."""
         return {n: Skewed(rows=self.names[n], diagonals=self.diagonals) for n in self.table}
 
-    def _reads_elsewhere(
-        self, besides: Mapping[str, Node] = MappingProxyType({})
-    ) -> Iterator[Edge]:
+    def _reads_elsewhere(self, besides: Mapping[str, Node]) -> Iterator[Edge]:
         """What is read of tables by nodes that are in no lattice, nor among others, and outputs."""
         for node in self.graph.nodes.values():
             outside = node.name not in self.lattice.nodes and node.name not in besides

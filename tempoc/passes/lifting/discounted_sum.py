@@ -148,7 +148,7 @@ def _nearest_exponent(
 
 
 def as_recurrence(
-    graph: Graph, discounted: DiscountedSum, space: Space, *, in_loop: bool = False
+    graph: Graph, discounted: DiscountedSum, space: Space, *, in_loop: bool
 ) -> tuple[Node, ...] | None:
     """The nodes of a recurrence, for a range that grows by one element per point.
 

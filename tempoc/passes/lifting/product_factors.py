@@ -141,7 +141,7 @@ class ProductFactors:
 
 
 def product_factors(
-    graph: Graph, node: Node, space: Space, whole: Collection[str] = ()
+    graph: Graph, node: Node, space: Space, whole: Collection[str]
 ) -> ProductFactors | None:
     """A contraction or a sum as one product of factors; ``None`` if it is none, or has too many.
 

@@ -90,7 +90,7 @@ def range_contractions(graph: Graph, node: Node, space: Space) -> Iterator[Range
 
 
 def running_contraction(
-    graph: Graph, target: RangeContraction, space: Space, *, in_loop: bool = False
+    graph: Graph, target: RangeContraction, space: Space, *, in_loop: bool
 ) -> tuple[Node, ...] | None:
     """Nodes that compute the points of the contraction in order; the last has its name.
 

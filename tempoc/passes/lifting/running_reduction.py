@@ -181,7 +181,7 @@ def step_builder(graph: Graph, space: Space, node: Node, dim: str) -> NodeBuilde
 
 
 def running_value(
-    graph: Graph, target: RangeReduction, space: Space, *, in_loop: bool = False
+    graph: Graph, target: RangeReduction, space: Space, *, in_loop: bool
 ) -> tuple[Node, ...] | None:
     """Nodes that compute the points of the reduction in order; the last has its name.
 

@@ -166,7 +166,7 @@ class Segments:
 
 
 def segmented(
-    sequence: NodeSequence, *, work: bool, count: int = 0
+    sequence: NodeSequence, *, work: bool, count: int
 ) -> tuple[NodeSequence, Segments] | None:
     """The best peak and segments of a sequence; ``None`` if nothing is gained.
 

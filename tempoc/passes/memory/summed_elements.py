@@ -42,7 +42,7 @@ class SummedElements:
 
 
 def with_summed_elements(
-    graph: Graph, space: Space, skipped: Container[str] = ()
+    graph: Graph, space: Space, skipped: Container[str]
 ) -> tuple[Graph, Mapping[str, SummedElements]]:
     """The graph in which sums but ``skipped`` ones read elements by point, and these sums."""
     candidates = [n for n in graph.nodes.values() if type(n.op) is Sum and n.name not in skipped]

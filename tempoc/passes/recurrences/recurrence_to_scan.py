@@ -283,7 +283,7 @@ def _only_takes_memory(
     """
     graph, states = around.graph, {*recurrence.states}
     steps, first, others = _step_types(graph, recurrence)
-    if _only_last_is_read(around, cycle, recurrence) and not is_linear(steps, first, others):
+    if _only_last_is_read(around, cycle) and not is_linear(steps, first, others):
         return True
     read_out = _is_read_out(around, cycle, recurrence)
     rows = any(d != recurrence.dim for n in cycle for d in graph.nodes[n].vector)
@@ -335,9 +335,7 @@ def _is_made_again(
     return MODEL.is_stored_beside(sum(s or 0 for s in sizes), size)
 
 
-def _only_last_is_read(
-    around: CycleSurroundings, cycle: NodeNames, recurrence: RecurrenceCycle
-) -> bool:
+def _only_last_is_read(around: CycleSurroundings, cycle: NodeNames) -> bool:
     """Whether a recurrence within steps of another loop, as the small steps of an integrator are,
     is read at single points alone, such as the last."""
     graph, dim, readers = around.graph, around.dim, around.readers

@@ -82,7 +82,7 @@ class TileNodeBuilder:
         each: Node,
         how: Combination,
         type_: TensorType,
-        scale: Edge | None = None,
+        scale: Edge | None,
     ) -> Node:
         """The recurrence that combines the tiles; its value at the last tile is the result.
 

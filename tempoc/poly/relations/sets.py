@@ -215,7 +215,7 @@ _RELATIONS = {
 }
 
 
-def limit_of(error: BaseException, limits: Limits = LIMITS) -> LimitReached | None:
+def limit_of(error: BaseException, limits: Limits) -> LimitReached | None:
     """The limit that an exception is about, be it isl's or ours; `None` if it is another error."""
     if isinstance(error, isl.Error) and "maximal number of operations" in str(error):
         return LimitReached("isl_steps", limits.isl_steps)

@@ -118,9 +118,7 @@ def overwritten_stores(s: prog.ProgramStatement, stores: Iterable[str]) -> froze
     return frozenset(overwritten)
 
 
-def final_frees(
-    s: prog.ProgramStatement, local: frozenset[str] = frozenset()
-) -> list[prog.ProgramStatement]:
+def final_frees(s: prog.ProgramStatement, local: frozenset[str]) -> list[prog.ProgramStatement]:
     """The frees in a statement after which it does not use the store again.
 
     Stores that are ``local`` to it are left out.

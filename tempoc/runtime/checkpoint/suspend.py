@@ -89,7 +89,7 @@ def checkpoint_options(
     checkpoint: str | Path | None,
     every: float | None,
     resume: str | Path | None,
-    anyway: bool = False,
+    anyway: bool,
 ) -> CheckpointOptions | None:
     """The options for these arguments of a run; ``None`` without checkpoints."""
     if checkpoint is None and resume is None:

@@ -23,7 +23,7 @@ HostFunction = Callable[..., Any]
 
 
 def find_functions(
-    externs: Sequence[Extern], paths: Sequence[str | Path], beside: Sequence[str | Path] = ()
+    externs: Sequence[Extern], paths: Sequence[str | Path], beside: Sequence[str | Path]
 ) -> dict[Extern, HostFunction]:
     """The functions, whose modules are imported once.
 

@@ -70,7 +70,7 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
 
 
 def load_stored(
-    stored: StoredProgram, extern_path: Sequence[str | Path] = (), shares: bool = True
+    stored: StoredProgram, extern_path: Sequence[str | Path], shares: bool = True
 ) -> LoadedProgram:
     """Import a program that was read, as `load` does. Raises ``RunError``.
 

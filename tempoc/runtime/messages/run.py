@@ -377,9 +377,7 @@ def extern_raised(
     return error("RT573", f"{extern} raised {reason}{where}", notes=(*notes, trace))
 
 
-def extern_broke(
-    reason: str, point: str, equations: Sequence[str], help: str | None = None
-) -> Diagnostic:
+def extern_broke(reason: str, point: str, equations: Sequence[str], help: str | None) -> Diagnostic:
     """An extern gives back something else than it promised."""
     where = f" at {point}" if point else ""
     notes = tuple(f"in {e}" for e in equations)

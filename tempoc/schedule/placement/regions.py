@@ -105,8 +105,8 @@ def place_loops(
     graph: Graph,
     space: Space,
     say: Say,
-    hosted: Collection[str] = (),
-    chunked: Collection[str] = (),
+    hosted: Collection[str],
+    chunked: Collection[str],
 ) -> ScheduleTree:
     """The tree with the place (host, device, unrolled) of each loop set.
 
