@@ -393,13 +393,13 @@ def too_many_indices(span: Span, given: int, ndim: int, varies: bool = True) -> 
 
 
 def spatial_range(
-    span: Span, shown: str, index: int, extent: int, formula: str, when: str, temporal: str
+    span: Span, shown: str, index: int, extent: int, formula: str, when: str, meant: str
 ) -> Diagnostic:
-    """A spatial index may leave its axis; ``temporal`` is the entry that may have been meant."""
+    """A spatial index may leave its axis; ``meant``: what may have been, and how it is said."""
     axis = formula if formula == str(extent) else f"{formula} = {extent}"
     help = "restrict the equation with `when`, or `assume` what the bounds satisfy"
-    if temporal:
-        help = f"this bracket is spatial: `[{temporal}]` reads another point of the dimension"
+    if meant:
+        help = f"this bracket is spatial: {meant}"
     return error(
         "RT087",
         f"`{shown}` reads position {index} of an axis of extent {axis}{when}",

@@ -148,10 +148,14 @@ def _prove(
         return
     when = shown_point(round.universe, domain.dims, (e, extent), point)
     own = [d for d in val.dims_of(x, round.universe) if d in symbols(e)]
-    temporal = f"{own[0]} = {show(e)}" if len(own) == 1 and e != ix.Sym(own[0]) else ""
+    meant = ""
+    if len(own) == 1 and e != ix.Sym(own[0]):
+        meant = f"`[{own[0]} = {show(e)}]` reads another point of the dimension"
+    elif len(own) == 1 and places[1].text.count("[") == 1:
+        meant = f"without it, the point of this `{own[0]}` is read"
     index, length = evaluate(e, point), evaluate(extent, point)
     raise Failure(
         type_errors.spatial_range(
-            places[0], places[1].text, index, length, show(extent), when, temporal
+            places[0], places[1].text, index, length, show(extent), when, meant
         )
     )
