@@ -93,6 +93,9 @@ class Effort(NamedTuple):
     operands may change places, each order is tried."""
     counted_keys: int = 256
     """The most arrays of a store of which it is looked at which of them there are."""
+    outer_loops: int = 8
+    """The most loops around one that is cut into parts between files: each kind of period adds one
+    loop, and its bounds name all those around it."""
     device_rounds: int = 3
     """Searches for a plan that leaves room for temporary buffers of kernels on the device."""
 

@@ -143,6 +143,11 @@ class _StepPart:
         return any(map(_is_save, statements_in(self.body)))
 
     @property
+    def prints(self) -> bool:
+        """Whether it prints lines."""
+        return any(isinstance(s, prog.Effect) and not _is_save(s) for s in statements_in(self.body))
+
+    @property
     def shown(self) -> frozenset[str]:
         """The stores that it reads, if it saves files only."""
         return frozenset(cell.store for call in calls(self.body) for cell in call.args)
@@ -178,24 +183,58 @@ def between_saves(loop: prog.Loop, taken: Collection[str]) -> prog.Loop | None:
     saving = [k for k, part in enumerate(parts) if part.saves]
     if not saving or loop.step != 1:
         return None
-    first, last = parts[saving[0]], parts[saving[-1]]
-    before, after = parts[: saving[0]], parts[saving[-1] + 1 :]
-    at_start, at_end = first.period(loop.var), last.period(loop.var)
-    if any(part.changes(first.shown) for part in before):
-        at_start = None
-    later = [part for part in after if part.changes(last.shown)]
-    if not all(isinstance(part.body, prog.Free) for part in later):
-        at_end = None
-    if at_start and (not any(map(print_kernels, (part.body for part in before))) or not at_end):
-        return _divided(loop, at_start, [first], taken, first=True)
+    before = parts[: saving[0]]
+    at_start, at_end = _at_start(parts, loop.var), _at_end(parts, loop.var)
+    if at_start and (not any(part.prints for part in before) or not at_end):
+        return _divided(loop, at_start, taken, first=True)
     if at_end:
-        return _divided(loop, at_end, [last, *later], taken, first=False)
+        return _divided(loop, at_end, taken, first=False)
     return None
+
+
+def _at_start(parts: Sequence[_StepPart], var: str) -> list[_StepPart]:
+    """The first parts that save files, of one period, if they may come before all others."""
+    moved: list[_StepPart] = []
+    for k, part in enumerate(parts):
+        if moved and part.prints:
+            break
+        if not part.saves:
+            continue
+        if not _joins(part, moved, var) or any(p.changes(part.shown) for p in parts[:k]):
+            break
+        moved.append(part)
+    return moved
+
+
+def _at_end(parts: Sequence[_StepPart], var: str) -> list[_StepPart]:
+    """The last parts that save files, of one period, if they may come after all others.
+
+    What frees their arrays comes with them.
+    """
+    moved: list[_StepPart] = []
+    freed: list[int] = []
+    for k, part in reversed([*enumerate(parts)]):
+        if moved and part.prints:
+            break
+        if not part.saves:
+            continue
+        later = [n for n, p in enumerate(parts[k:], k) if p.changes(part.shown)]
+        is_freed = all(isinstance(parts[n].body, prog.Free) for n in later)
+        if not _joins(part, moved, var) or not is_freed:
+            break
+        moved.insert(0, part)
+        freed += later
+    return [*moved, *(parts[n] for n in sorted({*freed}))]
+
+
+def _joins(part: _StepPart, moved: Sequence[_StepPart], var: str) -> bool:
+    """Whether a part does nothing but save files, at the steps of those that are moved."""
+    period = part.period(var)
+    return period is not None and all(other.period(var) == period for other in moved)
 
 
 def _divided(
     loop: prog.Loop,
-    period: tuple[ix.Expr, int],
     apart: Sequence[_StepPart],
     taken: Collection[str],
     *,
@@ -203,8 +242,11 @@ def _divided(
 ) -> prog.Loop:
     """The loop over parts of a loop; the host executes what is ``apart`` in a step of each.
 
-    That is the ``first`` step, or the last one, of each part. Other steps do nothing of it.
+    That is the ``first`` step, or the last one, of each part. Other steps do nothing of it. The
+    period is that of the first of what is apart.
     """
+    period = apart[0].period(loop.var)
+    assert period is not None
     r, n = period
     r = r if first else ix.mod(r + 1, n)
     var = fresh_name(f"{loop.var}_part", taken)

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.names import Names
 from tempoc.codegen.regions.capacity import capacity_needs
 from tempoc.codegen.regions.context import ProgramContext
@@ -105,8 +106,10 @@ class Regions:
         """
         context = self.context
         taken = {*context.bounds, *context.largest, *(n.bound for n in context.lengths), *outer}
-        if (parts := between_saves(loop, {*taken, *traversal.variables(loop)})) is not None:
-            return self.convert(parts, after, outer)
+        taken |= {*traversal.variables(loop)}
+        divided = between_saves(loop, taken) if len(outer) < EFFORT.outer_loops else None
+        if divided is not None:
+            return self.convert(divided, after, outer)
         on_host = _on_host(loop, context.kernels)
         try:
             loop = with_rows(loop, context)

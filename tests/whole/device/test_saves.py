@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tempoc.base.effort import EFFORT
 from tempoc.driver.reference import evaluate_given
 from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes import nodes as prog
@@ -70,9 +71,20 @@ save c[t] to "c-{t}.safetensors" when t % 3 == 2
 peak = max(c[0:T])
 output peak
 """
+STATE = """dim t < T
+input x[t]: i32[3]
+h[0] = x[0]
+h[t] = (3 * h[t-1] + flip(x[t])) % 1009 when t >= 1
+output h[T-1] as last
+"""
+FILES = [f'save h[t-1] to "h{k}-{{t}}.safetensors" when t % 4 == 2\n' for k in range(3)] + [
+    f'y{k}[t] = h[t] * {k} + 1\nsave y{k}[t] to "y{k}-{{t}}.safetensors" when t % 3 == {k // 4}\n'
+    for k in range(6)
+]
+TOGETHER = STATE + "".join([*FILES[:5], "print h[t] when t % 2 == 1\n", *FILES[5:]])
 PROGRAMS = {
     "before": (BEFORE, "i"), "after": (AFTER, "i"), "several": (SEVERAL, "i"),
-    "inner": (INNER, "j"), "until": (UNTIL, "t"),
+    "inner": (INNER, "j"), "until": (UNTIL, "t"), "together": (TOGETHER, "t"),
 }  # fmt: skip
 
 
@@ -104,6 +116,27 @@ def test_the_same_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert sorted(exact.found) == sorted(wanted)
     short_calls(monkeypatch)
     assert held_everywhere(device, given, tmp_path, monkeypatch, most=8) > 2
+
+
+def parts(statement: prog.ProgramStatement) -> int:
+    """How many loops over parts there are."""
+    return sum("_part" in getattr(s, "var", "") for s in statements_in(statement))
+
+
+def test_files_of_one_period_share_a_loop() -> None:
+    saves = (f'save h[t] to "h{k}-{{t}}.safetensors" when t % 3 == 1\n' for k in range(40))
+    assert parts(compile_text(STATE + "".join(saves), 2, LOOPS)[1].program.tree) == 1
+
+
+def test_many_periods_are_saved_by_a_loop_on_the_host() -> None:
+    """A loop for each would be in terms of all around it, and deeper than programs may be."""
+    saves = (f'save h[t] to "h{k}-{{t}}.safetensors" when t % {k} == 1\n' for k in range(2, 42))
+    text = STATE + "".join(saves)
+    host = compile_text(text, 2, LOOPS, regions=False)[1]
+    device = compile_text(text, 2, LOOPS)[1]
+    assert parts(device.program.tree) <= EFFORT.outer_loops
+    given = given_for(text, 12)
+    assert effects(device, given) == effects(host, given)
 
 
 LINE, FILE = (
