@@ -793,6 +793,14 @@ def branched(condition, step, carry):
     return jax.tree.unflatten(tree, wide(some))
 
 
+def is_brief(step):
+    """Whether a traced step has no loops and moves few bytes."""
+    size = lambda x: x.aval.size * x.aval.dtype.itemsize
+    moved = sum(size(x) for e in step.eqns for x in (*e.invars, *e.outvars))
+    text = f"{step}"
+    return moved <= 4194304 and "while[" not in text and "scan[" not in text
+
+
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
@@ -801,11 +809,7 @@ def taken_if(condition, step, carry):
     """
     if jax.default_backend() == "cpu":
         return branched(condition, step, carry)
-    traced = jax.make_jaxpr(step)(carry)
-    size = lambda x: x.aval.size * x.aval.dtype.itemsize
-    moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))
-    text = f"{traced}"
-    if moved <= 4194304 and "while[" not in text and "scan[" not in text:
+    if is_brief(jax.make_jaxpr(step)(carry)):
         chosen = lambda new, old: jnp.where(condition, new, old)
         own = jax.tree.map(lambda x: x, carry)  # The step writes into dicts of its carry.
         return jax.tree.map(chosen, step(own), carry)
@@ -813,13 +817,59 @@ def taken_if(condition, step, carry):
     return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
 
 
+def put_into(step, k):
+    """The operator of a traced step by which result ``k`` is argument ``k`` with a part put in.
+
+    ``None`` if there is none. Both arrays may lack axes of length 1 there.
+    """
+    reshapes = "broadcast_in_dim", "reshape", "squeeze"
+    made = lambda v: next((e for e in step.eqns for x in e.outvars if x is v), None)
+    def source(v):
+        while (e := made(v)) and e.primitive.name in reshapes:
+            v = e.invars[0]
+        return v, e
+    put = source(step.outvars[k])[1]
+    is_put = put is not None and put.primitive.name == "dynamic_update_slice"
+    return put if is_put and source(put.invars[0])[0] is step.invars[k] else None
+
+
+def selected_parts(condition, traced, carry, puts):
+    """The results of a traced step if the condition holds, else the carry.
+
+    Where ``puts`` has an operator, a part is put in and selected, of others the whole array.
+    """
+    step = traced.jaxpr
+    made = [v for v, put in zip(step.outvars, puts) for v in (put.invars if put else [v])]
+    values = jax.core.eval_jaxpr(step.replace(outvars=made), traced.consts, *carry)
+    for x, put in zip(carry, puts):
+        array, *given = (values.pop(0) for _ in (put.invars if put else [x]))
+        if not put:
+            yield jnp.where(condition, array, x)
+            continue
+        part, *start = given
+        part = jnp.where(condition, part, lax.dynamic_slice(array, start, part.shape))
+        yield jnp.reshape(lax.dynamic_update_slice(array, part, start), x.shape)
+
+
 def selected_if(condition, step, carry):
-    """``taken_if``; a small step is computed in any case, so that XLA can fuse it with others."""
-    if sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(carry)) > 32768:
-        return taken_if(condition, step, carry)
-    chosen = lambda new, old: jnp.where(condition, new, old)
-    own = jax.tree.map(lambda x: x, carry)  # The step writes into dicts of its carry.
-    return jax.tree.map(chosen, step(own), carry)
+    """``taken_if``; a small step is computed in any case, so that XLA can fuse it with others.
+
+    So is a brief one on a CPU that puts parts into arrays.
+    """
+    size = lambda arrays: sum(x.size * x.dtype.itemsize for x in arrays)
+    leaves, tree = jax.tree.flatten(carry)
+    if size(leaves) <= 32768:
+        chosen = lambda new, old: jnp.where(condition, new, old)
+        own = jax.tree.map(lambda x: x, carry)  # The step writes into dicts of its carry.
+        return jax.tree.map(chosen, step(own), carry)
+    if jax.default_backend() == "cpu":
+        flat = lambda *x: jax.tree.leaves(step(jax.tree.unflatten(tree, x)))
+        traced = jax.make_jaxpr(flat)(*leaves)
+        puts = [put_into(traced.jaxpr, k) for k in range(len(leaves))]
+        whole = size(x for x, put in zip(leaves, puts) if not put)
+        if whole <= 32768 and is_brief(traced):
+            return jax.tree.unflatten(tree, [*selected_parts(condition, traced, leaves, puts)])
+    return taken_if(condition, step, carry)
 
 
 def loop_i(

@@ -531,6 +531,14 @@ def branched(condition, step, carry):
     return jax.tree.unflatten(tree, wide(some))
 
 
+def is_brief(step):
+    """Whether a traced step has no loops and moves few bytes."""
+    size = lambda x: x.aval.size * x.aval.dtype.itemsize
+    moved = sum(size(x) for e in step.eqns for x in (*e.invars, *e.outvars))
+    text = f"{step}"
+    return moved <= 4194304 and "while[" not in text and "scan[" not in text
+
+
 def taken_if(condition, step, carry):
     """The step if the condition holds, else the carry.
 
@@ -539,11 +547,7 @@ def taken_if(condition, step, carry):
     """
     if jax.default_backend() == "cpu":
         return branched(condition, step, carry)
-    traced = jax.make_jaxpr(step)(carry)
-    size = lambda x: x.aval.size * x.aval.dtype.itemsize
-    moved = sum(size(x) for e in traced.eqns for x in (*e.invars, *e.outvars))
-    text = f"{traced}"
-    if moved <= 4194304 and "while[" not in text and "scan[" not in text:
+    if is_brief(jax.make_jaxpr(step)(carry)):
         chosen = lambda new, old: jnp.where(condition, new, old)
         own = jax.tree.map(lambda x: x, carry)  # The step writes into dicts of its carry.
         return jax.tree.map(chosen, step(own), carry)

@@ -11,6 +11,7 @@ import pytest
 from jax import lax
 
 from tempoc.codegen.program.module import REGION_HELPERS
+from tempoc.codegen.regions.prelude import UPDATED
 
 
 @pytest.mark.parametrize("name", ["taken_if", "selected_if"])
@@ -21,7 +22,7 @@ def test_arrays_of_layers_are_chosen(
 ) -> None:
     """They are in a dict, into which the step writes."""
     functions: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
-    exec("".join(REGION_HELPERS[n] for n in ("branched", "taken_if", name)), functions)
+    exec("".join(REGION_HELPERS[n] for n in ("branched", "is_brief", "taken_if", name)), functions)
     monkeypatch.setattr(jax, "default_backend", lambda: device)
 
     def step(carry: tuple[dict[int, jax.Array]]) -> tuple[dict[int, jax.Array]]:
@@ -50,6 +51,37 @@ def test_branches_are_given_no_axes_of_length_one(holds: bool) -> None:
     (branch,) = (e for e in jax.make_jaxpr(run)(*given).eqns if e.primitive.name == "cond")
     assert [v.aval.shape for v in branch.invars[1:]] == [(3,), (2, 3), ()]
     np.testing.assert_array_equal(run(*given)[0][0], np.full((3, 1), 9 if holds else 1))
+
+
+@pytest.mark.parametrize("holds", [False, True])
+@pytest.mark.parametrize("tail", [(), (1,)])
+@pytest.mark.parametrize("own", [True, False])
+def test_rows_that_are_put_into_large_arrays_are_selected(
+    own: bool, tail: tuple[int, ...], holds: bool
+) -> None:
+    """No branch is given the array, of which XLA would copy all; one that is made anew has one."""
+    functions: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
+    exec("".join((UPDATED, *REGION_HELPERS.values())), functions)
+
+    def run(array: jax.Array, number: jax.Array) -> Any:
+        def step(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            array, number = carry
+            row = array[1] * number
+            into = array if own else array + 1
+            return functions["updated"](into, row[None], [2, 0, *(0 for _ in tail)]), number + 1
+
+        return functions["selected_if"](number < (9 if holds else 0), step, (array, number))
+
+    given = jnp.arange(15_000, dtype=jnp.int32).reshape(3, 5000, *tail), jnp.int32(2)
+    names = [e.primitive.name for e in jax.make_jaxpr(run)(*given).eqns]
+    assert ("cond" in names) != own
+    new, number = run(*given)
+    expected = np.array(given[0])
+    if holds:
+        expected += 0 if own else 1
+        expected[2] = given[0][1] * 2
+    np.testing.assert_array_equal(new, expected)
+    assert number == (3 if holds else 2)
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
