@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from tempoc.base.grammar import Grammar, Mismatch, ParseTree, Token, branches, load
+from tempoc.base.parsing.grammar import Grammar, Mismatch, ParseTree, Token, branches, load
 from tempoc.diagnostics.source import Source, Span
 from tempoc.pipeline import errors
 from tempoc.pipeline.order import OrderError, check_order

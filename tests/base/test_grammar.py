@@ -1,7 +1,8 @@
 import pytest
 
-from tempoc.base import grammar, resources
-from tempoc.base.grammar import Grammar, Mismatch, Token
+from tempoc.base import resources
+from tempoc.base.parsing import grammar
+from tempoc.base.parsing.grammar import Grammar, Mismatch, Token
 from tempoc.base.resources import grammar_folder, grammar_text
 
 FILES = ("terminals", "expr")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tempoc.base.grammar import Mismatch
+from tempoc.base.parsing.grammar import Mismatch
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.render import render_all
 from tempoc.diagnostics.source import Source

@@ -4,7 +4,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tempoc.base import grammar, parse_tables, resources
+from tempoc.base import resources
+from tempoc.base.parsing import grammar, parse_tables
 from tempoc.diagnostics import source as sources
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source

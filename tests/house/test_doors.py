@@ -10,7 +10,7 @@ from tests.house.source import files_of, rooms
 
 # A library, and the files that may import it: a file, or a package with all that is in it.
 DOORS = {
-    "lark": ("tempoc/base/parse_tables.py",),
+    "lark": ("tempoc/base/parsing/parse_tables.py",),
     "sympy": ("tempoc/symbolic/simplify.py",),
     "islpy": ("tempoc/poly/isl.py",),
     "jax": (

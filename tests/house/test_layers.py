@@ -43,6 +43,7 @@ RANKS = {
 }
 # The sub-packages of each package, the lowest first; "" stands for the files beside them.
 FLOORS = {
+    "base": ("", "parsing"),
     "cli": ("options", "reports", "", "commands"),
     "codegen": ("", "text", "stores", "kernels", "regions", "steps", "program"),
     "driver": ("", "timing", "search", "report", "slow", "capture"),

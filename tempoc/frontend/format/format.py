@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from tempoc.base.doc import render
-from tempoc.base.grammar import Token
+from tempoc.base.parsing.grammar import Token
 from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.items import item_doc
 from tempoc.frontend.syntax import ast

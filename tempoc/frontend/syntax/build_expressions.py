@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast
 
-from tempoc.base.grammar import Token
+from tempoc.base.parsing.grammar import Token
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast, errors as syntax_errors

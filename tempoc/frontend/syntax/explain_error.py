@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
-from tempoc.base.grammar import Grammar, Mismatch, Token
+from tempoc.base.parsing.grammar import Grammar, Mismatch, Token
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import errors as syntax_errors, layout, statement_errors

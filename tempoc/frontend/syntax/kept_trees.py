@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tempoc.base import grammar, parse_tables
 from tempoc.base.members import field_names
+from tempoc.base.parsing import grammar, parse_tables
 from tempoc.base.resources import cache_folder, grammar_folder
 from tempoc.diagnostics import source as sources
 from tempoc.diagnostics.diagnostic import Collector

@@ -12,7 +12,7 @@ replaced by one `BROKEN` token.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tempoc.base.grammar import Token
+from tempoc.base.parsing.grammar import Token
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import errors as syntax_errors

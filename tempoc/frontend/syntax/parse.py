@@ -8,9 +8,9 @@ token for it, and continues after its end. So all independent errors of a file a
 from functools import cache
 from typing import cast
 
-from tempoc.base import grammar
-from tempoc.base.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
 from tempoc.base.members import field_names
+from tempoc.base.parsing import grammar
+from tempoc.base.parsing.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
 from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast, errors as syntax_errors

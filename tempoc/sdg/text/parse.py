@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import get_type_hints
 
-from tempoc.base.grammar import Grammar, Mismatch, ParseTree, Token, branches, load
+from tempoc.base.parsing.grammar import Grammar, Mismatch, ParseTree, Token, branches, load
 from tempoc.diagnostics.source import Source, Span
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.operator import Op

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tempoc.base.parse_tables import TableRule, Tables, tables
+from tempoc.base.parsing.parse_tables import TableRule, Tables, tables
 
 END_OF_INPUT = "$END"
 _Reduce = Callable[[list[Any]], object]
