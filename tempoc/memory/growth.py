@@ -18,7 +18,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from tempoc.base.cost_model import MODEL
+from tempoc.base.run_costs import RUN_COSTS
 from tempoc.memory.estimates import is_small
 from tempoc.memory.plan_types import CapacityUse
 from tempoc.ops.definition.types import DType
@@ -170,7 +170,7 @@ def with_ample_rings(
             given = sum(
                 _least_bytes(stores[n]) for n, t in statements.tensors.items() if t.is_given
             )
-            limit = max(MODEL.rounded_bytes, given // MODEL.rounded_part)
+            limit = max(RUN_COSTS.rounded_bytes, given // RUN_COSTS.rounded_part)
             if sum(map(_least_bytes, changed)) <= limit:
                 stores, chosen = rings, more
     return stores, chosen

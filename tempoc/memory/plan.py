@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
+from tempoc.base.run_costs import RUN_COSTS
 from tempoc.memory.axis_order import loops_in_front, spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases, step_local
@@ -174,7 +174,7 @@ class _Planner:
         """
         bound = ix.Sym(self.bound(dim))
         spare = ix.sub(bound, self.space.upper_bound(ix.Sym(dim) + 1, tensor.domain))
-        is_near = isinstance(spare, ix.Const) and 0 <= spare.value <= MODEL.store_grain
+        is_near = isinstance(spare, ix.Const) and 0 <= spare.value <= RUN_COSTS.store_grain
         is_growing = self.growing.get(tensor.name, frozenset()) == {dim}
         return bound if is_growing and is_near and not self.is_square(tensor, dim) else size
 

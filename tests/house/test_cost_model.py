@@ -13,6 +13,7 @@ from tempoc.base.cost_model import CPU, GPU, CostModel, row
 from tempoc.base.effort import Effort
 from tempoc.base.limits import TABLE, Limits
 from tempoc.base.report_thresholds import ReportThresholds
+from tempoc.base.run_costs import RunCosts
 from tests.house.source import PACKAGE, files, read
 
 HOME = (
@@ -20,6 +21,7 @@ HOME = (
     "tempoc/base/effort.py",
     "tempoc/base/limits.py",
     "tempoc/base/report_thresholds.py",
+    "tempoc/base/run_costs.py",
 )
 # Numbers that nobody tunes, and why; `...` stands for any.
 FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
@@ -348,13 +350,14 @@ def test_the_check_for_numbers_can_fail(text: str, some: set[float]) -> None:
     assert {*numbers(ast.parse(text))} == some
 
 
-@pytest.mark.parametrize("model", [CostModel, Effort, Limits, ReportThresholds])
+@pytest.mark.parametrize("model", [CostModel, Effort, Limits, ReportThresholds, RunCosts])
 def test_every_number_has_its_reason(model: type) -> None:
     names = {
         CostModel: "cost_model.py",
         Effort: "effort.py",
         Limits: "limits.py",
         ReportThresholds: "report_thresholds.py",
+        RunCosts: "run_costs.py",
     }
     path = PACKAGE / "base" / names[model]
     classes = (n for n in read(path).tree.body if isinstance(n, ast.ClassDef))
@@ -371,7 +374,8 @@ def test_every_number_has_its_reason(model: type) -> None:
 
 def test_every_number_is_used() -> None:
     used = {node.attr for file in files() for node in file.nodes[ast.Attribute]}
-    assert {*CostModel._fields, *Effort._fields, *ReportThresholds._fields} - used == set()
+    tuned = (CostModel, Effort, ReportThresholds, RunCosts)
+    assert {name for model in tuned for name in model._fields} - used == set()
 
 
 def test_every_limit_is_checked() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tempoc.base.cost_model import MODEL
+from tempoc.base.run_costs import RUN_COSTS
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
@@ -61,7 +61,7 @@ def command(
     --output-dir, a table of the outputs is printed.
     """
     # Before anything asks for the device.
-    small_loops.compile_whole(MODEL.unmarked_loop_bytes)
+    small_loops.compile_whole(RUN_COSTS.unmarked_loop_bytes)
     looked_for = parse_checks(checks)
     request = replace(
         run_options(program, given, options.refuse), record=verify or bool(looked_for)

@@ -1,4 +1,4 @@
-"""Tuned numbers by which a run goes; the compiler's cost model has them with their reasons."""
+"""Tuned numbers by which a run goes; the compiler's `run_costs.py` has their reasons."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tempoc.base.cost_model import MODEL
+from tempoc.base.run_costs import RUN_COSTS
 from tempoc.runtime.device.small_loops import flags_for
 
 OPTION = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=7"
@@ -35,7 +35,9 @@ def test_flags_of_the_user_stay(before, after):
 
 
 @pytest.mark.long("starts processes")
-@pytest.mark.parametrize(("most", "whole"), [(1024, "False"), (MODEL.unmarked_loop_bytes, "True")])
+@pytest.mark.parametrize(
+    ("most", "whole"), [(1024, "False"), (RUN_COSTS.unmarked_loop_bytes, "True")]
+)
 def test_a_limit_decides_which_loops_are_whole(most, whole):
     command = [sys.executable, "-c", COUNTED.format(most=most)]
     told = subprocess.run(command, check=True, capture_output=True, text=True)
