@@ -17,7 +17,7 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tests.support.examples import EXAMPLES, Example, compiled
 from tests.support.oracles.oracles import expected
-from tests.support.session.long import ends, in_share
+from tests.support.session.long import chosen, ends, in_share
 
 SIZES = (1, 2, 3, 7)
 SOME = {0: (3,), 1: (2,), 2: (1, 2)}  # kernels of each size take long, unfused ones most
@@ -75,8 +75,9 @@ def test_the_compiled_program_agrees(
     largest = (example.largest,) if level == 2 else ()
     sizes = FEW[level] if example.heavy else ends((*SOME[level], *largest))
     for size in sizes:
-        # XLA makes all its effort for one example in four; in the long run for all.
-        if level == 2 and size == sizes[-1] and in_share(example.name, of=4):
+        # XLA makes all its effort for few examples that are light, and in the long run for all.
+        users = chosen["long"] or (not example.heavy and in_share(example.name, of=4))
+        if level == 2 and size == sizes[-1] and users:
             request.getfixturevalue("as_users")
         found = run(example, size, out)
         plain = meaning(example, size, float64=False)

@@ -92,7 +92,7 @@ def run(home: Path, steps: int) -> np.ndarray:
         return np.array(file["tok"])
 
 
-@pytest.mark.parametrize("steps", sampled([13, 1, 2, 3], "shorter texts", of=2))
+@pytest.mark.parametrize("steps", sampled([13, 1, 2, 3], "shorter texts", of=4))
 def test_plain_numpy_gives_the_same_tokens(
     steps: int, home: Path, weights: dict[str, np.ndarray]
 ) -> None:

@@ -20,7 +20,6 @@ FEW = 40
 
 PROGRAM = """import nn
 dim n < N
-def small(shape) = nn.orthogonal(shape, 0.5)
 glorot[n] = nn.glorot([3, 5])
 he[n] = nn.he([3, 5])
 lecun[n] = nn.lecun([3, 5])
@@ -29,21 +28,21 @@ cut3[n] = nn.truncated_normal([15], limit = 3.0)
 square[n] = nn.orthogonal([4, 4])
 tall[n] = nn.orthogonal([5, 2])
 wide[n] = nn.orthogonal([1, 3], 2.0)
-layers[n] = nn.mlp_init([2, 3, 1], small)
 conv[n] = nn.conv_init([3, 2, 4, 5])
 res[n] = nn.residual_init([3, 2, 2], 3)
 table[n] = nn.embedding_init(6, 4)
 dropped[n] = nn.dropout(ones([4]), 0.25)
-lstm[n] = nn.lstm_init(3, 2)
-output glorot, he, lecun, cut, cut3, square, tall, wide, layers, conv, res, table, dropped
-output lstm
+output glorot, he, lecun, cut, cut3, square, tall, wide, conv, res, table, dropped
 """
 
 CELLS = """import nn
 dim n < N
+def small(shape) = nn.orthogonal(shape, 0.5)
 gru[n] = nn.gru_init(3, 2)
+lstm[n] = nn.lstm_init(3, 2)
+layers[n] = nn.mlp_init([2, 3, 1], small)
 block[n] = nn.transformer_init(4, 6)
-output gru, block
+output gru, lstm, layers, block
 """
 
 
@@ -126,9 +125,9 @@ def test_large_orthogonal() -> None:
     np.testing.assert_allclose(q @ q.T, np.eye(96), atol=1e-6)
 
 
-def test_layers(found: dict[str, Any]) -> None:
-    w = found["layers.0.w"]
-    assert w.shape == (DRAWS, 3, 2) and found["layers.1.b"].shape == (DRAWS, 1)
+def test_layers(found: dict[str, Any], cells: dict[str, Any]) -> None:
+    w = cells["layers.0.w"]
+    assert w.shape == (FEW, 3, 2) and cells["layers.1.b"].shape == (FEW, 1)
     at_right_angles(np.swapaxes(w, 1, 2), 0.5)
     assert found["conv.w"].shape == (DRAWS, 3, 2, 4, 5) and not found["conv.b"].any()
     spread(found["conv.w"], 2 / 24)
@@ -137,15 +136,15 @@ def test_layers(found: dict[str, Any]) -> None:
     assert np.abs(np.corrcoef(found["res.0.w"].ravel(), found["res.1.w"].ravel())[0, 1]) < 0.05
 
 
-def test_cells(found: dict[str, Any], cells: dict[str, Any]) -> None:
+def test_cells(cells: dict[str, Any]) -> None:
     assert cells["block.attention.out"].shape == (FEW, 4, 4)
     assert cells["block.mlp.0.w"].shape == (FEW, 6, 4)
     assert np.all(cells["block.first.scale"] == 1) and not cells["block.second.bias"].any()
-    assert cells["gru.w"].shape == (FEW, 6, 3) and found["lstm.w"].shape == (DRAWS, 8, 3)
+    assert cells["gru.w"].shape == (FEW, 6, 3) and cells["lstm.w"].shape == (FEW, 8, 3)
     spread(cells["gru.w"], 2 / 5)
-    for u in (cells["gru.u"], found["lstm.u"]):
+    for u in (cells["gru.u"], cells["lstm.u"]):
         at_right_angles(u[:, 2:4])
-    np.testing.assert_array_equal(found["lstm.b"][0], [0, 0, 1, 1, 0, 0, 0, 0])
+    np.testing.assert_array_equal(cells["lstm.b"][0], [0, 0, 1, 1, 0, 0, 0, 0])
     assert not cells["gru.b"].any() and not cells["gru.c"].any()
 
 
