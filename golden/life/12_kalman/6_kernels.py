@@ -546,7 +546,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
         (likelihood_d_Q_all,) = likelihood_d_Q_total((), likelihood_d_Q_now2)
     if T <= 1:
         (
-            likelihood_d_R_now, likelihood_d_R_past_new3, likelihood_d_guess_cov2,
+            likelihood_d_R_now, _, likelihood_d_guess_cov2,
         ) = likelihood_d_guess_cov(
             (jnp.int32(0),), likelihood_d_now_rows, surprise, likelihood_d_now_cov, guess_cov, H,
             gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
@@ -554,8 +554,6 @@ def block(at, log_force, log_error, valid, seen, *, T):
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
             likelihood_d_R_past, sure, keep,
         )
-        if False:
-            likelihood_d_R_past = likelihood_d_R_past_new3
         (likelihood_d_Q_all,) = likelihood_d_Q_total2(())
     by_error, by_force2 = by_force(
         (), likelihood_d_R_now, R_exp, likelihood_d_Q_all, Q_matmul, Q_exp,

@@ -496,8 +496,9 @@ class RegionWriter(RegionNames):
         kernel = self.kernel(call)
         targets, after = [*values], []
         for cell in call.results:
-            if cell.store not in self.cells:  # the write never happens
-                targets.append("_")
+            when = ix.TRUE if cell.when is None else cell.when
+            if cell.store not in self.cells or not may_hold(when, self.values):
+                targets.append("_")  # the write never happens
                 continue
             array = self.cell(cell)
             if cell.when is None:
@@ -505,12 +506,11 @@ class RegionWriter(RegionNames):
                 continue
             new = self.locals.fresh(f"{self.array_names[cell.store]}_new")
             targets.append(new)
-            when = self.text(cell.when)
-            if self.is_static(cell.when):
-                after += [f"if {when}:", f"{INDENT}{array} = {new}"]
+            if self.is_static(when):
+                after += [f"if {self.text(when)}:", f"{INDENT}{array} = {new}"]
             else:
                 function = "selected" if self.is_squeezed(cell) else "jnp.where"
-                after.append(f"{array} = {function}({when}, {new}, {array})")
+                after.append(f"{array} = {function}({self.text(when)}, {new}, {array})")
         tests = [self.locals.fresh("ends") for _ in call.endings]
         targets += tests
         for target, ending in zip(tests, call.endings, strict=True):
