@@ -84,18 +84,10 @@ def R(at, log_force, log_error, valid, seen, *, T):
     def step(k, rows_0, rows_1, before_0, before_1):
         valid_row = valid[k]
         add = jnp.einsum("ij,kj->ik", jnp.matmul(H, before_1), H) + R
-        getitem = lax.index_in_dim(
-            lax.index_in_dim(add, 1, 1, keepdims=False), 1, 0, keepdims=False,
-        )
-        getitem2 = lax.index_in_dim(
-            lax.index_in_dim(add, 1, 1, keepdims=False), 0, 0, keepdims=False,
-        )
-        getitem3 = lax.index_in_dim(
-            lax.index_in_dim(add, 0, 1, keepdims=False), 1, 0, keepdims=False,
-        )
-        getitem4 = lax.index_in_dim(
-            lax.index_in_dim(add, 0, 1, keepdims=False), 0, 0, keepdims=False,
-        )
+        getitem = add[1, 1]
+        getitem2 = add[0, 1]
+        getitem3 = add[1, 0]
+        getitem4 = add[0, 0]
         stack2 = jnp.stack([-getitem3, getitem4], axis=0)
         sub = getitem4 * getitem - getitem2 * getitem3
         div = jnp.stack([jnp.stack([getitem, -getitem2], axis=0), stack2], axis=0) / sub
@@ -138,19 +130,11 @@ def score(at, H, R, valid, seen, rows_out1, guess_rows, *, T):
     def point(rows_out1_t, valid, guess_rows_t, seen):
         gain_matmul = jnp.einsum("ij,kj->ik", rows_out1_t, H)
         spread = jnp.einsum("ij,kj->ik", jnp.matmul(H, rows_out1_t), H) + R
-        rows_getitem = lax.index_in_dim(
-            lax.index_in_dim(spread, 1, 1, keepdims=False), 1, 0, keepdims=False,
-        )
-        rows_getitem2 = lax.index_in_dim(
-            lax.index_in_dim(spread, 1, 1, keepdims=False), 0, 0, keepdims=False,
-        )
+        rows_getitem = spread[1, 1]
+        rows_getitem2 = spread[0, 1]
         rows_stack = jnp.stack([rows_getitem, -rows_getitem2], axis=0)
-        rows_getitem3 = lax.index_in_dim(
-            lax.index_in_dim(spread, 0, 1, keepdims=False), 1, 0, keepdims=False,
-        )
-        rows_getitem4 = lax.index_in_dim(
-            lax.index_in_dim(spread, 0, 1, keepdims=False), 0, 0, keepdims=False,
-        )
+        rows_getitem3 = spread[1, 0]
+        rows_getitem4 = spread[0, 0]
         rows_stack2 = jnp.stack([-rows_getitem3, rows_getitem4], axis=0)
         determinant_sub = rows_getitem4 * rows_getitem - rows_getitem2 * rows_getitem3
         inverse_div = jnp.stack([rows_stack, rows_stack2], axis=0) / determinant_sub
@@ -307,23 +291,11 @@ def likelihood_d_guess_cov(
     d_inverse_stack = jnp.where(valid[t], d_sure, 0.0) / determinant_sub[t]
     d_sum_sum = jnp.sum(d_inverse_stack * inverse_div[t], axis=(0, 1))
     d_div_sum = -d_sum_sum
-    d_rows_getitem = lax.index_in_dim(
-        lax.index_in_dim(d_inverse_stack, 0, 1, keepdims=False), 0, 0, keepdims=False,
-    )
-    d_rows_neg = lax.index_in_dim(
-        lax.index_in_dim(d_inverse_stack, 1, 1, keepdims=False), 0, 0, keepdims=False,
-    )
-    d_rows_neg2 = lax.index_in_dim(
-        lax.index_in_dim(d_inverse_stack, 0, 1, keepdims=False), 1, 0, keepdims=False,
-    )
-    d_rows_getitem4 = lax.index_in_dim(
-        lax.index_in_dim(d_inverse_stack, 1, 1, keepdims=False), 1, 0, keepdims=False,
-    )
-    d_rows_getitem_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_rows_getitem, 0), 1)
+    d_rows_getitem_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_inverse_stack[0, 0], 0), 1)
     d_rows_getitem_pad = lax.pad(
         d_rows_getitem_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)),
     )
-    d_rows_getitem4_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_rows_getitem4, 0), 1)
+    d_rows_getitem4_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_inverse_stack[1, 1], 0), 1)
     d_rows_getitem4_pad = lax.pad(
         d_rows_getitem4_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)),
     )
@@ -350,11 +322,11 @@ def likelihood_d_guess_cov(
         d_determinant_getitem4_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)),
     )
     d_spread_add9 = d_spread_add7 + d_determinant_getitem3_pad + d_determinant_getitem4_pad
-    d_rows_getitem2_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-d_rows_neg, 0), 1)
+    d_rows_getitem2_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-d_inverse_stack[0, 1], 0), 1)
     d_rows_getitem2_pad = lax.pad(
         d_rows_getitem2_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)),
     )
-    d_rows_getitem3_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-d_rows_neg2, 0), 1)
+    d_rows_getitem3_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-d_inverse_stack[1, 0], 0), 1)
     d_rows_getitem3_pad = lax.pad(
         d_rows_getitem3_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)),
     )

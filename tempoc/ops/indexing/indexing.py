@@ -290,16 +290,21 @@ class SpatialIndex(Op):
         x = pads.with_own_padding(args[0], out)
         x = pads.nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.valid), out)
         text = x.text
+        points = [e for e in self.entries if isinstance(e, ix.Expr)]
+        is_one_subscript = len(points) > 1 and all(isinstance(e, ix.Const) for e in points)
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
             if axis in x.valid:  # taken whole (emission/ragged_layout.py)
                 continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)
-            elif isinstance(e, ix.Expr):
+            elif isinstance(e, ix.Expr) and not is_one_subscript:
                 static = isinstance(e, ix.Const)
                 call = "lax.index_in_dim" if static else "lax.dynamic_index_in_dim"
                 text = f"{call}({text}, {out.index(e)}, {axis}, keepdims=False)"
+        if is_one_subscript:  # which JAX traces as fast; a single point is twice as fast as a call
+            places = (out.index(e) if isinstance(e, ix.Expr) else ":" for e in self.entries)
+            text = f"{pads.atom(text)}[{', '.join(places)}]"
         if self.gathers:
             text = self.gathered(text, args, results[0], out)
         return (text,)
