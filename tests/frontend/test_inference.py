@@ -137,6 +137,16 @@ APART = [
 ]
 """Functions in which more depends on the order of equations than types do."""
 
+CALLS = (
+    T
+    + """y[t] = twice(y[t-1]) when t >= 1
+y[t] = twice(x[0]) when t == 0
+output y
+def twice(x) { return x + x }
+"""
+)
+"""The second equation is evaluated ahead, and calls what is called by the first one as well."""
+
 DRAWS = [
     T + "y = x + random.normal([3])\nz = y * random.uniform([])\noutput z\n",
     T
@@ -189,7 +199,7 @@ def test_each_round_goes_as_deep_as_the_first(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_nodes_do_not_depend_on_what_is_evaluated_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = [AHEAD, *APART, *DRAWS]
+    programs = [AHEAD, CALLS, *APART, *DRAWS]
     for text in CYCLES.values():
         head, rest = text.split("...\n")
         *equations, output = rest.splitlines()
