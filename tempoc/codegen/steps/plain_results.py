@@ -55,9 +55,7 @@ class _PlainResults:
                 for item in reversed(items):
                     new.append(self.convert(item, after, ends))
                     after = self.later.before(new[-1], after)
-                    if ends is not None and not _is_spare(new[-1], ends[0]):
-                        read = self.later.before(new[-1], ends[1])
-                        ends = ends[0], read - _freed_at_last(new[-1], ends[0])
+                    ends = ends and (ends[0], self.read_at_last(new[-1], *ends))
                 return replace(s, items=tuple(new[::-1]))
             case prog.Guard(body=body):
                 return replace(s, body=self.convert(body, after, None))
@@ -70,6 +68,18 @@ class _PlainResults:
             case _:
                 return s
 
+    def read_at_last(self, s: prog.ProgramStatement, loop: prog.Loop, after: Stores) -> Stores:
+        """The stores that are read from a statement on in the last step of a loop."""
+        match s:
+            case prog.Sequence(items=items):
+                for item in reversed(items):
+                    after = self.read_at_last(item, loop, after)
+                return after
+            case _ if _is_spare(s, loop):
+                return after
+            case _:
+                return self.later.before(s, after) - _freed_at_last(s, loop)
+
     def written(self, cell: prog.Cell, loop: prog.Loop, read: Stores) -> prog.Cell:
         """A result, written in the last step as well unless that what it replaces is ``read``."""
         if cell.when is None or cell.store not in self.later.registers - read:
@@ -81,8 +91,6 @@ class _PlainResults:
 def _freed_at_last(s: prog.ProgramStatement, loop: prog.Loop) -> Stores:
     """What a statement frees under a condition that holds in the last step of a loop."""
     match s:
-        case prog.Sequence(items=items):
-            return frozenset().union(*(_freed_at_last(item, loop) for item in items))
         case prog.Guard(condition=condition, body=prog.Free() as free):
             last = ix.sub(loop.upper, ix.Const(loop.step))
             holds = substitute(condition, {loop.var: last}) == ix.TRUE

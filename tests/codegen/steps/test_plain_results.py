@@ -92,6 +92,8 @@ def test_what_is_read_later_is_preserved() -> None:
     assert conditions(loop(LEARN, ERROR)), "read in the step"
     last = prog.Guard(condition=END, body=ERROR)
     assert conditions(loop(LEARN, last)), "read in the last step"
+    then_free = prog.Sequence(items=(last, prog.Guard(condition=END, body=free)))
+    assert conditions(loop(LEARN, then_free), COPY), "and freed then"
     assert conditions(loop(loop(LEARN), var="e"), outputs="later"), "the next epoch goes on with it"
     guard = prog.Guard(condition=parse("M >= 2"), body=COPY)
     assert conditions(loop(LEARN), guard, ERROR), "overwritten for some bounds"
