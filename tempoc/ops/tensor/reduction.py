@@ -196,15 +196,11 @@ class Reduction(Op):
         return f"{function}({x}, axis={axes_text(axes)}{extra}{keepdims})"
 
 
-class Sum(Reduction):
-    """The sum; 0 of nothing."""
+class NumberReduction(Reduction):
+    """A reduction of numbers, of which ``bool`` are 0 and 1."""
 
     __slots__ = ()
-    name, jax = "sum", "jnp.sum"
-    layout_agnostic = True
-    multilinear = overflows = True
-    monoid = SUM
-    scan: ClassVar[type[Scan]] = CumSum
+    layout_agnostic = overflows = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` is counted."""
@@ -219,13 +215,23 @@ class Sum(Reduction):
         return f", dtype={jax_dtype(dtype)}" if dtype.is_int else ""
 
 
-class Prod(Sum):
+class Sum(NumberReduction):
+    """The sum; 0 of nothing."""
+
+    __slots__ = ()
+    name, jax = "sum", "jnp.sum"
+    multilinear = True
+    monoid = SUM
+    scan: ClassVar[type[Scan]] = CumSum
+
+
+class Prod(NumberReduction):
     """The product; 1 of nothing."""
 
     __slots__ = ()
     name, jax = "prod", "jnp.prod"
-    multilinear = False
-    monoid, scan = PROD, CumProd
+    monoid = PROD
+    scan: ClassVar[type[Scan]] = CumProd
 
 
 EXTREME = '''\

@@ -34,6 +34,7 @@ y = m - 0.3 * log(exp((m - a) / 0.3) + 2.0 * exp((m - 1.5) / 0.3))""",
 }
 OTHERS = {
     "twice": "m = max(x)\ny = m + log(sum(exp(x - 2.0 * m)))",
+    "all multiplied": "m = max(x)\ny = m + log(prod(exp(x - m)))",
     "not given back": "m = max(x)\ny = log(sum(exp(x - m)))",
     "other rows": "m = max(x, axis = 0)\ny = sum(m) + log(sum(exp(x - m)))",
     "rows that are summed": """d = exp(x - max(x, axis = 0))

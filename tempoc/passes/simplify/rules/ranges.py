@@ -369,7 +369,7 @@ class NumberRanges:
                 return intervals.arithmetic(binary.Subtract(), zero, ranges[0], dtype)
             case unary.Sign():
                 return fitting(intervals.numbers(-1, 1), dtype)
-            case Sum() if type(op) is Sum:
+            case Sum():
                 count = ix.product(types[0].shape[k] for k in axes_of(op.axes, types[0].ndim))
                 counted = intervals.at(count)
                 return intervals.arithmetic(binary.Multiply(), ranges[0], counted, dtype)
