@@ -27,6 +27,7 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import reachable
 from tempoc.base.names import fresh_name
+from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge, WithChecks
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.types import DType
@@ -281,7 +282,7 @@ class _EarlySteps:
             if name in self.names:
                 moved = (self._moved(n, checked, space) for n in self._unchecked(node))
                 nodes |= {n.name: n for n in moved}
-            if isinstance(node.op, Merge) and name not in self.names:
+            if name not in self.names and (checked or isinstance(node.op, Merge)):
                 nodes[name] = self._of_copies(node)
             elif name not in self.names or name in checked:
                 nodes[name] = node
@@ -328,13 +329,13 @@ class _EarlySteps:
         name = checked.get(node.name, node.name)
         return replace(moved, name=name, inputs=tuple(inputs))
 
-    def _of_copies(self, merge: Node) -> Node:
-        """A merge of which the branches that are computed before are copied in the loop."""
+    def _of_copies(self, node: Node) -> Node:
+        """A node that reads copies in the loop of what is computed before."""
         inputs = (
             replace(e, source=self._copy(e).name, out=0) if e.source in self.names else e
-            for e in merge.inputs
+            for e in node.inputs
         )
-        return replace(merge, inputs=tuple(inputs))
+        return replace(node, inputs=tuple(inputs))
 
     def _copy(self, edge: Edge) -> Node:
         """What the loop takes in its own step of what was computed before."""
@@ -353,7 +354,9 @@ class _EarlySteps:
         """The copies in the loop that need a node's own step, each with the read of it.
 
         What reads several steps needs the earlier ones as well, of which none of these may be
-        needed by itself. Then all steps that there are count, as they do for a cycle.
+        needed by itself. Then all steps that there are count, as they do for a cycle: something
+        that ends the loop keeps them. Nothing does if a copy is needed at other points as well, or
+        a branch that may not be taken needs the node.
         """
 
         def readers(name: str) -> list[str]:
@@ -367,17 +370,20 @@ class _EarlySteps:
 
         made = {*reachable((node.name,), readers)}
         uses = [u for name in made for u in self.uses[name] if u.reader in self.names]
-        ending = self._ending()
-        if not all(map(own, uses)) and made.isdisjoint(ending):
-            made.update(ending)
+        if any(u.slot and isinstance(self.nodes[u.reader].op, Cond) for u in uses):
+            return {}
+        ending = frozenset[str]() if all(map(own, uses)) else frozenset(self._ending())
+        at_ends = ending if made.isdisjoint(ending) else ending & made
         reads: dict[OutputPort, Edge] = {}
         for port, copy in self.copies.items():
             others = (d for d in node.domain.dims if d not in copy.domain.dims)
             entries = entries_at(node.domain.dims, {d: self._all(d) for d in others})
             inside = self.space.outside(copy.domain, entries, node.domain) is None
-            if port[0] in made and inside:
+            if port[0] in made and not inside:
+                return {}
+            if port[0] in made or (port[0] in at_ends and inside):
                 reads[port] = Edge(source=node.name, entries=entries)
-        return reads
+        return {} if ending and at_ends.isdisjoint(name for name, _ in reads) else reads
 
     def _ending(self) -> Collection[str]:
         """The nodes whose results the end of the loop needs in their own step."""
@@ -387,7 +393,8 @@ class _EarlySteps:
         )
 
         def sources(name: str) -> list[str]:
-            edges = self.nodes[name].inputs
+            node = self.nodes[name]
+            edges = node.inputs[:1] if isinstance(node.op, Cond) else node.inputs
             pairs = ((e.source, self.nodes[e.source].domain.at(e.entries)) for e in edges)
             return [n for n, at in pairs if all(self._is_own(d, e) for d, e in at.items())]
 

@@ -61,6 +61,26 @@ NOTHING = {
     "a row that need not be": "y[t] = exp(rows[t]) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
     "the length": "y[t] = exp(f32(T-t)) when t < S\ny[t] = y[t-1] + 1.0 when t >= S",
 }
+LOOKUPS = """\
+dim s < S
+dim p < P
+dim t < T until done
+assume S <= P
+input prompt[p]: i32
+param embed: f32[7, 4]
+param w: f32[4]
+x[t] = tanh(embed[prompt[t]]) when t < S
+x[t] = tanh(x[t-1] + w) when t >= S
+y[t] = WANTED when t < S
+y[t] = 0.5 * y[t-1] when t >= S
+done[t] = t >= 2 * S
+output y[t = T-1] as last
+"""
+WANTED = {
+    "several steps": "sum(x[max(t-1, 0):t+1])",
+    "a recurrence of these steps": "(sum(x[0]) if t < 1 else 0.5 * y[t-1] + sum(x))",
+    "a branch": "cond(prompt[t] < 7, sum(exp(embed[prompt[t]])), 1.0)",
+}
 BOUNDS = [(2, 3, 7), (1, 4, 3), (1, 1, 1), (2, 1, 6), (2, 2, 1), (1, 6, 6)]
 """So many prompts, of so many words, and steps at most; all texts are tried with the first two."""
 SEEDS = (0, 1, 5)
@@ -127,6 +147,25 @@ def test_words_of_runs_that_end_within_the_prompt(text: str, tmp_path: Any) -> N
     inputs["prompt"][:] = [[1, 2, 0, 99, 1]]
     model(bounds, inputs, params)
     inputs["prompt"][:] = [[1, 99, 0, 1, 1]]
+    with pytest.raises(DiagnosticError, match="99"):
+        evaluate(model.graph, bounds, inputs, params)
+    with pytest.raises(RunError, match="99"):
+        run(folder, bounds, inputs, params)
+
+
+@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
+def test_what_needs_words_by_other_steps_or_in_a_branch(wanted: str, tmp_path: Any) -> None:
+    """They are checked where these are needed, also if nothing that ends the loop needs them."""
+    model = Agreeing(LOOKUPS.replace("WANTED", wanted), tmp_path, (2,))
+    (folder,) = model.folders.values()
+    random = np.random.default_rng(0)
+    params = {"embed": random.normal(size=(7, 4)), "w": random.normal(size=4)}
+    params = {name: array.astype(np.float32) for name, array in params.items()}
+    bounds, inputs = {"S": 3, "P": 4, "T": 8}, {"prompt": np.array([1, 2, 99, 99], np.int32)}
+    if "cond" in wanted:
+        model(bounds, inputs, params)
+        return
+    model({**bounds, "T": 2}, inputs, params)
     with pytest.raises(DiagnosticError, match="99"):
         evaluate(model.graph, bounds, inputs, params)
     with pytest.raises(RunError, match="99"):
