@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from tempoc.poly.relations.run_lengths import EndDependence, depends_on_end
 from tempoc.poly.scheduling.problem import Flow
@@ -14,14 +15,20 @@ from tempoc.symbolic.walk import symbols
 
 
 def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
-    """All dependences, without duplicates: each read on each writer of the tensor, and those of
-    effects and lengths."""
+    """All dependences, without duplicates."""
+    edges = dict.fromkeys(data_dependences(statements))
+    edges |= dict.fromkeys(effect_dependences(statements, universe))
+    edges |= dict.fromkeys(length_dependences(statements, universe))
+    return tuple(edges)
+
+
+def data_dependences(statements: Statements) -> Iterator[Flow]:
+    """Each read depends on each writer of the tensor."""
     writers = {name: statements.writers(name) for name in statements.tensors}
-    edges: dict[Flow, None] = {}
     for reader in statements.statements:
         for read in reader.reads:
             for writer, write in writers[read.tensor]:
-                flow = Flow(
+                yield Flow(
                     reader=reader.name,
                     writer=writer.name,
                     tensor=statements.tensors[read.tensor].domain,
@@ -30,10 +37,6 @@ def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
                     where=write.where,
                     forwarded=read.forwarded,
                 )
-                edges[flow] = None
-    edges |= dict.fromkeys(effect_dependences(statements, universe))
-    edges |= dict.fromkeys(length_dependences(statements, universe))
-    return tuple(edges)
 
 
 def length_dependences(statements: Statements, universe: Universe) -> Iterator[Flow]:
@@ -74,11 +77,19 @@ def length_dependence(s: Statement, bound: str, universe: Universe) -> EndDepend
     )
 
 
-def effect_dependences(statements: Statements, universe: Universe) -> Iterator[Flow]:
-    """The order of effects, as dependences of each effect on all that precede it in its queue."""
+def effect_dependences(
+    statements: Statements, universe: Universe, ordered: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[Flow]:
+    """The order of effects, as dependences of each effect on all that precede it in its queue.
+
+    Effects with one number in ``ordered`` are known to be in order.
+    """
     effects = [(s, s.turn) for s in statements.statements if s.turn is not None]
     for later, position in effects:
+        number = ordered.get(later.name)
         for earlier, earlier_position in effects:
+            if number is not None and number == ordered.get(earlier.name):
+                continue
             if position.queue == earlier_position.queue:
                 first = earlier_position.number < position.number
                 dims = later.domain.dims, earlier.domain.dims

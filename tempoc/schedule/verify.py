@@ -15,9 +15,16 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import SchedulingProblem
-from tempoc.poly.scheduling.timeline import complete, timeline, violated
+from tempoc.poly.scheduling.timeline import (
+    Timeline,
+    complete,
+    in_turn,
+    timeline,
+    violated,
+    without_remainders,
+)
 from tempoc.schedule import errors
-from tempoc.schedule.dependences import flows
+from tempoc.schedule.dependences import data_dependences, effect_dependences, length_dependences
 from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.replay import (
     ConcreteProgram,
@@ -28,7 +35,7 @@ from tempoc.schedule.replay import (
 )
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.statements.statements import Statements
-from tempoc.symbolic.domain import Point
+from tempoc.symbolic.domain import Domain, Point, Universe
 
 SIZES = (1, 2, 3)
 # A replay of more instances than this takes too long for what it can detect.
@@ -50,14 +57,35 @@ def verify_schedule(
 def proof(statements: Statements, tree: ScheduleTree, space: Space) -> Iterator[str]:
     """The violations for any bounds, by exact relations, but for questions that are too hard."""
     tasks = {s.name: s.domain for s in statements.statements}
-    problem = SchedulingProblem(space, tasks, flows(statements, space.universe))
-    times = timeline(problem.space, tasks, occurrences(tree))
+    universe = space.universe
+    needs = [*data_dependences(statements), *length_dependences(statements, universe)]
+    places = tuple(occurrences(tree))
+    times = timeline(SchedulingProblem(space, tasks, needs).space, tasks, places)
     for name in tasks:
         if complete(times, name) is False:
             yield f"{name} does not run exactly once at each of its points"
             return
-    for writer, reader in violated(times, problem):
+    needs += effect_dependences(statements, universe, _ordered_effects(statements, times, universe))
+    for writer, reader in violated(times, SchedulingProblem(space, tasks, needs)):
         yield f"{reader} may run before {writer} has written what it reads"
+
+
+def _ordered_effects(
+    statements: Statements, times: Timeline, universe: Universe
+) -> Mapping[str, int]:
+    """Effects that run in the order of their queue, by the numbers of parts of queues."""
+    parts: dict[tuple[str, Domain], list[tuple[int, str]]] = {}
+    for s in statements.statements:
+        # Points in lexicographic order are those of plain loops if dimensions are as declared.
+        if s.turn is not None and s.domain.dims == universe.sorted(s.domain.dims):
+            part = s.turn.queue, without_remainders(s.domain)
+            parts.setdefault(part, []).append((s.turn.number, s.name))
+    ordered: dict[str, int] = {}
+    for number, effects in enumerate(parts.values()):
+        names = [name for _, name in sorted(effects)]
+        if len(names) > 1 and in_turn(times, names):
+            ordered |= dict.fromkeys(names, number)
+    return ordered
 
 
 def replay(

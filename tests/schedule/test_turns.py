@@ -12,6 +12,10 @@ from hypothesis import given, settings, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling import timeline
+from tempoc.poly.scheduling.problem import SchedulingProblem
+from tempoc.poly.scheduling.timeline import Timeline
+from tempoc.schedule import verify
 from tempoc.schedule.compute import compute
 from tempoc.schedule.replay import ConcreteProgram, bound_assignments, execution_trace
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, TreeSequence
@@ -51,6 +55,14 @@ save x to "{i}-{t}.safetensors"
 h[i, 0] = 0.0
 h[i, t+1] = step(h[i, t])
 m[t] = step(sum(x[0:I, t]))
+output h
+""",
+    "remainders": """
+h[t] = sum(x[0, t])
+print h when t % 2 == 0
+print h when t % 3 == 0
+print h
+print h when t % 5 == 0 and t >= 2
 output h
 """,
 }
@@ -108,6 +120,26 @@ def test_order_is_found_proved_and_replayed(name: str) -> None:
             assert list(proof(system, other, space))
             assert list(replay(system, other, space))
     assert broken >= 3
+
+
+def test_effects_in_turn_are_proved_by_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many effects all pairs would be by far the most relations of a proof."""
+    text = "dim t < T\ninput x[t]: f32\noutput x\n"
+    graph = graph_of(text + "".join(f"print x when t % {k} == 0\n" for k in range(2, 22)))
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    tree = compute(system, space, graph).tree
+    asked: list[int] = []
+
+    def violated(times: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
+        asked.append(len(problem.flows))
+        return timeline.violated(times, problem)
+
+    monkeypatch.setattr(verify, "violated", violated)
+    assert list(proof(system, tree, space)) == []
+    assert asked[-1] <= 20
+    assert "may run before" in next(proof(system, next(variants(tree)), space))
+    assert asked[-1] >= 400
 
 
 def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, partial, reduce
+from itertools import pairwise
 
 from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps
@@ -13,8 +14,8 @@ from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.walk import divisions, substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,44 @@ def complete(timeline: Timeline, task: str) -> bool | None:
         return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
     return timeline.space.frame.within_patience(answer)
+
+
+def in_turn(schedule: Timeline, tasks: Sequence[str]) -> bool:
+    """Whether tasks run one after the other at each point, and points in lexicographic order.
+
+    It is asked without the remainders in conditions, of all points at which the loops would run all
+    tasks then: all pairs follow from neighbours, of which there are as many as tasks. ``False`` if
+    a task has other points, or if the question is too hard.
+    """
+    domains = {name: without_remainders(schedule.tasks[name]) for name in tasks}
+    places = (
+        replace(o, where=_undivided(o.where)) for name in tasks for o in schedule.places[name]
+    )
+    wide = timeline(schedule.space, domains, places)
+
+    def answer() -> bool:
+        times = [wide.times(name) for name in tasks]
+        points = reduce(isl.Set.intersect, (t.domain() for t in times))
+        if not all(wide.space.set(schedule.tasks[name]).is_subset(points) for name in tasks):
+            return False
+        ahead = isl.Map.lex_lt(times[0].range().get_space())
+        later = isl.Map.lex_lt(points.get_space()).intersect_domain(points).intersect_range(points)
+        pairs = [(points.identity(), *neighbours) for neighbours in pairwise(times)]
+        return all(
+            relation.apply_domain(first).apply_range(second).is_subset(ahead)
+            for relation, first, second in [*pairs, (later, times[-1], times[0])]
+        )
+
+    return wide.space.frame.within_patience(answer) or False
+
+
+def without_remainders(domain: Domain) -> Domain:
+    """The points of a domain, and those that only conditions with remainders exclude."""
+    return replace(domain, where=_undivided(domain.where))
+
+
+def _undivided(condition: ix.Expr) -> ix.Expr:
+    return ix.conjunction(*(c for c in conjuncts(condition) if not divisions(c)))
 
 
 def violated(timeline: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
