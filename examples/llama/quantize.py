@@ -3,16 +3,18 @@
     python examples/llama/quantize.py [--home build/llama] [--to build/llama-8bit]
 
 Row `r` of a matrix becomes `round(w[r] / scale[r])` with `scale[r] = max(abs(w[r])) / 127`; the
-scales are called like the matrix, with `_scale` at the end. Vectors stay what they are.
+scales are called like the matrix, with `_scale` at the end. Vectors are float32.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from pathlib import Path
 
+import ml_dtypes  # noqa: F401  # NumPy then knows bfloat16
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
@@ -36,16 +38,22 @@ def quantize(home: Path, to: Path) -> None:
             if value.ndim == 2:
                 tensors[name], tensors[f"{name}_scale"] = rounded(value.astype(np.float32))
             else:
-                tensors[name] = value
+                tensors[name] = value.astype(np.float32)
     if not tensors:
         sys.exit(f"{home} has no weights: fetch.py makes them")
-    for beside in ("tokenizer.json", "config.json"):
-        if (home / beside).is_file():
-            shutil.copyfile(home / beside, to / beside)
+    for name in ("tokenizer.json", "config.json"):
+        if (home / name).is_file():
+            shutil.copyfile(home / name, to / name)
     partial = to / "model.safetensors.partial"
     save_file(tensors, partial)
     partial.replace(to / "model.safetensors")
     print(f"wrote {to / 'model.safetensors'}", file=sys.stderr)
+
+
+def beside(home: Path) -> Path:
+    """Where the smaller checkpoint goes unless told: beside a link, not beside what it names."""
+    whole = Path(os.path.abspath(home))
+    return whole.with_name(f"{whole.name}-8bit")
 
 
 def main() -> None:
@@ -55,8 +63,7 @@ def main() -> None:
         "--to", type=Path, metavar="DIR", help="where to write [HOME-8bit, beside it]"
     )
     options = parser.parse_args()
-    home = options.home.resolve()
-    quantize(home, options.to or home.with_name(f"{home.name}-8bit"))
+    quantize(options.home, options.to or beside(options.home))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from tempoc.cli.main import status
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -15,7 +16,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.evaluation.interpret import evaluate
-from tests.support.examples import ROOT
+from tests.support.examples import ROOT, load
 from tests.support.session.long import sampled
 from tests.support.tiny_llama import SIZES, in_file, weights
 
@@ -126,6 +127,25 @@ def test_what_the_equations_do_not_compute_is_refused(
     assert [d.code for d in refused.value.diagnostics] == ["RT036"]
     config.write_text(json.dumps(CONFIG | {"rope_scaling": {"rope_type": "default"}}))
     assert Compilation.from_path(str(source), Options(level=0, config=str(config))).graph
+
+
+def test_weights_in_bf16_are_quantized_beside_the_link_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched, home = tmp_path / "fetched", tmp_path / "mine" / "llama"
+    fetched.mkdir()
+    home.parent.mkdir()
+    home.symlink_to(fetched, target_is_directory=True)
+    halves = {"w": np.ones((2, 3), ml_dtypes.bfloat16), "norm": np.ones(3, ml_dtypes.bfloat16)}
+    save_file(halves, fetched / "model.safetensors")
+    monkeypatch.setattr("sys.argv", ["quantize.py", "--home", str(home)])
+    load(ROOT / "examples" / "llama" / "quantize.py").main()
+    assert not (tmp_path / "fetched-8bit").exists()
+    written = load_file(tmp_path / "mine" / "llama-8bit" / "model.safetensors")
+    assert {name: value.dtype for name, value in written.items()} == {
+        "w": np.int8, "w_scale": np.float32, "norm": np.float32,
+    }  # fmt: skip
+    np.testing.assert_array_equal(written["w"], 127)
 
 
 @pytest.mark.long("a variant of the model")
