@@ -33,7 +33,7 @@ BOTH = (0, 2)
 """The levels for tests of what happens before any pass, such as the front end and codegen."""
 PLAIN = 12
 """Of so many programs `make test` runs one without optimization as well."""
-FIRST = 2
+FIRST = 3
 """Of so many programs `make test` runs one with its first bounds as well: each size is compiled."""
 Bounds = Mapping[str, int]
 
