@@ -133,7 +133,7 @@ output z
 
 
 @drawn(program=programs() | mixes() | endings())
-@generated(2, long=4)
+@generated(1, long=4)
 def test_generated_programs(program: Program) -> None:
     note(program.text)
     with pytest.MonkeyPatch.context() as patch:

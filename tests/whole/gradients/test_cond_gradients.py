@@ -76,7 +76,7 @@ def rnn(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def test_through_time(tmp_path: Path) -> None:
-    T = 6
+    T = 4
     random = np.random.default_rng(T)
     x, w, b = (random.standard_normal(s).astype(np.float32) for s in ((T, 2), (2, 2), 2))
     found = agreed(RNN, tmp_path, {"T": T}, {"x": x, "w": w, "b": b})

@@ -26,7 +26,7 @@ from tempoc.ops.tensor.source import Param
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.examples import ROOT, load
-from tests.support.session.long import sampled
+from tests.support.session.long import chosen, sampled
 from tests.support.tiny_llama import SIZES, in_file, weights
 
 LLAMA = ROOT / "examples" / "llama"
@@ -197,9 +197,10 @@ def test_the_chat_rounds_weights(program: str, home: Path, alone: dict[str, str]
         assert status(["compile", str(LLAMA / "model.rt"), "-o", str(out), *options]) == 0
     script = [sys.executable, str(LLAMA / "chat.py"), "--home", str(wide), "--out", str(out)]
     script += ["--tokens", "12", "dfhc"]
-    done = subprocess.run(script, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 1
-    assert "--cast-params converts it" in done.stderr
+    if program == "model" or chosen["long"]:
+        done = subprocess.run(script, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 1
+        assert "--cast-params converts it" in done.stderr
     script.append("--cast-params")
     done = subprocess.run(script, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, f"dfhc{alone['dfhc']}\n")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.gradients import check
-from tests.support.session.long import sampled
+from tests.support.session.long import examples, sampled
 from tests.whole.until.until_runs import Agreeing
 
 HEAD = """dim b < B
@@ -51,7 +51,7 @@ COMPILED = ("all", "before", "window", "episodes")
 
 @pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_gradients_agree_with_differences(name: str) -> None:
-    check(f"{HEAD}{PROGRAMS[name]}{TAIL}", ["w", "v"], bounds=SIZES)
+    check(f"{HEAD}{PROGRAMS[name]}{TAIL}", ["w", "v"], bounds=SIZES[: examples(2, long=3)])
 
 
 @pytest.mark.parametrize("name", sampled(COMPILED, "more programs", of=2))
@@ -59,6 +59,6 @@ def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -
     text = f"{HEAD}{PROGRAMS[name]}{TAIL}\nby_w = grad(loss, w)\nby_v = grad(loss, v)\n"
     program = Agreeing(f"{text}output by_w, by_v\n", tmp_path)
     rng = np.random.default_rng(0)
-    for sizes in SIZES:
+    for sizes in SIZES[: examples(2, long=3)]:
         given = {"w": rng.normal(size=sizes["B"]), "v": rng.normal(size=sizes["U"])}
         program(sizes, {k: x.astype(np.float32) for k, x in given.items()})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.agree import compilation
-from tests.support.session.long import sampled
+from tests.support.session.long import examples, sampled
 from tests.whole.until.until_runs import Agreeing
 
 ROOTS = """dim i < I
@@ -101,27 +101,30 @@ def ending(random: np.random.Generator, shape: tuple[int, ...], often: float) ->
     return random.random(shape) < often
 
 
+BOUNDS = [(1, 1, 0.5), (3, 3, 0.0), (3, 7, 0.3), (1, 3, 0.0), (1, 7, 0.3), (3, 1, 0.5)]
+"""So many points, of so many steps, of which each is the last one so often."""
+
+
 @pytest.mark.parametrize("name", sampled(PROGRAMS, "more programs", of=2))
 def test_each_ends_where_it_ends(name: str, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     program = Agreeing(PROGRAMS[name], tmp_path, levels=(2,))
-    for points in (1, 3):
-        for steps, often in ((1, 0.5), (3, 0.0), (7, 0.3)):
-            bounds = {"I": points, "K": steps}
-            if name in ("episodes", "nested"):
-                bounds["T"] = 3
-            sizes = {"a": [points], "ends": [points, steps]}
-            if name == "episodes":
-                sizes["ends"] = [3, points, steps]
-            if name == "nested":
-                sizes |= {"ends": [points, 3, steps], "overs": [points, 3]}
-            inputs = {
-                key: ending(random, tuple(shape), often)
-                if key != "a"
-                else random.uniform(1.5, 4, tuple(shape)).astype(np.float32)
-                for key, shape in sizes.items()
-            }
-            program(bounds, inputs)
+    for points, steps, often in BOUNDS[: examples(3, long=6)]:
+        bounds = {"I": points, "K": steps}
+        if name in ("episodes", "nested"):
+            bounds["T"] = 3
+        sizes = {"a": [points], "ends": [points, steps]}
+        if name == "episodes":
+            sizes["ends"] = [3, points, steps]
+        if name == "nested":
+            sizes |= {"ends": [points, 3, steps], "overs": [points, 3]}
+        inputs = {
+            key: ending(random, tuple(shape), often)
+            if key != "a"
+            else random.uniform(1.5, 4, tuple(shape)).astype(np.float32)
+            for key, shape in sizes.items()
+        }
+        program(bounds, inputs)
 
 
 @pytest.mark.parametrize("name", ["roots", "sums", "backwards"])

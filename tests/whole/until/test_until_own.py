@@ -11,6 +11,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions import single_call
 from tempoc.runtime.ready import ready
 from tests.support.agree import compiled
+from tests.support.session.long import examples
 from tests.whole.until.until_runs import Agreeing
 
 ROLLOUTS = """dim i < I
@@ -95,18 +96,20 @@ output last[G-1] as last, final, bs
 TABLE = [0.5, 1.0, 4.0, 0.25]
 
 
+BOUNDS = [(3, 9), (3, 3), (1, 2), (3, 1), (1, 1), (1, 3), (1, 9), (3, 2)]
+
+
 @pytest.mark.parametrize("text", [ROLLOUTS, RETURNS], ids=["rollouts", "returns"])
 def test_all_bounds(text: str, tmp_path: Path) -> None:
     program = Agreeing(text, tmp_path, (0, 2) if text is ROLLOUTS else (1, 2))
     rng = np.random.default_rng(0)
-    for count in (1, 3):
-        for most in (1, 2, 3, 9):
-            noise = rng.normal(size=(count, most)).astype(np.float32)
-            if text is ROLLOUTS:
-                program({"I": count, "T": most}, {"noise": noise})
-            else:
-                stop = rng.random((count, most)) < 0.3
-                program({"B": count, "T": most}, {"r": noise, "stop": stop})
+    for count, most in BOUNDS[: examples(4, long=8)]:
+        noise = rng.normal(size=(count, most)).astype(np.float32)
+        if text is ROLLOUTS:
+            program({"I": count, "T": most}, {"noise": noise})
+        else:
+            stop = rng.random((count, most)) < 0.3
+            program({"B": count, "T": most}, {"r": noise, "stop": stop})
 
 
 def test_a_length_within_a_length(tmp_path: Path) -> None:
