@@ -94,7 +94,7 @@ def test_work_grows_in_step(name: str) -> None:
 @pytest.mark.parametrize("name", COMPILED)
 def test_the_work_of_compiling_grows_in_step(name: str) -> None:
     def compiling(n: int) -> int:
-        # Of programs with the usual name every second one is verified as well.
+        # Of programs with the usual name some are verified as well.
         loaded = load_source(Source("grown.rt", FAMILIES[name](n)), tolerant=True)
         return calls_of(lambda: Compilation(loaded, Options()).emitted)
 

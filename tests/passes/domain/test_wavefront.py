@@ -136,7 +136,7 @@ BY_DIAGONALS = (1, 7, 10, 11)
 
 
 @pytest.mark.parametrize(
-    "seed", sampled(range(12), "more random programs", keep=(0, *BY_DIAGONALS).__contains__)
+    "seed", sampled(range(12), "more random programs", keep=(0, *BY_DIAGONALS[::2]).__contains__)
 )
 def test_generated(seed: int) -> None:
     """Optimized graphs mean what the program means, at small, odd and unequal bounds."""
