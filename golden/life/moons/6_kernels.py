@@ -655,7 +655,97 @@ def loop_i(
             net_adam_adam_direction_v_mul8_2,
         )
         (
-            net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
+            net_adam_adam_direction_m_moving_average_m_0_w_new,
+            net_adam_adam_direction_m_moving_average_m_0_b_new,
+            net_adam_adam_direction_m_moving_average_m_1_w_new,
+            net_adam_adam_direction_m_moving_average_m_1_b_new,
+            net_adam_adam_direction_m_moving_average_m_2_w_new,
+            net_adam_adam_direction_m_moving_average_m_2_b_new,
+            net_adam_adam_direction_m_moving_average_m_3_w_new,
+            net_adam_adam_direction_m_moving_average_m_3_b_new,
+            net_adam_adam_direction_v_moving_average_m_0_w_new,
+            net_adam_adam_direction_v_moving_average_m_0_b_new,
+            net_adam_adam_direction_v_moving_average_m_1_w_new,
+            net_adam_adam_direction_v_moving_average_m_1_b_new,
+            net_adam_adam_direction_v_moving_average_m_2_w_new,
+            net_adam_adam_direction_v_moving_average_m_2_b_new,
+            net_adam_adam_direction_v_moving_average_m_3_w_new,
+            net_adam_adam_direction_v_moving_average_m_3_b_new,
+        ) = net_adam_adam_direction_1(
+            (jnp.int32(0),), loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b,
+            loss_d_net_2_w, loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b,
+            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+            net_adam_adam_direction_v_mul7, net_adam_adam_direction_v_mul8_2,
+        )
+        net_adam_adam_direction_m_moving_average_m_0_w = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_0_w_new,
+            net_adam_adam_direction_m_moving_average_m_0_w,
+        )
+        net_adam_adam_direction_m_moving_average_m_0_b = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_0_b_new,
+            net_adam_adam_direction_m_moving_average_m_0_b,
+        )
+        net_adam_adam_direction_m_moving_average_m_1_w = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_1_w_new,
+            net_adam_adam_direction_m_moving_average_m_1_w,
+        )
+        net_adam_adam_direction_m_moving_average_m_1_b = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_1_b_new,
+            net_adam_adam_direction_m_moving_average_m_1_b,
+        )
+        net_adam_adam_direction_m_moving_average_m_2_w = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_2_w_new,
+            net_adam_adam_direction_m_moving_average_m_2_w,
+        )
+        net_adam_adam_direction_m_moving_average_m_2_b = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_2_b_new,
+            net_adam_adam_direction_m_moving_average_m_2_b,
+        )
+        net_adam_adam_direction_m_moving_average_m_3_w = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_3_w_new,
+            net_adam_adam_direction_m_moving_average_m_3_w,
+        )
+        net_adam_adam_direction_m_moving_average_m_3_b = jnp.where(
+            i < 1, net_adam_adam_direction_m_moving_average_m_3_b_new,
+            net_adam_adam_direction_m_moving_average_m_3_b,
+        )
+        net_adam_adam_direction_v_moving_average_m_0_w = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_0_w_new,
+            net_adam_adam_direction_v_moving_average_m_0_w,
+        )
+        net_adam_adam_direction_v_moving_average_m_0_b = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_0_b_new,
+            net_adam_adam_direction_v_moving_average_m_0_b,
+        )
+        net_adam_adam_direction_v_moving_average_m_1_w = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_1_w_new,
+            net_adam_adam_direction_v_moving_average_m_1_w,
+        )
+        net_adam_adam_direction_v_moving_average_m_1_b = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_1_b_new,
+            net_adam_adam_direction_v_moving_average_m_1_b,
+        )
+        net_adam_adam_direction_v_moving_average_m_2_w = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_2_w_new,
+            net_adam_adam_direction_v_moving_average_m_2_w,
+        )
+        net_adam_adam_direction_v_moving_average_m_2_b = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_2_b_new,
+            net_adam_adam_direction_v_moving_average_m_2_b,
+        )
+        net_adam_adam_direction_v_moving_average_m_3_w = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_3_w_new,
+            net_adam_adam_direction_v_moving_average_m_3_w,
+        )
+        net_adam_adam_direction_v_moving_average_m_3_b = jnp.where(
+            i < 1, net_adam_adam_direction_v_moving_average_m_3_b_new,
+            net_adam_adam_direction_v_moving_average_m_3_b,
+        )
+        (
+            net_0_w_new, net_0_b_new, net_1_w_new, net_1_b_new, net_2_w_new, net_2_b_new,
+            net_3_w_new, net_3_b_new,
         ) = net_1(
             (i, I_now), net_adam_adam_direction_m_moving_average_m_0_w,
             net_adam_adam_direction_m_moving_average_m_0_b,
@@ -675,6 +765,14 @@ def loop_i(
             net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b,
             net_2_w, net_2_b, net_3_w, net_3_b,
         )
+        net_0_w = jnp.where(i < I_now - 1, net_0_w_new, net_0_w)
+        net_0_b = jnp.where(i < I_now - 1, net_0_b_new, net_0_b)
+        net_1_w = jnp.where(i < I_now - 1, net_1_w_new, net_1_w)
+        net_1_b = jnp.where(i < I_now - 1, net_1_b_new, net_1_b)
+        net_2_w = jnp.where(i < I_now - 1, net_2_w_new, net_2_w)
+        net_2_b = jnp.where(i < I_now - 1, net_2_b_new, net_2_b)
+        net_3_w = jnp.where(i < I_now - 1, net_3_w_new, net_3_w)
+        net_3_b = jnp.where(i < I_now - 1, net_3_b_new, net_3_b)
         def taken(carry):
             (print_loss_rows,) = carry
             (row,) = print_loss((i,), loss2)
@@ -760,101 +858,6 @@ def loop_i(
 
 
 def block(
-    at, loss2, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, random_seed,
-    loss_direction_wave_power,
-):
-    """What stands between two tasks of the host: loss_d_loss_expand_dims2, loss, net_adam_adam_direction_v_mul8, ..."""
-    I_now = at[0]
-    (loss_d_loss_expand_dims2_2,) = loss_d_loss_expand_dims2(())
-    (
-        loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
-        loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
-        loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss2,
-    ) = loss(
-        (jnp.int32(0),), random_seed, loss_direction_wave_power, net_0_w, net_0_b, net_1_w, net_1_b,
-        net_2_w, net_2_b, net_3_w, net_3_b, loss2,
-    )
-    (
-        loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
-        loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul8_2,
-    ) = net_adam_adam_direction_v_mul8(
-        (jnp.int32(0),), loss_sub2, loss_d_loss_expand_dims2_2, net_3_w,
-        loss_direction_mlp_h_linear3_add, net_2_w, loss_direction_mlp_h_linear2_add, net_1_w,
-        loss_direction_mlp_h_linear_add, loss_direction_concat, loss_direction_mlp_h_silu,
-        loss_direction_mlp_h_silu2, loss_direction_mlp_h_silu3,
-    )
-    (
-        net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b,
-    ) = net_adam_adam_direction_1(
-        (jnp.int32(0),), loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b,
-        loss_d_net_2_w, loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b,
-        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul7, net_adam_adam_direction_v_mul8_2,
-    )
-    (
-        net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-    ) = net_1(
-        (jnp.int32(0), I_now), net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-        net_2_b, net_3_w, net_3_b,
-    )
-    return (
-        loss2, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-        loss_d_loss_expand_dims2_2, net_adam_adam_direction_m_moving_average_m_0_w,
-        net_adam_adam_direction_m_moving_average_m_0_b,
-        net_adam_adam_direction_m_moving_average_m_1_w,
-        net_adam_adam_direction_m_moving_average_m_1_b,
-        net_adam_adam_direction_m_moving_average_m_2_w,
-        net_adam_adam_direction_m_moving_average_m_2_b,
-        net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        net_adam_adam_direction_v_moving_average_m_0_w,
-        net_adam_adam_direction_v_moving_average_m_0_b,
-        net_adam_adam_direction_v_moving_average_m_1_w,
-        net_adam_adam_direction_v_moving_average_m_1_b,
-        net_adam_adam_direction_v_moving_average_m_2_w,
-        net_adam_adam_direction_v_moving_average_m_2_b,
-        net_adam_adam_direction_v_moving_average_m_3_w,
-        net_adam_adam_direction_v_moving_average_m_3_b,
-    )
-
-
-def block2(
     at, loss_direction_wave_power, random_seed, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
     net_2_b, net_3_w, net_3_b, *, S,
 ):

@@ -140,7 +140,8 @@ class Blocks:
             )
             earlier = earlier.union(*stores[run_range])
             run = items[run_range]
-            if end > start:
+            # A guard alone stays around the block: where it fails, nothing is passed or called.
+            if end > start + isinstance(run[0], prog.Guard):
                 block = self.block(run, interface)
                 result += run if block is None else [block]
             else:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tempoc.base.members import field_names
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.effects import most_steps, with_rows
 from tempoc.codegen.regions.lengths import length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.program.analysis.traversal import calls, statements_in
@@ -40,14 +41,26 @@ def stays(loop: prog.Loop, outer: tuple[str, ...], context: ProgramContext) -> b
     return True
 
 
-def is_plain(s: prog.ProgramStatement) -> bool:
-    """Whether a statement does nothing but what loops on the device do, and ends no length."""
+def is_plain(s: prog.ProgramStatement, prints: bool = False) -> bool:
+    """Whether a statement does nothing but what loops on the device do, and ends no length.
+
+    It may print if ``prints`` says so.
+    """
     parts = [*statements_in(s)]
     return all(
-        isinstance(p, MOVED)
+        isinstance(p, (*MOVED, prog.Effect) if prints else MOVED)
         and not (isinstance(p, prog.Loop) and (p.place == "host" or p.limit is not None))
         for p in parts
     ) and not any(call.endings for call in calls(s))
+
+
+def collects(loop: prog.Loop, context: ProgramContext) -> bool:
+    """Whether a loop is plain but for prints, of which the device collects the lines."""
+    try:
+        most_steps(with_rows(loop, context), context)
+    except SharedArraysUnknown:
+        return False
+    return is_plain(loop, prints=True)
 
 
 def may_be_empty(call: prog.Call, context: ProgramContext) -> bool:
@@ -127,8 +140,15 @@ def is_known(condition: ix.Expr, known: Conditions) -> bool:
 def sharpened(condition: ix.Expr, known: Conditions) -> ix.Expr:
     """An inequality as the comparison that it is where one side is known not to be the smaller.
 
-    ``T != 2`` is ``T >= 3`` where ``T >= 2``.
+    ``T != 2`` is ``T >= 3`` where ``T >= 2``. And ``(T - 1) % 5 == 4`` is ``T % 5 == 0``.
     """
+    match condition:
+        case ix.Relation(
+            op="==",
+            left=ix.Mod(arg=ix.IndexSum(const=c) as arg, divisor=n),
+            right=ix.Const(value=r),
+        ) if 0 <= r < n:
+            return ix.compare("==", ix.mod(arg - c, n), ix.Const((r - c) % n))
     if not isinstance(condition, ix.Relation) or condition.op != "!=":
         return condition
     left, right = condition.left, condition.right
@@ -203,6 +223,8 @@ def at_step(s: prog.ProgramStatement, env: Mapping[str, ix.Expr]) -> prog.Progra
             inside = at_step(body, env) or prog.Sequence(items=())
             lower, upper = (substitute(e, env) for e in (s.lower, s.upper))
             return replace(s, body=inside, lower=lower, upper=upper)
+        case prog.Effect(call=call):
+            return replace(s, call=substituted(call, env))
         case _:
             new: prog.ProgramStatement = substituted(s, env)
             return new

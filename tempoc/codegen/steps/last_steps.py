@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.effects import print_kernels
 from tempoc.codegen.steps.at_steps import (
-    MOVED,
     Conditions,
     Items,
+    collects,
     is_known,
     is_plain,
     items_of,
@@ -95,7 +96,7 @@ class _EndRoller:
             moved = isinstance(loop, prog.Loop) and self.is_moved(loop, around)
             if isinstance(loop, prog.Loop) and moved and after:
                 longer = self.longer(before, loop, after, around)
-            if longer is None and isinstance(loop, prog.Loop) and moved:
+            if longer is None and isinstance(loop, prog.Loop) and moved and is_plain(loop):
                 new = self.rotated(before, loop, after, around)
                 if new is not None:
                     before, longer = new
@@ -111,9 +112,12 @@ class _EndRoller:
 
     def is_moved(self, loop: prog.Loop, around: Around) -> bool:
         """Whether a loop runs on the device, step by step, and does nothing else there."""
-        if loop.place != "device" or abs(loop.step) != 1 or not is_plain(loop):
+        if loop.place != "device" or abs(loop.step) != 1:
             return False
-        return around.outer is None or stays(loop, around.outer, self.context)
+        if around.outer is None:
+            return is_plain(loop)
+        plain = is_plain(loop) or collects(loop, self.context)
+        return plain and stays(loop, around.outer, self.context)
 
     def longer(self, before: Items, loop: prog.Loop, after: Items, around: Around) -> Items | None:
         """A loop with the step behind it, and what follows; ``None`` where there is no such step.
@@ -135,7 +139,9 @@ class _EndRoller:
         last = loop.upper if last is None else last
         at = {loop.var: last}
         body = leaves(loop.body, at, known)
-        behind = (leaf for s in takewhile(_is_moved, tail) for leaf in leaves(s, {}, known))
+        prints = bool(print_kernels(loop))
+        step = [*takewhile(lambda s: is_plain(placed(s), prints), tail)]
+        behind = (leaf for s in step for leaf in leaves(s, {}, known))
         match = matched_step(body, behind, known)
         own = [*match.matched.values()]
         if self.spares.kinds.size(own) < MODEL.rolled_calls or not match.is_unique:
@@ -145,7 +151,7 @@ class _EndRoller:
         if wrong is None or self.spares.counts(extra, own, gap):
             return None
         left = (leaf.guarded() for leaf in match.left)
-        rest = (*_within(guard, (*left, *dropwhile(_is_moved, tail))), *rest)
+        rest = (*_within(guard, (*left, *tail[len(step) :])), *rest)
         preserved = wrong & self.spares.needed(before, loop, rest, replace(around, known=known))
         if preserved & freed([loop.body]) or not self.spares.may_keep(extra, own, preserved):
             return None
@@ -213,10 +219,6 @@ def _within(guard: prog.Guard | None, items: Items) -> Items:
     if guard is None or not items:
         return items
     return (replace(guard, body=prog.Sequence(items=items)),)
-
-
-def _is_moved(s: prog.ProgramStatement) -> bool:
-    return isinstance(s, MOVED) and is_plain(placed(s))
 
 
 def _last_where(condition: ix.Expr, loop: prog.Loop, known: Conditions) -> ix.Expr | None:

@@ -23,9 +23,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.effects import print_kernels
 from tempoc.codegen.steps.at_steps import (
-    MOVED,
     Items,
+    collects,
     implies,
     is_empty,
     is_known,
@@ -147,13 +148,14 @@ class _StepRoller:
         if not isinstance(s, prog.Loop):
             return False
         if not self.branches:
-            return outer is None or stays(s, outer, self.context)
+            moved = outer is None or stays(s, outer, self.context)
+            return moved and (is_plain(s) or (outer is not None and collects(s, self.context)))
         fixed = {n: ix.Const(v) for n, v in self.context.fixed.items()}
         return s.place == "host" and isinstance(substitute(step_count(s), fixed), ix.Const)
 
-    def is_moved(self, s: prog.ProgramStatement) -> bool:
+    def is_moved(self, s: prog.ProgramStatement, prints: bool) -> bool:
         """Whether a statement may be a part of a step; short loops are on the device then."""
-        return isinstance(s, MOVED) and is_plain(s if self.branches else placed(s))
+        return is_plain(s if self.branches else placed(s), prints)
 
     def pair(
         self, early: Items, late: Items, at: Mapping[str, ix.Expr], later: ix.Expr
@@ -197,12 +199,13 @@ class _StepRoller:
             return None
         first = ix.sub(loop.lower, ix.Const(loop.step))
         exists = is_known(ix.compare(">=", first, ix.ZERO), known)
-        if not exists or not is_plain(loop.body):
+        prints = bool(print_kernels(loop)) and not self.branches
+        if not exists or not is_plain(loop.body, prints):
             return None
         late, at = _settled(items_of(loop.body), known), {loop.var: first}
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
         if one_by_one:
-            before, late = self.apart(before, known), _leaves(late, known)
+            before, late = self.apart(before, known, prints), _leaves(late, known)
         joined = self.with_step(before, late, at, later)
         if joined is None and not self.branches:
             before = with_started_states(before, late, at, self.context, self.kinds)
@@ -214,10 +217,10 @@ class _StepRoller:
         longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
         return (*rest, longer)
 
-    def apart(self, before: Items, known: tuple[ix.Expr, ...]) -> Items:
+    def apart(self, before: Items, known: tuple[ix.Expr, ...], prints: bool) -> Items:
         """Statements, of which those that may be parts of a step have conditions of their own."""
         start = len(before)
-        while start and self.is_moved(before[start - 1]):
+        while start and self.is_moved(before[start - 1], prints):
             start -= 1
         return (*before[:start], *_leaves(before[start:], known))
 
@@ -225,8 +228,8 @@ class _StepRoller:
         self, before: Items, late: Items, at: Mapping[str, ix.Expr], later: ix.Expr
     ) -> tuple[Items, Items] | None:
         """What stands before a first step, and the steps of a loop of which this is one."""
-        start = len(before)
-        while start and self.is_moved(before[start - 1]):
+        start, prints = len(before), any(map(print_kernels, late))
+        while start and self.is_moved(before[start - 1], prints):
             start -= 1
         both = self.pair(before[start:], late, at, later)
         if not both.pairs:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.steps.at_steps import items_of, substituted
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
@@ -13,10 +16,14 @@ from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.run import Settings, run_given
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate, symbols
 from tests.support.agreement import agree, compile_text
+from tests.support.checkpoints import Lines
 
 STORES = ("w", "g", "m", "h")
 CONTEXT = ProgramContext(
@@ -298,3 +305,49 @@ def test_delays_do_not_divide_a_loop() -> None:
     assert len([s for s in loops if "T" in symbols(s.upper)]) == 1
     agree(DELAYS, *({"T": n} for n in (1, 2, 3, 4, 5, 9)))
     agree(DELAYS, {"T": 4})
+
+
+PRINTS = """
+import optim
+dim i < I
+dim b < B = 2
+input x[i, b]: f32[3]
+input v: f32[3, 3]
+w[0] = v
+y = tanh(w @ x)
+loss[i] = sum((sum(tanh(w @ y) * y))[b = 0:B])
+w[i+1] = optim.adam(w, grad(loss, w), i, lr = 0.1)
+print i, loss when WHEN
+output loss, w[I-1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "steps"),
+    [("i >= 0", [0, 1, 2, 3, 4, 5]), ("i % 3 == 2", [2, 5]), ("i == 0", [0]), ("i < I-1", [0])],
+)
+def test_first_and_last_steps_of_loops_that_print_are_compiled_once(
+    when: str, steps: list[int]
+) -> None:
+    """Unless they print in another way than those between.
+
+    What is there only without other steps is not called otherwise.
+    """
+    _, loaded = compile_text(PRINTS.replace("WHEN", when), 2)
+    blocks = [s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Block)]
+    bodies = [items_of(s.body) for s in blocks]
+    assert not any(isinstance(b[0], prog.Guard) and len(b) == 1 for b in bodies)
+    loops = [s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop)]
+    once = [(loop.lower, loop.upper) for loop in loops] == [(ix.ZERO, ix.Sym("I"))]
+    assert once == (when in ("i >= 0", "i % 3 == 2"))
+    for size in {2 if when == "i < I-1" else 6, 1}:
+        random = np.random.default_rng(0)
+        shapes = {"x": (size, 2, 3), "v": (3, 3)}
+        given = {k: random.standard_normal(s).astype(np.float32) for k, s in shapes.items()}
+        lines = Lines()
+        bound = Given(bounds={"I": size}, inputs=as_sources(given), params={})
+        loss = run_given(loaded, bound, Settings(show=lines)).outputs["loss"]
+        expected = [k for k in steps if k < size - (when == "i < I-1")]
+        assert [line[-2:] for line in lines.found] == [
+            (np.int32(k).tobytes().hex(), loss[k].tobytes().hex()) for k in expected
+        ]
