@@ -141,7 +141,7 @@ def lattice(graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: 
     branches = {*enclosing_conds(graph)}
     for name in names:
         _check_node(graph.nodes[name], dims, branches)
-    pins = _pins(graph, names, dims)
+    pins = _pins(graph, names, dims, space)
     nodes = {n: _over_both(graph, graph.nodes[n], dims, pins, space) for n in names}
     shifts = {
         (n, slot): _shift(node, edge, nodes[edge.source], dims, space)
@@ -202,19 +202,28 @@ def _check_own_cells(nodes: Mapping[str, Node], shifts: Mapping[tuple[str, int],
 
 
 def _pins(
-    graph: Graph, names: tuple[str, ...], dims: tuple[str, str]
+    graph: Graph, names: tuple[str, ...], dims: tuple[str, str], space: Space
 ) -> dict[str, dict[str, ix.Expr]]:
-    """For each node that lacks one of the dimensions, at which of its points it is written."""
+    """For each node that lacks one of the dimensions, at which of its points it is written.
+
+    By a merge, or by what reads it on the rim alone: ``d[i-1, 0]`` where ``j == 0``.
+    """
     pins: dict[str, dict[str, ix.Expr]] = {}
     for name in names:
-        merge = graph.nodes[name]
-        targets = merge.op.targets if isinstance(merge.op, Merge) else ()
-        for edge, target in zip(merge.inputs, targets, strict=False):
-            source = graph.nodes[edge.source]
-            if edge.source in names:
-                places = merge.domain.at(target)
-                lacking = {d: places[d] for d in dims if d not in source.domain.dims}
-                _pin(graph, names, source.name, lacking, pins)
+        node = graph.nodes[name]
+        for slot, edge in enumerate(node.inputs):
+            own = graph.nodes[edge.source].domain.dims
+            lacking = [d for d in dims if d not in own and d in node.domain.dims]
+            if edge.source not in names or not lacking:
+                continue
+            if isinstance(node.op, Merge):
+                places = node.domain.at(node.op.targets[slot])
+            else:
+                reader = space.restrict(node.domain, edge.guard)
+                if not all(space.is_fixed_by(reader, d) for d in lacking):
+                    continue
+                places = {d: space.lower_bound(ix.Sym(d), reader) for d in lacking}
+            _pin(graph, names, edge.source, {d: places[d] for d in lacking}, pins)
     lacks = (n for n in names if any(d not in graph.nodes[n].domain.dims for d in dims))
     if any(n not in pins for n in lacks):
         raise StaysNested("a part of it does not vary with both")

@@ -60,6 +60,15 @@ output d = %d[I-1, J-1]
 %r.1 when j == 0 and i != 0, %r.3 when {INSIDE} : [b, i, j] f32
 output r = %r[0:B, 0:I, 0:J]
 """,
+    "a guard says where the rim is, whose reads name it": f"""\
+%r.sum = add %r[i-1, 0], %x[0, i] : [i | i >= 1] f32
+%r.1 = copy %r.sum[i] : [i, j | i >= 1 and j == 0] f32
+%r.2 = add %r[i-1, j], %r[i, j-1] : [i, j | {INSIDE}] f32
+%r.3 = mul %r.2, %c : [i, j | {INSIDE}] f32
+%r = merge{{targets=((0, j), (i, j), (i, j))}} %v when i == 0, %r.1 when j == 0 and i != 0, \
+%r.3 when {INSIDE} : [i, j] f32
+output r = %r[I-1, J-1]
+""",
     "written one cell ahead": """\
 %r.lt = lt %x[0, i], %y[0, j] : [i, j | i < I-1 and j < J-1] bool
 %r.max = maximum %r[i, j+1], %r[i+1, j] : [i, j | i < I-1 and j < J-1] f32
