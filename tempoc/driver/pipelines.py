@@ -53,7 +53,7 @@ from tempoc.passes.vectorization.unslice import Unslice
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.passes.vectorization.whole_rows import WholeRows
 from tempoc.pipeline.step import PassStep
-from tempoc.sdg.graph.active import gradients
+from tempoc.sdg.graph.active import gradients, without_stops
 from tempoc.sdg.graph.graph import Graph
 
 Pass = PassStep[Graph, PassContext]
@@ -236,7 +236,7 @@ def with_cheaper_gradients(
         graph = with_factors(without_restricted_duplicates(program.graph), context)
         if heads:
             graph = PickedParts().run(graph, context)
-        return graph if launched else with_running_states(graph, context)
+        return graph if launched else without_stops(with_running_states(graph, context))
     written = with_constant_shifts(without_restricted_duplicates(program.written))
     written = with_factors(written, context)
     written = with_point_functions(written, context)

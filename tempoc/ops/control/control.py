@@ -57,11 +57,10 @@ class Merge(Op):
         raise TypeError("merge is not computed by a kernel")
 
 
-class Copy(Op):
-    """The operand."""
+class IdentityOp(Op):
+    """An operator whose result is its operand."""
 
     __slots__ = ()
-    name = "copy"
     moves = True
     elementwise = keeps_nan = True
 
@@ -80,8 +79,18 @@ class Copy(Op):
         return (cast(aligned.text, args[0].type.dtype, results[0].dtype),)
 
 
-class StopGradient(Copy):
-    """The operand, as a constant for `grad`; becomes a copy when all gradients are there."""
+class Copy(IdentityOp):
+    """The operand."""
+
+    __slots__ = ()
+    name = "copy"
+
+
+class StopGradient(IdentityOp):
+    """The operand, as a constant for `grad`; becomes a copy when all gradients are there.
+
+    Until then it is no copy, which passes before differentiation look through.
+    """
 
     __slots__ = ()
     name = "stop_gradient"

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from tempoc.ops.control.control import StopGradient
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.arithmetic import Subtract
@@ -162,13 +163,16 @@ class Distances:
 
         Then no weight exceeds 1, so that none is lost that becomes one again.
         """
-        level = read_original(self.graph, self.level)
-        node = self.graph.nodes[level.source]
+        levels = [self.level, read_original(self.graph, self.level)]
+        node = self.graph.nodes[levels[-1].source]
+        if isinstance(node.op, StopGradient):
+            levels += node.inputs
+            node = self.graph.nodes[levels[-1].source]
         if type(node.op) is not (Max if self.above else Min) or node.op.keepdims:
             return False
         ndim = operand_type(self.graph, node.inputs[0]).ndim
         along = axes_of(node.op.axes, ndim) == (0,) and node.inputs == (self.values,)
-        return along and all(is_identity(e, self.graph) for e in (self.level, level))
+        return along and all(is_identity(e, self.graph) for e in levels)
 
     def fit(self, target: MovingRange, entry: ix.Slice, dim: str) -> bool:
         """Whether the level is an extreme, and the elements are those of the range."""

@@ -31,6 +31,7 @@ output z = %z[0:T, 0:H]
 STAYS = {
     "ranges that others read": READ + SCORES + "output r = %r[T-1]\n",
     "points that others read": READ + SCORES + "output k = %k[0:T]\n",
+    "constants for derivatives": READ.replace("copy", "stop_gradient") + SCORES,
     "a position that no point picks": READ + SCORES.replace("h//2", "1"),
     "a position by the point of the range": READ + SCORES.replace("h//2", "t%2"),
     "a part of the range": READ + SCORES.replace("(0, min(3, t+1), 1)", "(0, 1, 1)").replace(

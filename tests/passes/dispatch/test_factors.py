@@ -68,6 +68,7 @@ output d = %d[0:N]
 LOOPS = {
     "the other sign": (ROOT.replace("sub %a[i, i], %L.p", "add %a[i, i], %L.p"), QUOTIENT),
     "all factors multiplied": (ROOT, QUOTIENT.replace("%L.q = sum", "%L.q = prod")),
+    "a root that is a constant for derivatives": (ROOT.replace("copy", "stop_gradient"), QUOTIENT),
     "no root": (ROOT.replace("sqrt", "abs"), QUOTIENT),
     "another divisor": (ROOT, QUOTIENT.replace("%L[j, j] :", "%L[j, 0] :")),
     "a shorter sum": (ROOT, QUOTIENT.replace("0:j]", "1:j]").replace("f32[j]", "f32[max(0, j-1)]")),

@@ -63,6 +63,16 @@ loss = sum(sum(o)[b = 0:B, t = 0:T])
 """,
 }
 WITHIN = {
+    "a constant for derivatives": """y = 2.0 * v
+o = tanh((k[b, 0:t+1] @ q) @ stop_gradient(y[b, 0:t+1]))
+dy = grad(sum(sum(o)[b = 0:B, t = 0:T]), y)
+output dy
+""",
+    "keys that are such a constant": """x = 2.0 * k
+o = tanh((stop_gradient(x[b, 0:t+1].T).T @ q) @ v[b, 0:t+1])
+dx = grad(sum(sum(o)[b = 0:B, t = 0:T]), x)
+output dx
+""",
     "a factor": """x = q * q
 o = tanh((k[b, 0:t+1] @ x) @ v[b, 0:t+1])
 dx = grad(sum(sum(o)[b = 0:B, t = 0:T]), x)
