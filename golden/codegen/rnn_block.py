@@ -10,7 +10,7 @@ from jax import lax
 
 def h_0(at, h):
     """case.sdg:8: %h.0 = full{shape=(8,), value=0.0, dtype=f32} : [] f32[8]"""
-    h_0 = jnp.full((8,), jnp.float32(0.0))
+    h_0 = jnp.zeros((8,), jnp.float32)
     h = lax.dynamic_update_index_in_dim(h, h_0, 0, 0)
     return (h,)
 

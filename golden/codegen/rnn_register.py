@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 def h_0(at):
     """case.sdg:8: %h.0 = full{shape=(8,), value=0.0, dtype=f32} : [] f32[8]"""
-    h_0 = jnp.full((8,), jnp.float32(0.0))
+    h_0 = jnp.zeros((8,), jnp.float32)
     return (h_0,)
 
 

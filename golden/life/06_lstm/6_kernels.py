@@ -50,7 +50,7 @@ def h_lstm_cell_new_add_at(
     nn.rt:148: return (1.0 - z) * n + z * h
     nn.rt:156: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
     """
-    hidden = jnp.full((5,), jnp.float32(0.0))
+    hidden = jnp.zeros((5,), jnp.float32)
     def step(k, rows_0, rows_1, before_0, before_1):
         add2 = a_matmul[k] + jnp.matmul(forth_u, before_0) + forth_b
         tanh = jnp.tanh(lax.slice_in_dim(add2, 10, 15, axis=0))

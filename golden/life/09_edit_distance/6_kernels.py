@@ -97,8 +97,8 @@ def left_places(at, left, d_rows, *, I):
     def point(i):
         return (left[jnp.maximum(0, i-1)], jnp.int32(0), jnp.int32(0))
     left_at_rows, d_rows_0_rows, d_rows_0_rows2 = jax.vmap(point)(jnp.arange(I, dtype=jnp.int32))
-    d_rows2 = lax.dynamic_update_slice(d_rows, d_rows_0_rows[None, :], (0 % 2, 0))
-    d_rows2_2 = lax.dynamic_update_slice(d_rows2, d_rows_0_rows2[None, :], (1 % 2, 0))
+    d_rows2 = lax.dynamic_update_slice(d_rows, d_rows_0_rows[None, :], (0, 0))
+    d_rows2_2 = lax.dynamic_update_slice(d_rows2, d_rows_0_rows2[None, :], (1, 0))
     return left_at_rows, d_rows2_2
 
 

@@ -84,7 +84,7 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
         return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
     score_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(score, (T, 3)))
     score_at2 = lax.dynamic_index_in_dim(score_rows, T-1, 0, keepdims=False)
-    path_0 = jnp.argmax(score_at2, axis=None).astype(jnp.int32)
+    path_0 = jnp.argmax(score_at2).astype(jnp.int32)
     likelihood = extreme(jnp.max, score_at2, (0,))
     path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
     return score_rows, path, likelihood, wrong_value(seen_0, (seen_0 >= -4) & (seen_0 < 4))

@@ -24,7 +24,7 @@ def c_0(at, start, c):
     11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
     """
     c = lax.dynamic_update_index_in_dim(c, start, 0, 0)
-    return c, jnp.full((), jnp.int32(0))
+    return c, jnp.zeros((), jnp.int32)
 
 
 def one(at, c):

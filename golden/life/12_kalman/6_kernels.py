@@ -68,7 +68,7 @@ def R(at, log_force, log_error, valid, seen, *, T):
     """
     one = jnp.eye(2, 2, dtype=jnp.int32).astype(jnp.float32)
     F_mul = 0.5 * one
-    none = jnp.full((2, 2), jnp.float32(0.0))
+    none = jnp.zeros((2, 2), jnp.float32)
     F_concat2 = jnp.concatenate([none, one], axis=1)
     F = jnp.concatenate([jnp.concatenate([one, F_mul], axis=1), F_concat2], axis=0)
     G = jnp.concatenate([0.125 * one, F_mul], axis=0)
@@ -78,7 +78,7 @@ def R(at, log_force, log_error, valid, seen, *, T):
     H = jnp.concatenate([one, none], axis=1)
     R_exp = jnp.exp(log_error)
     R = R_exp * one
-    guess = jnp.full((4,), jnp.float32(0.0))
+    guess = jnp.zeros((4,), jnp.float32)
     guess_cov_eye = jnp.eye(4, 4, dtype=jnp.int32).astype(jnp.float32)
     guess_cov = 25.0 * guess_cov_eye
     def step(k, rows_0, rows_1, before_0, before_1):
@@ -104,8 +104,8 @@ def R(at, log_force, log_error, valid, seen, *, T):
         0, T-1, lambda k, rows: step(k, *rows),
         (jnp.broadcast_to(guess, (T, 4)), jnp.broadcast_to(guess_cov, (T, 4, 4)), guess, guess_cov),
     )
-    d_R_none = jnp.full((2, 2), jnp.float32(0.0))
-    d_Q_none = jnp.full((4, 4), jnp.float32(0.0))
+    d_R_none = jnp.zeros((2, 2), jnp.float32)
+    d_Q_none = jnp.zeros((4, 4), jnp.float32)
     return F, Q_exp, Q_matmul, H, R_exp, R, made[0], made[1], d_R_none, d_Q_none
 
 
@@ -213,7 +213,7 @@ def likelihood(
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
     12_kalman.rt:61: likelihood = sum(score[0:T])
     """
-    guess = jnp.full((4,), jnp.float32(0.0))
+    guess = jnp.zeros((4,), jnp.float32)
     later_matmul3_slice = later_matmul3[1:max(1, T)]
     later_matmul3_slice2 = lax.pad(
         later_matmul3_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)),
@@ -223,7 +223,7 @@ def likelihood(
         matmul2 = jnp.matmul(jnp.matmul(rows[k2+1], keep[k2+1]) + later_matmul3_slice2[k2], F)
         return lax.dynamic_update_index_in_dim(rows, matmul2, k2, 0)
     later_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(guess, (T, 4)))
-    later_cov = jnp.full((4, 4), jnp.float32(0.0))
+    later_cov = jnp.zeros((4, 4), jnp.float32)
     later_cov_matmul4_slice = later_cov_matmul4[1:max(1, T)]
     later_cov_matmul4_slice2 = lax.pad(
         later_cov_matmul4_slice, jnp.float32(0.0),
@@ -370,14 +370,14 @@ def likelihood_d_Q_total(at, d_Q_now_1):
 
 def likelihood_d_Q_total2(at):
     """12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)"""
-    return (jnp.full((4, 4), jnp.float32(0.0)),)
+    return (jnp.zeros((4, 4), jnp.float32),)
 
 
 def likelihood_d_now_cov_1(at):
     """12_kalman.rt:49: now_cov = keep @ guess_cov
     12_kalman.rt:53: later_cov[T-1] = zeros([S, S])
     """
-    later_cov = jnp.full((4, 4), jnp.float32(0.0))
+    later_cov = jnp.zeros((4, 4), jnp.float32)
     return (later_cov,)
 
 

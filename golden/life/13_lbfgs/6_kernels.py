@@ -145,8 +145,8 @@ def slope_add_mul(at, label, w, *, N):
     13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
     d_mean_div = 1.0 / jnp.int32(N).astype(jnp.float32)
-    w_0 = jnp.full((5,), jnp.float32(0.0))
-    w = lax.dynamic_update_index_in_dim(w, w_0, 0 % 2, 0)
+    w_0 = jnp.zeros((5,), jnp.float32)
+    w = lax.dynamic_update_index_in_dim(w, w_0, 0, 0)
     return d_mean_div, d_mean_div * label.astype(jnp.int32).astype(jnp.float32), w
 
 
@@ -158,7 +158,7 @@ def enough_matmul_matmul(at, slope, r_0):
 
 def size(at, enough, length):
     """13_lbfgs.rt:45: size = length[k = argmax(enough[k = 0:K]) in 0:K]"""
-    size = length[jnp.argmax(enough, axis=None).astype(jnp.int32)]
+    size = length[jnp.argmax(enough).astype(jnp.int32)]
     return (size,)
 
 
@@ -199,7 +199,7 @@ def past_s_1(at, past_s, past_y):
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
     """
     j = at[1]
-    w = jnp.full((5,), jnp.float32(0.0))
+    w = jnp.zeros((5,), jnp.float32)
     past_s = lax.dynamic_update_index_in_dim(past_s, w, j, 0)
     past_y = lax.dynamic_update_index_in_dim(past_y, w, j, 0)
     return past_s, past_y

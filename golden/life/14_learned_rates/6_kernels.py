@@ -127,12 +127,12 @@ def start_1_w_default(at, random_seed):
 
 def start_0_b_default(at):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])"""
-    return (jnp.full((10,), jnp.float32(0.0)),)
+    return (jnp.zeros((10,), jnp.float32),)
 
 
 def start_1_b_default(at):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])"""
-    return (jnp.full((1,), jnp.float32(0.0)),)
+    return (jnp.zeros((1,), jnp.float32),)
 
 
 def test_d_test_getitem_mul(at, x, new_x, rates, rates_1, *, M):
@@ -425,10 +425,9 @@ def test_d_net_12(
 
 def test_d_net_descend_none(at):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
-    d_exp2_sum2_none = jnp.full((), jnp.float32(0.0))
-    d_exp_sum_none = jnp.full((), jnp.float32(0.0))
-    d_exp_sum2_none = jnp.full((), jnp.float32(0.0))
-    return jnp.full((), jnp.float32(0.0)), d_exp2_sum2_none, d_exp_sum_none, d_exp_sum2_none
+    d_exp_sum_none = jnp.zeros((), jnp.float32)
+    d_exp_sum2_none = jnp.zeros((), jnp.float32)
+    return jnp.zeros((), jnp.float32), jnp.zeros((), jnp.float32), d_exp_sum_none, d_exp_sum2_none
 
 
 def test_d_train_predict_0(at, d_tanh_0_add2, d_matmul2_einsum, d_tanh_einsum2, d_matmul2_einsum2):
@@ -438,7 +437,7 @@ def test_d_train_predict_0(at, d_tanh_0_add2, d_matmul2_einsum, d_tanh_einsum2, 
 
 def test_d_train_mse_sub_1(at, *, N):
     """loss.rt:6: return mean((x - target) ** 2)"""
-    return (jnp.full((N,), jnp.float32(0.0)),)
+    return (jnp.zeros((N,), jnp.float32),)
 
 
 def strip_mined_loop(lower, upper, step, carry):

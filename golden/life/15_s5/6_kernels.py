@@ -261,8 +261,8 @@ def cost_scan(
     d_re_rows_0 = made[0]
     d_re_rows_1 = made[1]
     d_associative_scan_eq = jnp.arange(T, dtype=jnp.int32) == 0
-    stretch_full = jnp.full((4,), jnp.float32(0.0))
-    d_states_associative_scan = jnp.full((T, 4), jnp.float32(0.0))
+    stretch_full = jnp.zeros((4,), jnp.float32)
+    d_states_associative_scan = jnp.zeros((T, 4), jnp.float32)
     def step(
         carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10,
         x_11, x_12,
@@ -277,12 +277,12 @@ def cost_scan(
         add12 = x_4 * x_3 + x_5 * x_2 + x_7
         neg2 = -add7
         neg3 = -add5
-        cond = jnp.where(x_12, jnp.full((4,), jnp.float32(0.0)), add6 * x_5 + add5 * x_4)
+        cond = jnp.where(x_12, jnp.zeros((4,), jnp.float32), add6 * x_5 + add5 * x_4)
         cond2 = jnp.where(x_12, add5, add8 * x_3 + add7 * x_2 + add6 * x_1 + add5 * x_0)
-        cond3 = jnp.where(x_12, jnp.full((4,), jnp.float32(0.0)), add6 * x_4 + neg3 * x_5)
+        cond3 = jnp.where(x_12, jnp.zeros((4,), jnp.float32), add6 * x_4 + neg3 * x_5)
         cond4 = jnp.where(x_12, add6, add8 * x_2 + neg2 * x_3 + add6 * x_0 + neg3 * x_1)
-        cond5 = jnp.where(x_12, jnp.full((4,), jnp.float32(0.0)), add8 * x_5 + add7 * x_4)
-        cond7 = jnp.where(x_12, jnp.full((4,), jnp.float32(0.0)), add8 * x_4 + neg2 * x_5)
+        cond5 = jnp.where(x_12, jnp.zeros((4,), jnp.float32), add8 * x_5 + add7 * x_4)
+        cond7 = jnp.where(x_12, jnp.zeros((4,), jnp.float32), add8 * x_4 + neg2 * x_5)
         cond8 = jnp.where(x_12, add8, add8)
         return ((cond, cond3, cond5, cond7), (cond2, cond4, jnp.where(x_12, add7, add7), cond8))
     folded = lax.scan(

@@ -123,8 +123,8 @@ def loss_d_loss_div(at, *, T):
     16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
-    d_head_none = jnp.full((8, 2048), jnp.float32(0.0))
-    return jnp.full((), jnp.float32(0.0)), 1.0 / jnp.int32(T).astype(jnp.float32), d_head_none
+    d_head_none = jnp.zeros((8, 2048), jnp.float32)
+    return jnp.zeros((), jnp.float32), 1.0 / jnp.int32(T).astype(jnp.float32), d_head_none
 
 
 def loss(at, loss_now_at, d_einsum_full, d_head_now_at, *, T, tiles):

@@ -326,13 +326,13 @@ def start_out_w_default(at, random_seed):
 
 def start_cell_b_default(at):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}"""
-    b_default = jnp.full((288,), jnp.float32(0.0))
+    b_default = jnp.zeros((288,), jnp.float32)
     return b_default, b_default
 
 
 def start_out_b_default(at):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}"""
-    return (jnp.full((58,), jnp.float32(0.0)),)
+    return (jnp.zeros((58,), jnp.float32),)
 
 
 def net_out_b_0(
@@ -349,7 +349,7 @@ def net_out_b_0(
     at_mul = jnp.arange(16, dtype=jnp.int32) * jnp.int32(N//16)
     d_cost_expand_dims = jnp.expand_dims(0.0625 / jnp.int32(T).astype(jnp.float32), 0)
     d_expand_dims_expand_dims = jnp.expand_dims(jnp.expand_dims(d_cost_expand_dims, 1), 2)
-    h_0 = lax.dynamic_update_index_in_dim(h_0, jnp.full((16, 96), jnp.float32(0.0)), 0, 0)
+    h_0 = lax.dynamic_update_index_in_dim(h_0, jnp.zeros((16, 96), jnp.float32), 0, 0)
     return (
         at_mul, h_0, d_expand_dims_expand_dims, start_letters, start_cell_w, start_cell_u,
         start_cell_b, start_cell_c, start_out_w, start_out_b,

@@ -338,7 +338,7 @@ def best_early(at, norm, embed, y, *, B):
     def point(y_at_t_at):
         rms_norm_add = jnp.sum(y_at_t_at * y_at_t_at, axis=0, keepdims=True) / 576 + 1e-05
         logits = matvec(embed, y_at_t_at * lax.rsqrt(rms_norm_add) * norm, B)
-        best_early = jnp.argmax(logits, axis=None).astype(jnp.int32)
+        best_early = jnp.argmax(logits).astype(jnp.int32)
         return best_early
     return (jax.vmap(point)(y[:, t]),)
 
@@ -351,7 +351,7 @@ def best_late(at, y_at, norm, embed, *, B):
     def point(y_at):
         rms_norm_mul2 = y_at * lax.rsqrt(jnp.sum(y_at * y_at, axis=0, keepdims=True) / 576 + 1e-05)
         logits = matvec(embed, rms_norm_mul2 * norm, B)
-        best_late = jnp.argmax(logits, axis=None).astype(jnp.int32)
+        best_late = jnp.argmax(logits).astype(jnp.int32)
         return best_late
     return (jax.vmap(point)(y_at),)
 

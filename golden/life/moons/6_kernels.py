@@ -149,13 +149,13 @@ def start_3_w_default(at, random_seed):
 
 def start_0_b_default(at):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])"""
-    b_default = jnp.full((64,), jnp.float32(0.0))
+    b_default = jnp.zeros((64,), jnp.float32)
     return b_default, b_default, b_default
 
 
 def start_3_b_default(at):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])"""
-    return (jnp.full((2,), jnp.float32(0.0)),)
+    return (jnp.zeros((2,), jnp.float32),)
 
 
 def loss(

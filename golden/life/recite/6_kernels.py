@@ -411,13 +411,13 @@ def net_blocks_1_mlp_1_w_default(at, random_seed):
 
 def net_blocks_0_first_scale_default(at):
     """recite.rt:21: param net = transformer.init(V, D, layers)"""
-    scale_default = jnp.full((64,), jnp.float32(1.0))
+    scale_default = jnp.ones((64,), jnp.float32)
     return scale_default, scale_default, scale_default, scale_default, scale_default
 
 
 def net_blocks_0_first_bias_default(at):
     """recite.rt:21: param net = transformer.init(V, D, layers)"""
-    bias_default = jnp.full((64,), jnp.float32(0.0))
+    bias_default = jnp.zeros((64,), jnp.float32)
     return (
         bias_default, bias_default, bias_default, bias_default, bias_default, bias_default,
         bias_default,
@@ -426,7 +426,7 @@ def net_blocks_0_first_bias_default(at):
 
 def net_blocks_0_mlp_0_b_default(at):
     """recite.rt:21: param net = transformer.init(V, D, layers)"""
-    b_default = jnp.full((128,), jnp.float32(0.0))
+    b_default = jnp.zeros((128,), jnp.float32)
     return b_default, b_default
 
 

@@ -210,7 +210,7 @@ def letter_1(at, temperature_categorical_prev, letter):
 def state_0(at, *, B):
     """write.rt:27: state[b, 0] = zeros([H])"""
     def point(b):
-        return jnp.full((96,), jnp.float32(0.0))
+        return jnp.zeros((96,), jnp.float32)
     return (jax.vmap(point)(jnp.arange(B, dtype=jnp.int32)),)
 
 

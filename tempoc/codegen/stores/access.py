@@ -178,9 +178,11 @@ def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
 def slot(entry: ix.Entry, axis: KernelAxis, frame: KernelFrame) -> str:
     """The position of a point on an axis."""
     assert isinstance(entry, ix.Expr)
-    text = frame.out.index(entry)
     if axis.every > 1:
         return _among_every(entry, axis.every, frame)
+    if axis.ring and isinstance(entry, ix.Const) and isinstance(axis.size, ix.Const):
+        return frame.out.index(ix.mod(entry, axis.size.value))
+    text = frame.out.index(entry)
     if not axis.ring or frame.is_static(entry):
         return _in_ring(text, axis, frame)
     if not frame.proves(ix.compare(">=", entry, ix.ZERO)):

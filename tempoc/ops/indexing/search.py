@@ -86,8 +86,9 @@ class ArgMax(Op):
         v = pads.with_own_padding(args[0], out)
         axes = axes_of(None if self.axis is None else (self.axis,), v.type.ndim)
         x = out.masked(v, axes, self.neutral(v.type.dtype))
+        axis = "" if self.axis is None else f", axis={self.axis}"
         keepdims = ", keepdims=True" if self.keepdims else ""
-        call = f"{self.jax}({x}, axis={self.axis}{keepdims}).astype(jnp.int32)"
+        call = f"{self.jax}({x}{axis}{keepdims}).astype(jnp.int32)"
         if self.axis is not None or not any(v.is_ragged(k) for k in range(1, v.type.ndim)):
             return (call,)
         place = out.bind("place", call)

@@ -181,7 +181,11 @@ class Full(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding holds the number too."""
         shape = pads.static_shape(pads.padded(self.shape, out), out)
-        return (f"jnp.full({shape}, {scalar(self.value, self.dtype)})",)
+        value = scalar(self.value, self.dtype)
+        for function, number in (("zeros", 0), ("ones", 1)):
+            if value == scalar(number, self.dtype):  # that of -0.0 is another one
+                return (f"jnp.{function}({shape}, {jax_dtype(self.dtype)})",)
+        return (f"jnp.full({shape}, {value})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
