@@ -20,7 +20,8 @@ from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.ops.tensor.contraction import MATVEC, TERM_BY_TERM
+from tempoc.ops.definition.product_padding import TERM_BY_TERM
+from tempoc.ops.tensor.contraction import MATVEC
 from tempoc.ops.tensor.reduction import EXTREME
 from tests.support.agreement import agree
 from tests.support.session.long import sampled

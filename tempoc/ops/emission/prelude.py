@@ -7,6 +7,13 @@ import re
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.definition.padding import WINDOW
+from tempoc.ops.definition.product_padding import (
+    ALL_FINITE,
+    ANY_POINT,
+    TERM_BY_TERM,
+    UNLESS_NAN,
+    USUALLY,
+)
 from tempoc.ops.indexing.indexing import FIRST_LANE, FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
@@ -18,16 +25,7 @@ from tempoc.ops.linear.ldl_rows import LDL_ROWS
 from tempoc.ops.linear.lu_rows import LU_ROWS
 from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.ops.tensor import arithmetic as binary
-from tempoc.ops.tensor.contraction import (
-    ALL_FINITE,
-    ANY_POINT,
-    MATVEC,
-    TERM_BY_TERM,
-    TRANSPOSED_MATMUL,
-    UNLESS_NAN,
-    USUALLY,
-    VALID_ROWS_PRODUCT,
-)
+from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL, VALID_ROWS_PRODUCT
 from tempoc.ops.tensor.reduction import EXTREME, GREATEST
 from tempoc.ops.tensor.scan import RUNNING
 

@@ -1,6 +1,6 @@
-"""Moving elements around without looking at them: transposing, broadcasting, joining, cutting.
+"""Moving elements around without looking at them: transposing, broadcasting, padding, flipping.
 
-Where a ragged axis is cut, joined or turned around, elements are addressed by their true positions:
+Where a ragged axis is padded or turned around, elements are addressed by their true positions:
 the padded arrays do not lie where the valid ones would.
 """
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tempoc.driver.pipelines import O2, with_tiles
+from tempoc.ops.definition.product_padding import TERM_BY_TERM
 from tempoc.ops.tensor.contraction import (
     MATVEC,
-    TERM_BY_TERM,
     TRANSPOSED_MATMUL,
     VALID_ROWS_PRODUCT,
 )
