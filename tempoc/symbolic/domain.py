@@ -172,7 +172,7 @@ class Universe(metaclass=Interned):
     @property
     def lengths(self) -> tuple[str, ...]:
         """The names of these bounds, and of those derived from them."""
-        return tuple(b.name for b in self.bounds if self.roots(b.name)) if self.ended else ()
+        return _lengths(self)
 
     def is_ended(self, dim: str) -> bool:
         """Whether the data end a dimension, or another one at each of its points."""
@@ -181,10 +181,7 @@ class Universe(metaclass=Interned):
 
     def roots(self, name: str) -> tuple[Bound, ...]:
         """The ended bounds from which a bound is derived; itself if it is one."""
-        bound = next((b for b in self.bounds if b.name == name), None)
-        if bound is None or bound.until or bound.value is None:
-            return (bound,) if bound is not None and bound.until else ()
-        return tuple(dict.fromkeys(r for n in symbols(bound.value) for r in self.roots(n)))
+        return _roots(self, name)
 
     def at_lengths(self, lengths: Mapping[str, ix.Expr]) -> dict[str, ix.Expr]:
         """``lengths`` of ended bounds, and the values of all bounds derived from them."""
@@ -222,3 +219,17 @@ class Universe(metaclass=Interned):
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""
         return name in [d.name for d in self.dims]  # a generator takes twice as long
+
+
+@lru_cache(MEMORY)
+def _lengths(universe: Universe) -> tuple[str, ...]:
+    bounds = universe.bounds if universe.ended else ()
+    return tuple(b.name for b in bounds if universe.roots(b.name))
+
+
+@lru_cache(MEMORY)
+def _roots(universe: Universe, name: str) -> tuple[Bound, ...]:
+    bound = next((b for b in universe.bounds if b.name == name), None)
+    if bound is None or bound.until or bound.value is None:
+        return (bound,) if bound is not None and bound.until else ()
+    return tuple(dict.fromkeys(r for n in symbols(bound.value) for r in universe.roots(n)))

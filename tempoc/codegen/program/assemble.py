@@ -49,7 +49,7 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternVjp
-from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
+from tempoc.poly.relations.run_lengths import CompletedRun, largest, open_run
 from tempoc.poly.relations.space import Space
 from tempoc.program.analysis.traversal import regions
 from tempoc.program.analysis.verify_made import verify_made
@@ -369,7 +369,7 @@ def _stages(
         plan=plan,
         buffers={name: kernel_buffer(store) for name, store in plan.stores.items()},
         space=space if run is None else run,
-        size_space=space if run is None else OpenRun(space),
+        size_space=space if run is None else open_run(space),
         tree=lengths.loops_with_largest(tree, largest),
         x64=x64,
         imports=imports(graph),

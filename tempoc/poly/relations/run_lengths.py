@@ -155,10 +155,13 @@ class OpenRun(Space):
 
     def ended(self, domain: Domain) -> isl.Set:
         """The points of a domain, each with the lengths for which it exists."""
-        where = ix.conjunction(
-            inside(domain, self.universe, self.env), facts(self.universe, self.env)
-        )
-        return _points(self, where, self.at(domain.dims))
+
+        def points() -> isl.Set:
+            inner = inside(domain, self.universe, self.env)
+            where = ix.conjunction(inner, facts(self.universe, self.env))
+            return _points(self, where, self.at(domain.dims))
+
+        return self.known.once(("ended", domain), points)
 
     def at(self, dims: tuple[str, ...]) -> Coordinates:
         """The coordinates of points with lengths."""
@@ -181,30 +184,27 @@ class OpenRun(Space):
         moved = [substitute_entry(e, self.env) for e in entries]
         relation = maps.access(self.frame, sink_at, moved, source_at)
         for b in self.universe.ended:
-            relation = relation.intersect(self._same(b, sink, source, sink_at, source_at))
+            relation = relation.intersect(self._same(b, sink_at, source_at))
         relation = relation.intersect_domain(self.ended(sink))
         return relation.intersect_range(self.ended(source)) if clip else relation
 
-    def _same(
-        self,
-        bound: Bound,
-        sink: Domain,
-        source: Domain,
-        sink_at: Coordinates,
-        source_at: Coordinates,
-    ) -> isl.Map:
+    def _same(self, bound: Bound, sink: Coordinates, source: Coordinates) -> isl.Map:
         """The pairs of points with the same length.
 
         Pairs that differ in a dimension over which the length varies may have different lengths.
         """
-        name = primed(bound.name)
-        same = sink_at.env[name].eq_map(source_at.env[name])
-        if any(d not in sink.dims or d not in source.dims for d in bound.outer):
-            return same.universe(same.get_space())
-        for d in bound.outer:
-            first, second = sink_at.env[d], source_at.env[d]
-            same = same.union(first.lt_map(second)).union(first.gt_map(second))
-        return same
+
+        def pairs() -> isl.Map:
+            name = primed(bound.name)
+            same = sink.env[name].eq_map(source.env[name])
+            if any(d not in sink.places or d not in source.places for d in bound.outer):
+                return same.universe(same.get_space())
+            for d in bound.outer:
+                first, second = sink.env[d], source.env[d]
+                same = same.union(first.lt_map(second)).union(first.gt_map(second))
+            return same
+
+        return self.known.once(("same length", bound, (*sink.places,), (*source.places,)), pairs)
 
     def forget(self, linked: isl.Map) -> isl.Map:
         """A relation without the lengths."""
@@ -312,12 +312,23 @@ class EndDependence:
     together: tuple[str, ...] = ()
 
 
+def open_run(space: Space) -> OpenRun:
+    """The space of runs that may still end anywhere, one for each space."""
+    plain = space.symbolic
+    return plain.known.once("open run", lambda: OpenRun(plain))
+
+
 def end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
     """The dependences of a task's points on the steps of the statement that ends the bound.
 
     The task's dimensions in ``together`` are projected out. ``space`` is one without fixed bounds,
     in which ended bounds stand for their largest lengths.
     """
+    key = ("end dependences", task, stop)
+    return space.known.once(key, lambda: _end_dependences(space, task, stop))
+
+
+def _end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
     universe, frame = space.universe, space.frame
     others = [b.name for b in universe.ended if b.name != task.bound]
     dims = (*task.domain.dims, primed(task.bound), *(primed(n) for n in others))

@@ -14,7 +14,7 @@ from functools import cached_property
 from tempoc.base.effort import EFFORT
 from tempoc.poly.isl import isl
 from tempoc.poly.relations import maps
-from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_dependences
+from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_dependences, open_run
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling import proximity as hints
 from tempoc.poly.scheduling.time_limit import NoSchedule, solve
@@ -66,7 +66,7 @@ class SchedulingProblem:
         late: Collection[str] = (),
         stuck: Callable[[Sequence[str]], Sequence[str]] = lambda tasks: (),
     ) -> None:
-        self.space = OpenRun(space) if space.universe.ended else space.symbolic
+        self.space = open_run(space) if space.universe.ended else space.symbolic
         self.plain = space.symbolic
         self.tasks = tasks
         self.flows = flows
@@ -124,10 +124,14 @@ class SchedulingProblem:
     def _linked(self, space: OpenRun, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         """The dependences for unknown lengths: of points that exist for the same length."""
         writer = self.tasks[flow.writer]
-        reads = space.linked(self.tasks[flow.reader], entries, flow.tensor)
         at = Domain(writer.dims, ix.conjunction(writer.where, flow.where))
-        writes = space.linked(at, flow.written, flow.tensor)
-        return space.forget(reads.apply_range(writes.reverse()))
+        reads, writes = (self.tasks[flow.reader], entries), (at, flow.written)
+
+        def relation() -> isl.Map:
+            first, last = (space.linked(*access, flow.tensor) for access in (reads, writes))
+            return space.forget(first.apply_range(last.reverse()))
+
+        return space.known.once(("linked", flow.tensor, reads, writes), relation)
 
     def _relation(self, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         space = self.space
