@@ -209,8 +209,7 @@ def _pins(
     By a merge, or by what reads it on the rim alone: ``d[i-1, 0]`` where ``j == 0``.
     """
     pins: dict[str, dict[str, ix.Expr]] = {}
-    for name in names:
-        node = graph.nodes[name]
+    for node in sorted((graph.nodes[n] for n in names), key=lambda n: not isinstance(n.op, Merge)):
         for slot, edge in enumerate(node.inputs):
             own = graph.nodes[edge.source].domain.dims
             lacking = [d for d in dims if d not in own and d in node.domain.dims]
@@ -218,6 +217,8 @@ def _pins(
                 continue
             if isinstance(node.op, Merge):
                 places = node.domain.at(node.op.targets[slot])
+            elif edge.source in pins:
+                continue
             else:
                 reader = space.restrict(node.domain, edge.guard)
                 if not all(space.is_fixed_by(reader, d) for d in lacking):
