@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tempoc.frontend.environment.draft_node import Draft, Wire
-from tempoc.ops.control.control import Copy
+from tempoc.ops.control.control import IdentityOp
 from tempoc.ops.tensor.source import GivenTensor
 from tempoc.symbolic import expr as ix
 
@@ -60,9 +60,9 @@ def _is_alone(draft: Draft) -> bool:
 
 
 def _resolved(wire: Wire) -> Wire:
-    """What a read of a copy at its own points reads."""
+    """What a read of a copy at its own points reads, of a constant for derivatives as well."""
     while (
-        isinstance(wire.source.op, Copy)
+        isinstance(wire.source.op, IdentityOp)
         and not _is_alone(wire.source)
         and wire.guard == ix.TRUE
         and wire.entries == tuple(ix.Sym(d) for d in wire.source.dims)

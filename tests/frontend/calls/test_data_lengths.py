@@ -59,6 +59,7 @@ def test_a_length_that_is_too_large(text: str, message: str) -> None:
     [
         ("y = filter(v, v > 0.0) + filter(2.0 * v, m)", [3, 6]),
         ("a = v\ny = filter(v, m) - f32(nonzero(a > 0.0))", [1, 0]),
+        ("y = filter(v, m) + filter(v, stop_gradient(v) > 0.0)", [2, 4]),
         ("y = unique(v) - unique(x[0:T])", [0, 0, 0]),
         ("def f(a, b) = filter(a, b)\ny = f(v, m) + f(v, v > 0.0)", [2, 4]),
         ("y[t] = sum(filter(v, v < x[t]) * filter(v, v < x[t]))", [1, 0, 2]),
