@@ -1,32 +1,4 @@
-"""Traced expressions in regions, and the helper functions that regions call."""
-
-from __future__ import annotations
-
-from functools import reduce
-
-from tempoc.symbolic import expr as ix
-from tempoc.symbolic.text import AND, ATOM, OR, SUM, ExprPrinter, Printed
-
-
-class TracedPrinter(ExprPrinter):
-    """Prints expressions with traced operands."""
-
-    def extremum(self, word: str, args: list[str]) -> str:
-        """Functions of JAX, which take two arguments."""
-        return reduce(lambda left, right: f"jnp.{word}imum({left}, {right})", args)
-
-    def condition(self, e: ix.Expr) -> Printed:
-        """Bitwise operators, which bind more tightly than comparisons."""
-        match e:
-            case ix.Conjunction(args=args):
-                return " & ".join(self.text(a, SUM) for a in args), AND
-            case ix.Disjunction(args=args):
-                return " | ".join(self.text(a, SUM) for a in args), OR
-            case ix.Negation(arg=a):
-                return f"jnp.logical_not({self.text(a)})", ATOM
-            case _:
-                return super().condition(e)
-
+"""The helper functions that regions and blocks call, as the texts that `kernels.py` has of them."""
 
 UPDATED = '''\
 def updated(array, part, start, when=None):

@@ -4,17 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 from tempoc.base.names import Names
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.prelude import TracedPrinter
 from tempoc.ops.definition.dtype_text import jax_dtype, tupled
 from tempoc.ops.definition.types import DType
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.text import ATOM, OR, ExprPrinter
+from tempoc.symbolic.text import AND, ATOM, OR, SUM, ExprPrinter, Printed
 from tempoc.symbolic.walk import replace_parts, symbols
+
+
+class TracedPrinter(ExprPrinter):
+    """Prints expressions with traced operands."""
+
+    def extremum(self, word: str, args: list[str]) -> str:
+        """Functions of JAX, which take two arguments."""
+        return reduce(lambda left, right: f"jnp.{word}imum({left}, {right})", args)
+
+    def condition(self, e: ix.Expr) -> Printed:
+        """Bitwise operators, which bind more tightly than comparisons."""
+        match e:
+            case ix.Conjunction(args=args):
+                return " & ".join(self.text(a, SUM) for a in args), AND
+            case ix.Disjunction(args=args):
+                return " | ".join(self.text(a, SUM) for a in args), OR
+            case ix.Negation(arg=a):
+                return f"jnp.logical_not({self.text(a)})", ATOM
+            case _:
+                return super().condition(e)
 
 
 @dataclass(slots=True, kw_only=True)
