@@ -26,7 +26,7 @@ search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis, 
            TopK(k), two results  SearchSorted(side) of a sorted vector, values
 scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
            Window(reduce, size: E, before: E, after: E, axis), for passes
-           Fold(steps, carried, outputs, elements, reverse), for derivatives
+           Fold(steps, carried, outputs, elements, reverse, pairs, combined), for derivatives
            AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
            Recurrence(steps, carried, starts, count: E, reverse), for passes
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)

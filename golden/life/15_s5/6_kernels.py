@@ -62,6 +62,32 @@ def linear_rows(row, first, count, reverse=False):
     return lax.while_loop(lambda state: state[0], once, (~jnp.stack(finite).all(), rows))[1]
 
 
+def folded_pairs(combine, step, start, elements):
+    """The derivative of a scan with `combine`: `step` at all elements, from the last to the first.
+
+    One after the other on a CPU, which takes less time; elsewhere that of each pair which the scan
+    combines, unless a result is not finite: infinity times 0 is no number.
+    """
+    def in_turn():
+        return lax.scan(lambda c, x: step(*c, *x), start, elements, reverse=True)[1]
+
+    if jax.default_backend() == "cpu":
+        return in_turn()
+
+    def back(pair, cotangents):
+        passed, own = step(*start, *pair, *cotangents, jnp.bool_(False))
+        return tuple(y.astype(x.dtype) for x, y in zip(pair, (*passed, *own)))
+
+    n = len(start)
+    both = jax.custom_vjp(combine)
+    both.defvjp(lambda *xs: (combine(*xs), xs), back)
+    scan = lambda *xs: lax.associative_scan(jax.vmap(lambda a, b: both(*a, *b)), xs)
+    made = jax.vjp(scan, *elements[n : 2 * n])[1](tuple(elements[2 * n : 3 * n]))
+    finite = jnp.stack([jnp.isfinite(x).all() for x in made]).all()
+    once = lambda state: (jnp.bool_(False), in_turn())
+    return lax.while_loop(lambda state: state[0], once, (~finite, made))[1]
+
+
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
@@ -285,14 +311,19 @@ def cost_scan(
         cond7 = jnp.where(x_12, jnp.zeros((4,), jnp.float32), add8 * x_4 + neg2 * x_5)
         cond8 = jnp.where(x_12, add8, add8)
         return ((cond, cond3, cond5, cond7), (cond2, cond4, jnp.where(x_12, add7, add7), cond8))
-    folded = lax.scan(
-        lambda c, x: step(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full),
+    def combine(earlier_0, earlier_1, earlier_2, earlier_3, later_0, later_1, later_2, later_3):
+        add23 = later_0 * earlier_1 + later_1 * earlier_0
+        add24 = later_0 * earlier_2 - later_1 * earlier_3 + later_2
+        add26 = later_0 * earlier_3 + later_1 * earlier_2 + later_3
+        return (later_0 * earlier_0 - later_1 * earlier_1, add23, add24, add26)
+    folded = folded_pairs(
+        combine, step, (stretch_full, stretch_full, stretch_full, stretch_full),
         (
             d_associative_scan_take, d_associative_scan_take2, d_associative_scan_take3,
             d_associative_scan_take4, keep_re, keep_im, push_re, push_im, d_states_associative_scan,
             d_states_associative_scan, d_y_scan_getitem, d_y_scan_getitem2, d_associative_scan_eq,
-        ), reverse=True,
-    )[1]
+        ),
+    )
     d_associative_scan_fold_0 = folded[0]
     d_associative_scan_fold_1 = folded[1]
     d_associative_scan_fold_2 = folded[2]

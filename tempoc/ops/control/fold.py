@@ -1,6 +1,7 @@
 """A fold: a function of the program applied to each element in order, with carried values.
 
-There is no syntax for it; the derivative of ``associative_scan`` uses it.
+There is no syntax for it; the derivative of ``associative_scan`` uses it. On a GPU, where each step
+of a loop takes microseconds, that derivative goes through pairs of elements in parallel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TypeVar
 from tempoc.base.arrays import np
 from tempoc.ops.control.steps import (
     OfSteps,
+    OpStep,
     emit_steps,
     evaluate_steps,
     step_types,
@@ -33,6 +35,33 @@ from tempoc.symbolic import expr as ix
 
 T = TypeVar("T")
 
+FOLDED_PAIRS = '''\
+def folded_pairs(combine, step, start, elements):
+    """The derivative of a scan with `combine`: `step` at all elements, from the last to the first.
+
+    One after the other on a CPU, which takes less time; elsewhere that of each pair which the scan
+    combines, unless a result is not finite: infinity times 0 is no number.
+    """
+    def in_turn():
+        return lax.scan(lambda c, x: step(*c, *x), start, elements, reverse=True)[1]
+
+    if jax.default_backend() == "cpu":
+        return in_turn()
+
+    def back(pair, cotangents):
+        passed, own = step(*start, *pair, *cotangents, jnp.bool_(False))
+        return tuple(y.astype(x.dtype) for x, y in zip(pair, (*passed, *own)))
+
+    n = len(start)
+    both = jax.custom_vjp(combine)
+    both.defvjp(lambda *xs: (combine(*xs), xs), back)
+    scan = lambda *xs: lax.associative_scan(jax.vmap(lambda a, b: both(*a, *b)), xs)
+    made = jax.vjp(scan, *elements[n : 2 * n])[1](tuple(elements[2 * n : 3 * n]))
+    finite = jnp.stack([jnp.isfinite(x).all() for x in made]).all()
+    once = lambda state: (jnp.bool_(False), in_turn())
+    return lax.while_loop(lambda state: state[0], once, (~finite, made))[1]
+'''
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold(OfSteps):
@@ -41,12 +70,19 @@ class Fold(OfSteps):
     Operands are the first carried values, then ``elements`` tensors whose first axes are gone
     through together (from the end if ``reverse``), then what all elements read. The steps start
     with these in that order; ``carried`` and ``outputs`` are numbers of values.
+
+    Of an associative scan of floats whose function is a polynomial, ``pairs`` is that function if
+    this is the scan's derivative, and ``combined`` are the numbers of its results. All starts are
+    then zeros; the elements are the results before, the scan's elements, the cotangents of results,
+    and whether it is the first one. Any order of pairs gives the same derivative, as it has one.
     """
 
     carried: tuple[int, ...]
     outputs: tuple[int, ...]
     elements: int
     reverse: bool = False
+    pairs: tuple[OpStep, ...] = ()
+    combined: tuple[int, ...] = ()
 
     name = "fold"
     heavy = True
@@ -122,10 +158,30 @@ class Fold(OfSteps):
             n = xs[0].type.shape[0]
             scanned.append(f"{pads.axis_positions(n, out)} < {pads.atom(out.index(n))}")
         start = _tuple([v.text for v in first])
+        if self.combined and not any(x.is_ragged(k) for x in xs for k in range(x.type.ndim)):
+            combine = self.emit_pairs(single, out)
+            folded = out.bind(
+                "folded", f"folded_pairs({combine}, {name}, {start}, {_tuple(scanned)})"
+            )
+            return tuple(f"{folded}[{k}]" for k in range(len(results)))
         reverse = ", reverse=True" if self.reverse else ""
         call = f"lax.scan(lambda c, x: {name}(*c, *x), {start}, {_tuple(scanned)}{reverse})[1]"
         folded = out.bind("folded", call)
         return tuple(f"{folded}[{k}]" for k in range(len(results)))
+
+    def emit_pairs(self, single: list[EmittedValue], out: Emitter) -> str:
+        """Write the function of the scan, and return its name."""
+        n = len(self.combined)
+        hints = [f"{word}_{k}" for word in ("earlier", "later") for k in range(n)]
+
+        def body(names: tuple[str, ...]) -> str:
+            known = zip(names, single, strict=False)
+            given = [EmittedValue(name, v.type, v.padded) for name, v in known]
+            made = emit_steps(self.pairs, given, out)
+            results = zip((made[k] for k in self.combined), single, strict=False)
+            return _tuple([cast(v.text, v.type.dtype, x.type.dtype) for v, x in results])
+
+        return out.function("combine", tuple(hints), body)
 
 
 def _tuple(texts: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tempoc.ops.control.fold import FOLDED_PAIRS
 from tempoc.ops.control.linear_recurrence import LINEAR_ROWS, LINEAR_SCANNED_ROWS, SCANNED_ROWS
 from tempoc.ops.control.unpacked_product import IN_BLOCKS, UNPACKED
 from tempoc.ops.definition.padding import WINDOW
@@ -35,6 +36,7 @@ HELPERS = {
     "linear_rows": LINEAR_ROWS,
     "scanned_rows": SCANNED_ROWS,
     "linear_scanned_rows": LINEAR_SCANNED_ROWS,
+    "folded_pairs": FOLDED_PAIRS,
     "all_finite": ALL_FINITE,
     "extreme": EXTREME,
     "greatest": GREATEST,

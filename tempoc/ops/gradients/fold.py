@@ -36,7 +36,7 @@ class _FoldDerivative:
         """The cotangents of the operands."""
         c, op = self.c, self.op
         first, xs, constants = op.parts(self.args)
-        carries = replace(op, outputs=tuple(range(len(first))))
+        carries = replace(op, outputs=tuple(range(len(first))), pairs=(), combined=())
         before = c.several(carries, *self.args) if first else ()
         floats = [k for k, a in enumerate(first) if a.type.dtype.is_float]
         gs = [k for k, g in enumerate(self.cots) if g.type.dtype.is_float]

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.fold import Fold
+from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.gradients.calculus import Calculus, DerivativeRule, Derivatives, Rules, Term, Terms
 from tempoc.ops.gradients.steps import Steps, backpropagate, sum_cotangents
 from tempoc.ops.indexing.indexing import Take
-from tempoc.ops.tensor.arithmetic import Equal, Maximum, Subtract
+from tempoc.ops.tensor.arithmetic import Add, Equal, Maximum, Subtract
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Arange
 
@@ -94,12 +95,15 @@ class _ScanDerivative:
         read = [k for k in range(len(outside)) if 2 * n + k in got]
         outputs += [unless_first(sum_cotangents(c, got[2 * n + k], outside[k])) for k in read]
         numbers = [[t.handle for t in ts if isinstance(t.handle, int)] for ts in (passed, outputs)]
+        alone = n == len(floats) == len(self.args) and _is_polynomial(self.op.steps)
         fold = Fold(
             steps=tuple(build.steps),
             carried=tuple(numbers[0]),
             outputs=tuple(numbers[1]),
             elements=len(elements),
             reverse=True,
+            pairs=self.op.steps if alone else (),
+            combined=self.op.results if alone else (),
         )
         return fold, read
 
@@ -114,3 +118,12 @@ class _ScanDerivative:
         axis = axis_of(self.op.axis, self.args[leaf].type.ndim)
         order = (*range(1, axis + 1), 0, *range(axis + 1, x.type.ndim))
         return x if axis == 0 else self.c.op(Transpose(axes=order), x)
+
+
+def _is_polynomial(steps: Sequence[OpStep]) -> bool:
+    """Whether values have one derivative each; a maximum of equal operands has more."""
+    return all(
+        op.differentiable and (op.multilinear or op.moves or isinstance(op, Add | Subtract))
+        for op, taken, _ in steps
+        if taken
+    )

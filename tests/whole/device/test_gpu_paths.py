@@ -95,3 +95,50 @@ def test_steps_of_a_passed_number(sizes: tuple[int, int]) -> None:
     emitted = Compilation(source, Options(passes="canonicalize,fuse")).emitted.kernels
     assert "strip_mined_loop(0" in emitted
     agree(COUNTED, *({"T": n} for n in sizes), passes="canonicalize,fuse")
+
+
+SCANNED = """
+dim t < T
+input a[t]: f32[2]
+input x[t]: f32[2]
+def after(p, q) = {a: p.a * q.a, x: q.a * p.x + q.x}
+h = associative_scan(after, {a: a[0:T], x: x[0:T]}, 0).x
+zero = x - stop_gradient(x)
+def most(p, q) = maximum(p, q)
+equal = associative_scan(most, stack([zero, 2.0 * zero, 3.0 * zero, 4.0 * zero], 0), 0)[3]
+so_far = associative_scan(after, {a: a[0:t+1], x: x[0:t+1]}, 0).x
+loss = sum(h ** 2) + sum(equal[0:T]) + sum((sum(so_far) * x)[0:T])
+by_a = grad(loss, a)
+by_x = grad(loss, x)
+again = grad(sum(by_x[0:T] ** 2), a)
+output by_a, by_x, again
+"""
+
+
+def test_derivatives_of_scans() -> None:
+    """Pairs are derived in parallel, but for a function that has several derivatives."""
+    source = load_source(Source("m.rt", SCANNED))
+    assert "folded_pairs(" in Compilation(source, Options()).emitted.kernels
+    agree(SCANNED, *all_equal(SCANNED, 1, 2, 7))
+
+
+EARLY = """
+dim t < T
+assume T >= 2
+input a[t]: f32
+input x[t]: f32
+def after(p, q) = {a: p.a * q.a, x: q.a * p.x + q.x}
+h = associative_scan(after, {a: a[0:T], x: x[0:T]}, 0).x
+loss = h[0] + h[1]
+g = grad(loss, x)
+output g
+"""
+
+
+def test_derivatives_of_scans_with_products_that_are_not_finite() -> None:
+    loaded = compile_text(EARLY, 2)[1]
+    data = {"a": np.full(9, 1e10, np.float32), "x": np.zeros(9, np.float32)}
+    given = Given(bounds={"T": 9}, inputs=as_sources(data), params={})
+    wanted = np.zeros(9, np.float32)
+    wanted[:2] = 1.0 + data["a"][1], 1.0
+    np.testing.assert_array_equal(run_given(loaded, given, Settings()).outputs["g"], wanted)
