@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.failure import Failure
@@ -32,16 +33,14 @@ def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> va
     if unknown is not None:
         return unknown
     if not _NAME.fullmatch(place.text.strip()):
-        points = _POINTS.fullmatch(place.text.strip())
-        if points and isinstance(x, val.Ref) and x.draft.hint == points[1] and x.draft.dims:
-            raise Failure(gradient_errors.points(place, points[1], x.draft.dims[0]))
-        raise Failure(gradient_errors.not_a_name(place))
+        raise _not_a_name(x, place)
     targets: list[val.Ref] = []
     for _, leaf in val.leaves(x):
         if not isinstance(leaf, val.Ref):
             raise Failure(gradient_errors.not_differentiable(place, val.describe(leaf)))
-        if leaf.entries != tuple(ix.Sym(d) for d in leaf.draft.dims):
-            raise Failure(gradient_errors.not_a_name(place))
+        # An entry of a list has a name, one of a tensor is another tensor, which starts here.
+        if leaf.entries != tuple(ix.Sym(d) for d in leaf.draft.dims) or place in leaf.draft.spans:
+            raise _not_a_name(x, place)
         if not leaf.type.dtype.is_float:
             raise Failure(gradient_errors.not_float(place, "x", leaf.type))
         targets.append(leaf)
@@ -64,6 +63,14 @@ def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> va
         return apply.identity(round, frame, draft, bound.span)
 
     return val.map_leaves(leaf_gradient, x)
+
+
+def _not_a_name(x: val.Value, place: Span) -> Failure:
+    """A refusal of an expression, which may be points of a tensor."""
+    points = _POINTS.fullmatch(place.text.strip())
+    if points and isinstance(x, val.Ref) and x.draft.hint == points[1] and x.draft.dims:
+        return Failure(gradient_errors.points(place, points[1], x.draft.dims[0]))
+    return Failure(gradient_errors.not_a_name(place))
 
 
 def _losses(round: Round, frame: Frame, bound: BoundArguments) -> list[val.Ref]:
