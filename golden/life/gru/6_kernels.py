@@ -846,9 +846,11 @@ def selected_parts(condition, traced, carry, puts):
         if not put:
             yield jnp.where(condition, array, x)
             continue
-        part, *start = given
-        part = jnp.where(condition, part, lax.dynamic_slice(array, start, part.shape))
-        yield jnp.reshape(lax.dynamic_update_slice(array, part, start), x.shape)
+        part, *start = given  # None of these counts from the end any more.
+        old = lax.dynamic_slice(array, start, part.shape, allow_negative_indices=False)
+        part = jnp.where(condition, part, old)
+        new = lax.dynamic_update_slice(array, part, start, allow_negative_indices=False)
+        yield jnp.reshape(new, x.shape)
 
 
 def selected_if(condition, step, carry):

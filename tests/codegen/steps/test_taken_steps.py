@@ -55,11 +55,14 @@ def test_branches_are_given_no_axes_of_length_one(holds: bool) -> None:
 
 @pytest.mark.parametrize("holds", [False, True])
 @pytest.mark.parametrize("tail", [(), (1,)])
-@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(("own", "place"), [(True, 2), (True, -1), (False, 2)])
 def test_rows_that_are_put_into_large_arrays_are_selected(
-    own: bool, tail: tuple[int, ...], holds: bool
+    own: bool, place: int, tail: tuple[int, ...], holds: bool
 ) -> None:
-    """No branch is given the array, of which XLA would copy all; one that is made anew has one."""
+    """No branch is given the array, of which XLA would copy all; one that is made anew has one.
+
+    A row that is before the first one is put there, as by `updated`.
+    """
     functions: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax}
     exec("".join((UPDATED, *REGION_HELPERS.values())), functions)
 
@@ -68,7 +71,8 @@ def test_rows_that_are_put_into_large_arrays_are_selected(
             array, number = carry
             row = array[1] * number
             into = array if own else array + 1
-            return functions["updated"](into, row[None], [2, 0, *(0 for _ in tail)]), number + 1
+            start = [jnp.int32(place), 0, *(0 for _ in tail)]
+            return functions["updated"](into, row[None], start), number + 1
 
         return functions["selected_if"](number < (9 if holds else 0), step, (array, number))
 
@@ -79,7 +83,7 @@ def test_rows_that_are_put_into_large_arrays_are_selected(
     expected = np.array(given[0])
     if holds:
         expected += 0 if own else 1
-        expected[2] = given[0][1] * 2
+        expected[max(place, 0)] = given[0][1] * 2
     np.testing.assert_array_equal(new, expected)
     assert number == (3 if holds else 2)
 
