@@ -477,7 +477,7 @@ def _vectorized(
     # All along a dimension at once: each takes another round, in which everything is rewritten.
     # Scans within the steps of a training loop may do when weights are no scans along its steps.
     stuck = {name for names in stuck_cycles(rewritten, context.space) for name in names}
-    if stuck:
+    if stuck and nodes:  # else the program itself has no order, as the scheduler says
         rejected = [c for c, node in nodes.items() if node.name in stuck] or list(nodes)
         along = {recurrences[c].dim for c in rejected}
         outermost = next(d.name for d in graph.universe.dims if d.name in along)

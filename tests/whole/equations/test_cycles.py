@@ -125,6 +125,25 @@ def test_a_gradient_that_sums_over_steps_wants_a_copy_for_each(by: str) -> None:
     assert found.code == "RT400" and "`w2[i, k] = w`" in (found.help or "")
 
 
+def test_a_cycle_with_recurrences_that_are_no_scans() -> None:
+    """Joint ones that are no scan leave nothing to choose from; then their parts are tried."""
+    text = """dim i < I
+dim n < N
+dim m < M = N
+input start[n]: f32
+y[0, n] = start
+q[i, n, m] = (y[i, n] - y[i%2, m]) ** 2
+cost[i] = sum(q[i, 0:N, 0:M])
+g = grad(cost, y)
+v[i, n] = 0.8 * v[i-1, n] - 2.0 * g when i >= 1
+v[i, n] = -2.0 * g
+y[i+1, n] = y + v
+output g
+"""
+    with pytest.raises(DiagnosticError, match="RT400"):
+        _ = Compilation(load_source(Source("m.rt", text)), Options()).emitted
+
+
 def test_a_tensor_of_a_function_is_no_derivative_by_its_name() -> None:
     text = (
         "dim t < T\ninput x[t]: f32\ndef f(a, b) {\nd = stack([a, b])\nreturn sum(d)\n}\n"
