@@ -126,6 +126,8 @@ def with_rounded(
         axes = {n: [a for a in s.axes if a.size == size] for n, s in depending.items()}
         free = not any(_depends(e, bound) for e in ranges) and all(
             len(own) == sum(_depends(e, bound) for e in _sizes(stores[name])) == 1
+            and not own[0].ring
+            and own[0].every == 1
             and (own[0].grows or own[0].dim in stepped.get(name, ()))
             and not any(_depends(e, bound) for e in _ends(name, own[0].dim, statements))
             and not statements.tensors[name].is_given

@@ -35,6 +35,15 @@ WHOLE = f"{STEPS}output k"
 INPUT = RING.replace("first: f32[8]", "first: f32[8]\ninput d[t]: f32[8]").replace("x * 0.5", "x+d")
 # The window is a value of its own, whose type depends on T.
 VALUE = f"{STEPS}\nseen = k[max(0, t-2):t+1]\noutput seen[T-1] as last, y[T-1] as y"
+# A window of as many steps as another bound says, of which no other size depends on that bound.
+OTHER = """
+dim t < T
+dim p < P
+assume P <= T
+input x[t]: f32
+z[t] = 2 * x when t < P
+output z[0:P] as z
+"""
 LARGE = RING.replace("f32[8]", "f32[200000]")
 
 
@@ -52,6 +61,10 @@ def test_slots_of_a_window(text: str, slots: str) -> None:
 def test_short_runs(text: str) -> None:
     more = {"L": 2} if text == LAYERS else {}
     agree(text, *({"T": n} | more for n in (1, 3, 4, 7, 2)))
+
+
+def test_a_window_of_a_bound() -> None:
+    agree(OTHER, {"T": 1, "P": 1}, {"T": 3, "P": 2}, levels=(0,))
 
 
 def test_bounds_on_minima() -> None:
