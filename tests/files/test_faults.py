@@ -41,7 +41,7 @@ def in_process(module: str, *arguments: str) -> str:
 
 
 def test_old_or_new_after_every_operation(tmp_path):
-    stride = 1 if chosen["long"] else 7
+    stride = 1 if chosen["long"] else 11
     lines = in_process("tests.files.crash_points", str(tmp_path), str(stride)).splitlines()
     counts = [int(line.split()[-2]) for line in lines]
     assert len(counts) == 10 and min(counts) > 10 // stride, lines

@@ -25,7 +25,7 @@ from tempoc.symbolic.text import show
 from tests.support.agreement import data, free_bounds
 from tests.support.examples import EXAMPLES
 from tests.support.mutants import Mutant, mutants
-from tests.support.session.long import ends, in_turns, sampled
+from tests.support.session.long import ends, in_share, in_turns, sampled
 
 RING = """dim t < T
 input x[t]: f32[3]
@@ -136,7 +136,7 @@ class Mutated:
         return False
 
     def check(self) -> None:
-        """Plans that are not noticed do what the good one does."""
+        """Plans that are not noticed do what the good one does; `make test` runs half of them."""
         assert not self.noticed(self.good.plan)
         found = [*mutants(self.good.plan, self.good.statements)]
         kept = [(what, plan) for what, plan in found if not self.noticed(plan)]
@@ -144,6 +144,8 @@ class Mutated:
         self.check_proofs(found, kept)
         wanted = [*self.run(self.good.plan)]
         for what, plan in kept:
+            if not in_share(what, of=2):
+                continue
             for there, right in zip(self.run(plan), wanted, strict=True):
                 for output, value in right.items():
                     np.testing.assert_allclose(there[output], value, rtol=1e-4, err_msg=what)

@@ -179,9 +179,9 @@ def points(case: Case) -> list[dict[str, int]]:
     """The points at which a case is tried; one is enough where nothing varies.
 
     Where valid elements come last, padding is in front of them; with the least bound hardly any is.
-    That bound is another compilation: `make test` tries it with half of the other cases.
+    That bound is another compilation: `make test` tries it with a quarter of the other cases.
     """
-    few = case.last or (case.symbols and not in_share(str(case), of=2))
+    few = case.last or (case.symbols and not in_share(str(case), of=4))
     bounds = BOUNDS[1:] if few else BOUNDS
     spread = [{"T": T, "t": t} for T, t in product(bounds, range(max(BOUNDS)))]
     found = [p for p in spread if case.least <= p["t"] < p["T"]]

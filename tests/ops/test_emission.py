@@ -29,6 +29,7 @@ from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
 from tests.ops.harness import Arg, Case, emitted, shape, upper
 from tests.ops.test_agreement import CASES
+from tests.support.session.long import sampled
 
 F, Z = DType.F32, DType.I32
 
@@ -218,7 +219,7 @@ for each in CASES:
     KINDS.setdefault(each.op.name, {})[each.args[0].dtype if each.args else None] = each
 
 
-@pytest.mark.parametrize("operator", KINDS)
+@pytest.mark.parametrize("operator", sampled(KINDS, "all operators", of=2))
 def test_64_bit_mode_changes_no_type(operator: str) -> None:
     at = {"T": 5, "t": 0}
     for case in KINDS[operator].values():

@@ -21,7 +21,7 @@ from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tests.scaling.programs import FAMILIES
-from tests.support.session.long import sampled
+from tests.support.session.long import examples, sampled
 
 DOUBLED = 2.6
 """The most that a program of twice the size may cost."""
@@ -99,8 +99,9 @@ def test_the_work_of_compiling_grows_in_step(name: str) -> None:
         return calls_of(lambda: Compilation(loaded, Options()).emitted)
 
     compiling(2)  # what is computed once in a process
-    few = compiling(20)  # before the larger one, which would leave it answers that it remembers
-    assert compiling(40) < DOUBLED * few
+    n = examples(12, long=20)
+    few = compiling(n)  # before the larger one, which would leave it answers that it remembers
+    assert compiling(2 * n) < DOUBLED * few
 
 
 def test_going_through_statements_takes_a_step_for_each() -> None:

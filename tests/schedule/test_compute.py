@@ -210,6 +210,7 @@ def test_fixed_bounds_are_forgotten() -> None:
     assert time.process_time() - started < 0.2
 
 
+@pytest.mark.long("whole/test_determinism.py compiles whole programs")
 def test_schedules_do_not_depend_on_the_process() -> None:
     code = (
         "from tests.schedule.programs import PROGRAMS\n"

@@ -23,7 +23,7 @@ LEVELS = (1, 2)
 """Without optimization and with it. At -O0 each operator is a kernel, which takes XLA long: that is
 for programs about sentences of the language and for generated ones.
 """
-PLAIN = 12
+PLAIN = 24
 """Of so many programs `make test` runs one without optimization as well."""
 
 

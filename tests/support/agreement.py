@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
+from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -26,14 +27,14 @@ from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.support.session.kernels import lengths_in_share
-from tests.support.session.long import ends, in_share
+from tests.support.session.long import chosen, in_share
 
 LEVELS = (2,)
 BOTH = (0, 2)
 """The levels for tests of what happens before any pass, such as the front end and codegen."""
-PLAIN = 12
+PLAIN = 24
 """Of so many programs `make test` runs one without optimization as well."""
-FIRST = 3
+FIRST = 6
 """Of so many programs `make test` runs one with its first bounds as well: each size is compiled."""
 Bounds = Mapping[str, int]
 
@@ -50,8 +51,8 @@ def agree(
     """All levels say what the evaluator says, for bounds and random data.
 
     All verifiers run, in `make test` for some programs (`support/session/stages.py`). Many kernels
-    take long to compile and are the same for all bounds: -O0 and -O1 run with the last ones.
-    `make test` runs -O2 with the last, some programs with the first as well, and some at `BOTH`
+    take long to compile and are the same for all bounds: -O0 and -O1 run with the largest ones.
+    `make test` runs -O2 with the largest, some programs with the first as well, and some at `BOTH`
     levels.
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
     ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for so many
@@ -64,13 +65,18 @@ def agree(
     else:
         compiled = {passes: compile_text(text, 2, passes, regions, bucket)}
     graph = next(iter(compiled.values()))[0]
-    sizes = tuple(ends(sizes) if in_share(f"first bounds of {text}", FIRST) else sizes[-1:])
-    for number, bounds in enumerate(sizes, 1):
+    largest = max(
+        sizes, key=lambda bounds: (min(bounds.values(), default=0), prod(bounds.values()))
+    )
+    for bounds in sizes:
+        has_first = bounds is sizes[0] and in_share(f"first bounds of {text}", FIRST)
+        if not (chosen["long"] or has_first or bounds is largest):
+            continue
         inputs = data(graph, bounds, special)
         exact = cache(partial(evaluate, graph, bounds, inputs, {}, float64=True))
         plain = evaluate(graph, bounds, inputs, {})
         for how, (_, loaded) in compiled.items():
-            if how in ("-O0", "-O1") and number < len(sizes):
+            if how in ("-O0", "-O1") and bounds is not largest:
                 continue
             names = {i.name for i in loaded.program.inputs}
             used = as_sources({name: inputs[name] for name in names})

@@ -19,7 +19,7 @@ from tests.support.agreement import agree, data
 from tests.support.generators.graphs import Story, graph
 from tests.support.generators.lattices import lattice_program
 from tests.support.golden import Golden
-from tests.support.session.long import sampled
+from tests.support.session.long import ends, sampled
 
 HEAD = """
 bound B
@@ -150,7 +150,7 @@ BY_DIAGONALS = (1, 7, 10, 11)
 def test_generated(seed: int) -> None:
     """Optimized graphs mean what the program means, at small, odd and unequal bounds."""
     compiled = generated(seed)
-    for i, j in ((1, 1), (1, 3), (2, 3), (5, 2), (4, 7)):
+    for i, j in ends(((1, 1), (1, 3), (5, 2), (2, 3), (4, 5))):
         bounds = {b.name: 2 for b in compiled.graph.universe.bounds} | {"I": i, "J": j}
         inputs = data(compiled.graph, bounds, special=False)
         wanted = evaluate(compiled.graph, bounds, inputs, {})
@@ -365,7 +365,7 @@ def test_totals_of_a_table_are_kept_in_its_rows(name: str) -> None:
     sizes = ((least, 1), (2, 3), (5, 2), (2, 7))
     agree(text, *({"B": 2, "I": i, "J": j} for i, j in sizes))
     if name != "integers":
-        agree(text, {"B": 3, "I": 4, "J": 3}, special=True)
+        agree(text, {"B": 2, "I": 2, "J": 7}, special=True)
 
 
 @pytest.mark.parametrize("name", sampled(TABLES, "more tables", of=2))

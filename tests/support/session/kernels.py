@@ -58,6 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["XLA_FLAGS"] = " ".join(flags)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Modules leave no garbage."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @functools.cache
 def known_flags() -> Mapping[str, tuple[Any, Any]]:
     """The flags that the installed version of XLA has: it ends the process for any other."""

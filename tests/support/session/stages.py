@@ -37,7 +37,7 @@ TEXT = "m.rt"
 """The path of programs that are in tests. Whether each stage of these is verified is the same for
 all who ask: the test that looks at what a pass does, and `agree`, have the same compilation.
 """
-VERIFIED = 4
+VERIFIED = 8
 """One of so many is: to verify all graphs, and replay all orders and memory plans, takes long."""
 Timing = tuple[str, float]
 PATCHES: WeakSet[pytest.MonkeyPatch] = WeakSet()

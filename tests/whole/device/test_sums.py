@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.agreement import agree
+from tests.support.session.long import chosen
+
+LEVELS = (0, 1, 2) if chosen["long"] else (2,)
 
 MEMORY = """
 dim b < B
@@ -58,12 +61,11 @@ def test_sums_of_what_is_gathered() -> None:
 
 @pytest.mark.parametrize("special", [False, True])
 def test_few_classes(special: bool) -> None:
-    levels = (2,) if special else (0, 1, 2)
-    agree(CLASSES, {"N": 1}, {"N": 821}, special=special, levels=levels)
+    agree(CLASSES, {"N": 1}, {"N": 821}, special=special, levels=LEVELS)
 
 
 def test_factors_in_common() -> None:
-    agree(FILTERS, {"B": 1, "T": 2}, {"B": 13, "T": 21}, levels=(0, 1, 2))
+    agree(FILTERS, {"B": 1, "T": 2}, {"B": 13, "T": 21}, levels=LEVELS)
 
 
 @pytest.mark.parametrize("special", [False, True])

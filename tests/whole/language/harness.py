@@ -68,12 +68,12 @@ def case(
 def check(case: Case, folder: Path, turn: int) -> None:
     """Every way to run the case gives what the oracle says.
 
-    That is at -O2, and in every twelfth ``turn`` at -O0, where each operator is a kernel, which
-    takes XLA long, else at -O1: of these `make test` runs one in twelve, the long run all. -O2 has
-    the largest bounds, in every fourth turn, and in the long run always, the first ones too.
+    That is at -O2, and in every 24th ``turn`` at -O0, where each operator is a kernel, which
+    takes XLA long, else at -O1: of these `make test` runs one in 24, the long run all. -O2 has
+    the largest bounds, in every eighth turn, and in the long run always, the first ones too.
     """
-    plain = 1 if turn % 12 else 0
-    levels = (plain, 2) if chosen["long"] or turn % 6 == 0 else (2,)
+    plain = 1 if turn % 24 else 0
+    levels = (plain, 2) if chosen["long"] or turn % 12 == 0 else (2,)
     file = folder / "model.rt"
     file.write_text(case.text)
     for level in levels:
@@ -82,7 +82,7 @@ def check(case: Case, folder: Path, turn: int) -> None:
         compilation.write(str(folder / f"out{level}"))
     graph = compilation.graph
     program = signature(graph)
-    smallest = chosen["long"] or turn % 4 == 0
+    smallest = chosen["long"] or turn % 8 == 0
     most = max(case.bounds, key=lambda bounds: sum(bounds.values()))
     for number, bounds in enumerate(case.bounds):
         given = data(case, program, bounds, number)

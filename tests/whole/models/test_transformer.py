@@ -122,6 +122,7 @@ def test_training_is_that_of_jax(tmp_path: Path) -> None:
             np.testing.assert_allclose(meant["loss"], wanted, rtol=1e-6)
 
 
+@pytest.mark.long("a whole network: that of test_characters.py writes as well")
 def test_writing_likely_letters(tmp_path: Path) -> None:
     """With no heat at all the likeliest letter follows."""
     graph = compiled("recite", tmp_path, heat="1e-5")

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
@@ -94,6 +95,7 @@ def test_s4d() -> None:
     check(HEAD.format("3, ", 3), S4D, {"T": STEPS}, weights((3,), 3), by=SOME)
 
 
+@pytest.mark.long("one of two kinds, and an example")
 def test_s5() -> None:
     check(HEAD.format("", 2), S5, {"T": STEPS}, weights((), 2), by=SOME + " bim")
 

@@ -11,6 +11,7 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.domain.predicate import Predication
 from tempoc.poly.relations.space import Space
 from tests.support.elaborated import graph_of
+from tests.support.session.long import examples
 from tests.whole.until.until_runs import Agreeing
 
 RIM = "i == 0 or i == N-1 or j == 0 or j == M-1"
@@ -53,11 +54,12 @@ def test_one_length(text: str, levels: tuple[int, ...], tmp_path: Path) -> None:
     program = Agreeing(text, tmp_path, levels)
     rng = np.random.default_rng(0)
     ends = set()
-    for n, m, most in ((1, 1, 3), (2, 1, 2), (3, 2, 9), (3, 3, 2), (4, 5, 9)):
+    tried = (1, 1, 3), (4, 5, 9), (3, 2, 9), (2, 1, 2), (3, 3, 2)
+    for n, m, most in tried[: examples(2, long=5)]:
         sizes = {"K": most, "N": n, "M": m}
         program(sizes, {"u0": 3.0 * rng.normal(size=(n, m)).astype(np.float32)})
         ends.add(program.lengths["K"])
-    assert len(ends) > 2
+    assert len(ends) > 1
 
 
 def test_a_length_for_each_point(tmp_path: Path) -> None:

@@ -55,5 +55,5 @@ PAIR = Pair(
     twin=twin,
     sizes={"K": 100, "L": 6, "S": 2000},
     small={"K": 3, "L": 2, "S": 5},
-    in_tests=True,
+    in_tests=False,
 )

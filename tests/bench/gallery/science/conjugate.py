@@ -63,5 +63,5 @@ PAIR = Pair(
     small={"K": 5, "M": 4},
     constants=["M"],
     tolerance=1e-2,
-    in_tests=True,
+    in_tests=False,
 )

@@ -69,5 +69,5 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(in_tests=True, data=data, twin=twin, sizes={"B": 32, "T": 256}, small={"B": 2, "T": 5})
+PAIR = Pair(in_tests=False, data=data, twin=twin, sizes={"B": 32, "T": 256}, small={"B": 2, "T": 5})
 """Forward-backward and a step of expectation maximization for a hidden Markov model."""

@@ -46,4 +46,4 @@ def twin(sizes: Sizes) -> Callable[[Tensors], Tensors]:
     return run
 
 
-PAIR = Pair(in_tests=True, data=data, twin=twin, sizes={"S": 200, "B": 256}, small={"S": 5, "B": 3})
+PAIR = Pair(data=data, twin=twin, sizes={"S": 200, "B": 256}, small={"S": 5, "B": 3})
