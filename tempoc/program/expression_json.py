@@ -106,7 +106,7 @@ def _expression(data: object) -> Expr:
         case ["//", arg, (str() | list()) as by]:
             return ix.quotient(_expression(arg), _expression(by))
         case [str() as op, left, right] if op in _COMPARISONS:
-            return ix.compare(op, _expression(left), _expression(right))  # type: ignore[arg-type]
+            return ix.compare(op, _expression(left), _expression(right))
         case ["not", arg]:
             return ix.negation(_expression(arg))
         case ["at", str() as bound, *point] if point and bound.isidentifier():

@@ -198,13 +198,7 @@ class Universe(metaclass=Interned):
 
     def settled(self, e: ix.Expr) -> ix.Expr:
         """The expression with all bounds that are compile-time constants substituted."""
-        constants: dict[str, ix.Expr] = {}
-        for _ in self.bounds:
-            for b in self.bounds:
-                if b.name not in constants and b.value is not None and not b.until:
-                    value = substitute(b.value, constants)
-                    constants |= {b.name: value} if isinstance(value, ix.Const) else {}
-        return substitute(e, constants) if constants else e
+        return substitute(e, _constants(self))
 
     @property
     def numbers(self) -> dict[str, ix.Expr]:
@@ -219,6 +213,16 @@ class Universe(metaclass=Interned):
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""
         return name in [d.name for d in self.dims]  # a generator takes twice as long
+
+
+@lru_cache(MEMORY)
+def _constants(universe: Universe) -> Mapping[str, ix.Expr]:
+    constants: dict[str, ix.Expr] = {}
+    own = [(b.name, b.value) for b in universe.bounds if b.value is not None and not b.until]
+    for _ in own:
+        values = {name: substitute(value, constants) for name, value in own}
+        constants = {name: v for name, v in values.items() if isinstance(v, ix.Const)}
+    return constants
 
 
 @lru_cache(MEMORY)

@@ -266,6 +266,7 @@ def product(args: Iterable[Expr]) -> Expr:
     return reduce(mul, args, lift(1))
 
 
+@lru_cache(MEMORY)
 def floordiv(a: Expr, k: int) -> Expr:
     """``a // k``; terms divisible by ``k`` move out. Raises ``ValueError`` unless ``k > 0``."""
     if k <= 0:
@@ -284,6 +285,7 @@ def floordiv(a: Expr, k: int) -> Expr:
     return add(_sum(divisible, const // k), quotient)
 
 
+@lru_cache(MEMORY)
 def mod(a: Expr, k: int) -> Expr:
     """``a % k``, without multiples of ``k`` in ``a``. Raises ``ValueError`` unless ``k > 0``."""
     if k <= 0:
@@ -380,6 +382,7 @@ _COMPLEMENT: dict[CompareOp, CompareOp] = {
 }  # fmt: skip
 
 
+@lru_cache(MEMORY)
 def compare(op: CompareOp, left: Expr, right: Expr) -> Expr:
     """``left op right``, folded if the interval of the difference decides it."""
     low, high = interval(sub(left, right))
@@ -400,8 +403,9 @@ def disjunction(*args: Expr) -> Expr:
     return _junction(Disjunction, args, TRUE, FALSE)
 
 
+@lru_cache(MEMORY)
 def _junction(
-    cls: type[Conjunction] | type[Disjunction], args: Iterable[Expr], absorb: Expr, unit: Expr
+    cls: type[Conjunction] | type[Disjunction], args: tuple[Expr, ...], absorb: Expr, unit: Expr
 ) -> Expr:
     flat: dict[Expr, None] = {}
     for a in args:

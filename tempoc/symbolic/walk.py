@@ -57,19 +57,9 @@ def children(e: ix.Expr) -> tuple[ix.Expr, ...]:
 @lru_cache(MEMORY)
 def symbols(e: ix.Entry) -> tuple[str, ...]:
     """The names that occur, each once, in order of first occurrence."""
-    names: dict[str, None] = {}
-
-    def walk(x: ix.Expr) -> None:
-        if isinstance(x, ix.Sym):
-            names[x.name] = None
-        elif isinstance(x, ix.LengthAt):
-            names[x.bound] = None
-        for child in children(x):
-            walk(child)
-
-    for part in (e.lo, e.hi) if isinstance(e, ix.Slice) else (e,):
-        walk(part)
-    return tuple(names)
+    own = (e.name,) if isinstance(e, ix.Sym) else (e.bound,) if isinstance(e, ix.LengthAt) else ()
+    parts = (e.lo, e.hi) if isinstance(e, ix.Slice) else children(e)
+    return tuple(dict.fromkeys((*own, *(name for part in parts for name in symbols(part)))))
 
 
 @lru_cache(MEMORY)
@@ -107,6 +97,14 @@ def substitute(e: ix.Expr, env: Mapping[str, ix.Expr]) -> ix.Expr:
 
     ``max(0, t)`` is ``t``, so the result is right at points where no replacement is negative.
     """
+    replaced = [(name, env[name]) for name in symbols(e) if name in env]
+    return _substituted(e, tuple(replaced)) if replaced else e
+
+
+@lru_cache(MEMORY)
+def _substituted(e: ix.Expr, replaced: tuple[tuple[str, ix.Expr], ...]) -> ix.Expr:
+    """``substitute``, given the symbols that occur: the same is asked again and again."""
+    env = dict(replaced)
     match e:
         case ix.Sym(name=n) | ix.LengthAt(bound=n) if n in env:
             return env[n]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tempoc.symbolic import walk
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
@@ -176,3 +178,18 @@ def test_a_length_at_a_point() -> None:
     assert evaluate(e, {"T": 9, "T[]": {2: 4}, "i": 2}) == 6
     assert substitute(e, {"i": Const(1)}) == LengthAt("T", (Const(1),)) + 1
     assert substitute(e, {"T": Sym("T_max")}) == Sym("T_max") + Sym("i")
+
+
+def test_a_substitution_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Expr] = []
+    rebuilt = walk.rebuilt
+
+    def counted(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
+        made.append(e)
+        return rebuilt(e, change)
+
+    monkeypatch.setattr(walk, "rebuilt", counted)
+    e = p("once + t")
+    assert substitute(e, {"l": Sym("T")}) is e and not made
+    assert {substitute(e, {"once": p("l"), "T": Const(k)}) for k in range(3)} == {p("l + t")}
+    assert made == [e]

@@ -73,7 +73,9 @@ class _EndRoller:
                     before = items[:k] if around.looped else ()
                     new = self.convert(item, around.beside((*before, *items[k + 1 :])))
                     items = (*items[:k], new, *items[k + 1 :])
-                return replace(s, items=self.lengthened(items, around))
+                if items != s.items:
+                    items = self.lengthened(items, around)
+                return replace(s, items=items)
             case prog.Guard(condition=condition, body=body):
                 known = (*around.known, *conjuncts(condition))
                 return replace(s, body=self.convert(body, replace(around, known=known)))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.text import show
 
 NO_AXIS = "a scalar has no axis"
@@ -110,6 +112,7 @@ def is_smaller(a: Shape, b: Shape) -> bool:
     return bool(remaining)
 
 
+@lru_cache(MEMORY)
 def constant_elements(shape: Shape) -> int | None:
     """The number of elements of a shape; ``None`` where an extent is not known."""
     count = ix.product(shape)

@@ -12,7 +12,7 @@ fail are not fused, but may well have a schedule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -129,6 +129,16 @@ class DependenceCandidates:
         """The dimensions of the loops around each node: those that it does not vectorize."""
         dims_of = {k: loop_dims(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
         return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in dims_of.items()}
+
+    def unschedulable(self, vectors: VectorDims, without: Container[str] = ()) -> tuple[str, ...]:
+        """`unschedulable_statements` if nodes vectorize these dimensions, some nodes left out.
+
+        Runs of `vectorize` ask this of the same recurrences.
+        """
+        needs = self.dependences(vectors)
+        dims = {name: own for name, own in self.loops(vectors).items() if name not in without}
+        key = ("unschedulable", needs, *dims.items())
+        return self.space.known.once(key, lambda: unschedulable_statements([*dims], needs, dims))
 
     def among(self, names: Iterable[str]) -> DependenceCandidates:
         """The dependences among some of the nodes."""
@@ -440,26 +450,20 @@ def is_carried(
 def stuck_cycles(graph: Graph, space: Space) -> tuple[tuple[str, ...], ...]:
     """Sets of computed nodes, each of a dependence cycle that no loop as it is carries."""
     vectors = vector_dims(graph)
-    cycles = (
-        unschedulable_statements(list(part.nodes), part.dependences(vectors), part.loops(vectors))
-        for part in DependenceCandidates.of(graph, space).parts()
-    )
+    parts = DependenceCandidates.of(graph, space).parts()
+    cycles = (part.unschedulable(vectors) for part in parts)
     return tuple(names for names in cycles if names)
 
 
 def is_stuck(graph: Graph, space: Space, names: Iterable[str]) -> bool:
     """Whether some of these computed nodes depend on each other in a cycle that no loop carries."""
-    part, vectors = DependenceCandidates.of(graph, space).among(names), vector_dims(graph)
-    needs, dims = part.dependences(vectors), part.loops(vectors)
-    return bool(unschedulable_statements(list(part.nodes), needs, dims))
+    part = DependenceCandidates.of(graph, space).among(names)
+    return bool(part.unschedulable(vector_dims(graph)))
 
 
 def unschedulable_nodes(graph: Graph, space: Space) -> tuple[str, ...]:
     """Computed nodes of a dependence cycle that no loop carries; empty if there is none."""
-    reads, vectors = DependenceCandidates.of(graph, space), vector_dims(graph)
-    return unschedulable_statements(
-        list(reads.nodes), reads.dependences(vectors), reads.loops(vectors)
-    )
+    return DependenceCandidates.of(graph, space).unschedulable(vector_dims(graph))
 
 
 def unschedulable_statements(

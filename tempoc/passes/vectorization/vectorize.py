@@ -145,16 +145,16 @@ def _schedulable(
         without_loop: set[str] = set()
         why: LoopReason | None = None
         while inside := [s for s in stars if s in cycle.nodes and s not in without_loop]:
-            needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
-            dims = {name: around for name, around in dims.items() if name not in without_loop}
-            unschedulable = {*dependence.unschedulable_statements(list(dims), needs, dims)}
+            unschedulable = {*cycle.unschedulable(vectors, without_loop)}
             if not unschedulable:
                 break
             late = [s for s in inside if s in unschedulable]
             why = why or (_AHEAD if _is_stuck(graph, cycle) else _CYCLE)
             reason = why
             if not late:  # no plain loop carries these: what stars around would do is not known
-                without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
+                looping = [name for name in cycle.nodes if name not in without_loop]
+                needs = cycle.dependences(vectors)
+                without_loop |= _cycle_of(min(unschedulable), looping, needs)
                 late, reason = [s for s in inside if s in without_loop], _AHEAD
             _remark_missed(graph, dim, late, reason, context)
             stars = [s for s in stars if s not in late]
@@ -164,9 +164,7 @@ def _schedulable(
 
 def _is_stuck(graph: Graph, cycle: dependence.DependenceCandidates) -> bool:
     """Whether no loops carry a cycle, whether or not a further dimension is one of them."""
-    vectors = dependence.vector_dims(graph)
-    needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
-    return bool(dependence.unschedulable_statements(list(cycle.nodes), needs, dims))
+    return bool(cycle.unschedulable(dependence.vector_dims(graph)))
 
 
 def _cycle_of(name: str, names: list[str], needs: tuple[dependence.Dependence, ...]) -> set[str]:

@@ -328,6 +328,10 @@ class Space:
         return bool(gaps.is_empty() or gaps.dim_max_val(at).is_int())
 
     def _limit(self, e: ix.Expr, domain: Domain, *, greatest: bool) -> ix.Expr:
+        key = ("limit", e, domain, greatest)
+        return self.known.once(key, lambda: self._find_limit(e, domain, greatest))
+
+    def _find_limit(self, e: ix.Expr, domain: Domain, greatest: bool) -> ix.Expr:
         dims = [n for n in symbols(e) if self.universe.is_dim(n)]
         if not dims:
             return e
@@ -341,10 +345,6 @@ class Space:
                 lambda f: self.implies(domain, ix.compare(">=", f, ix.ZERO)),
                 greatest=greatest,
             )
-        key = ("limit", e, domain, greatest)
-        return self.known.once(key, lambda: self._affine_limit(e, domain, greatest))
-
-    def _affine_limit(self, e: ix.Expr, domain: Domain, greatest: bool) -> ix.Expr:
         points = self.symbolic.set(domain)
         if points.is_empty():
             return ix.ZERO

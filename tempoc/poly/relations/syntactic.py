@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe, conjuncts
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -36,10 +39,12 @@ def _floor(e: ix.Expr, universe: Universe) -> bool:
     return at_least(e, 0) or (least is not None and at_least(least, 0, bounds=universe))
 
 
+@lru_cache(MEMORY)
 def at_least(e: ix.Expr, low: int, bounds: Universe | None = None) -> bool:
     """Whether `e >= low` because symbols are at least 0 (and `bounds` at least 1)."""
     if bounds is not None:
-        e = substitute(e, {b.name: ix.Sym(b.name) + 1 for b in bounds.bounds})
+        named = (b.name for b in bounds.bounds if b.name in symbols(e))
+        e = substitute(e, {name: ix.Sym(name) + 1 for name in named})
     least = ix.interval(e)[0]
     return least is not None and least >= low
 
@@ -78,6 +83,7 @@ def implies(domain: Domain, condition: ix.Expr, universe: Universe) -> bool:
     return least is not None and at_least(least, low, bounds=universe)
 
 
+@lru_cache(MEMORY)
 def limit(e: ix.Expr, universe: Universe, *, greatest: bool) -> ix.Expr | None:
     """The extreme of a linear expression over the full box: each dimension at its end.
 

@@ -157,6 +157,13 @@ class Liveness:
     def _windows_of(
         self, stored: StoredTensor, order: tuple[str, ...], pairs: Pairs
     ) -> tuple[ix.Expr, ...] | None:
+        """`_find_windows`, once for all tensors that the same statements use alike."""
+        about = stored, order, pairs
+        return self._once("windows of", about, lambda: self._find_windows(*about))
+
+    def _find_windows(
+        self, stored: StoredTensor, order: tuple[str, ...], pairs: Pairs
+    ) -> tuple[ix.Expr, ...] | None:
         """The windows for some pairs of cells, or `None` if isl takes too long.
 
         Along dimensions of which each use takes all cells at once, all clash if any do. Without

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,19 @@ def test_a_last_step_becomes_a_step_of_the_loop_if_it_is_there() -> None:
         assert loop is not None and (loop.lower, loop.upper) == (parse(lower), parse(upper))
         assert loop.body == tree.items[0].body  # type: ignore[union-attr]
     assert rolled(program("1", "N-2", when="N >= 2")) is None, "a step without the loop"
+
+
+def test_what_stays_as_it_is_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[prog.Loop] = []
+
+    def counted(loop: prog.Loop, *_: Any) -> prog.Loop:
+        looked.append(loop)
+        return loop
+
+    monkeypatch.setattr("tempoc.codegen.steps.last_steps.with_whole_last_step", counted)
+    alone = prog.Sequence(items=program("0", "N-1").items[:1])
+    assert last_steps(alone, CONTEXT, ()) == alone
+    assert looked == [alone.items[0]]
 
 
 def test_short_loops_of_a_last_step_may_be_those_of_the_host() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from tempoc.passes.analysis import dependence
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_statements
 from tempoc.poly.relations import distance
 from tempoc.poly.relations.space import Space
@@ -168,3 +173,27 @@ def test_calls_of_one_module_take_turns() -> None:
         ("g", "g"): [{"i": [1], "t": [-1, 0, 1]}, {"i": [0], "t": [1]}],
         ("h", "h"): [{"t": [1]}],
     }
+
+
+def test_whether_loops_carry_a_cycle_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    search = dependence.unschedulable_statements
+
+    def counted(names: Sequence[str], *rest: Any) -> tuple[str, ...]:
+        asked.append(tuple(names))
+        return search(names, *rest)
+
+    monkeypatch.setattr(dependence, "unschedulable_statements", counted)
+    text = """
+%h.0 = copy %x[0] : [] f32
+%h.1 = add %h, %x : [t | t+1 < T] f32
+%h = merge{targets=((0,), (t+1,))} %h.0 when t == 0, %h.1[t-1] when t >= 1 : [t] f32
+"""
+    made = graph(HEAD + text)
+    space, vectors = Space(made.universe), dependence.vector_dims(made)
+    for _ in range(2):  # as each run of `vectorize` has candidates of its own
+        (cycle,) = dependence.DependenceCandidates.of(replace(made), space).parts()
+        assert cycle.unschedulable(vectors) == ()
+        assert cycle.unschedulable({**vectors, "h.1": ("t",)}) == ("h.1",)
+        assert cycle.unschedulable({**vectors, "h.1": ("t",)}, {"h.1"}) == ()
+    assert asked == [("h.1",), ("h.1",), ("h.1",), ()]  # the second: inside of the first one's loop

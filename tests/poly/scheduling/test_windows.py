@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -60,6 +61,14 @@ def test_one_question_for_all_orders(
     again = liveness(reads)
     assert {tuple(map(show, again.windows("x", order))) for order in permutations("tp")} == {sizes}
     assert len(asked) > 2
+
+
+def test_tensors_that_are_used_alike_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = liveness({"t": COLUMN})
+    both = replace(first, stored={"x": first.stored["x"], "y": replace(first.stored["x"])})
+    assert tuple(map(show, both.windows("x"))) == ("1", "min(P, T)")
+    monkeypatch.setattr(Liveness, "_whole", None)
+    assert both.windows("y") == both.windows("x")
 
 
 @pytest.mark.parametrize(
