@@ -108,7 +108,6 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "symbolic/amounts.py": {1024, 10**6, 10**9, 10**12},
     },
     "what no compiled program has": {
-        "program/analysis/declarations.py": {200, 256},
         "program/analysis/verify.py": {64},
         "schedule/clean.py": {8},
         "program/expression_json.py": {50, 1000, 4000},

@@ -51,7 +51,7 @@ def _check_overlap(
 ) -> None:
     """Raises `Failure` if an earlier `save` writes the same file at a common point."""
     for other, other_domain in saved:
-        if other.value == path.value:
+        if _plain_path(other) == _plain_path(path):
             dims = round.universe.ordered((*here.dims, *other_domain.dims))
             both = Domain(dims, ix.conjunction(here.where, other_domain.where))
             point = round.space.witness(both, ix.FALSE)
@@ -99,7 +99,7 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         _check_path(round, item.path, Domain(dims, guard))
         stored = [_stored(r, n) for s in shown for r, n in zip(s.refs, s.names, strict=True)]
         titles, places = (tuple(part) for part in zip(*stored, strict=True))
-        op = Save(names=titles, places=places if any(places) else (), path=item.path.value)
+        op = Save(names=titles, places=places if any(places) else (), path=_plain_path(item.path))
     elif len(values) < len(items):
         names = tuple(n for s in shown for n in s.names)
         op = Print(names=names, texts=_texts(items, [len(s.refs) for s in shown]))
@@ -305,7 +305,7 @@ def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
     pure = PurePosixPath(text.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in text:
         raise Failure(name_errors.save_outside(path.span))
-    if pure.suffix != ".safetensors":
+    if pure.suffix != ".safetensors" or text.endswith("/"):
         raise Failure(name_errors.save_suffix(path.span))
     named = _HOLE.findall(text)
     if "{" in _HOLE.sub("", text) or "}" in _HOLE.sub("", text):
@@ -316,6 +316,11 @@ def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
     for dim in domain.dims:
         if dim not in named and not _is_fixed(round, dim, domain):
             raise Failure(name_errors.save_repeats(path.span, dim))
+
+
+def _plain_path(path: ast.String) -> str:
+    """A path without parts that say nothing, as the first one of ``./nets/net-{i}.safetensors``."""
+    return str(PurePosixPath(path.value))
 
 
 def _is_fixed(round: Round, dim: str, domain: Domain) -> bool:

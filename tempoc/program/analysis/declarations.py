@@ -21,7 +21,6 @@ from tempoc.symbolic.walk import symbols
 SAVED = ".safetensors"
 """The suffix of files that an effect saves."""
 _HOLE = re.compile(r"\{(\w+)\}")
-_LONGEST = 200
 
 N = TypeVar("N", Buffer, prog.Kernel)
 
@@ -45,8 +44,7 @@ def named(kind: str, items: tuple[N, ...]) -> dict[str, N]:
 def is_below(path: str) -> bool:
     """Whether a path, relative to a folder, stays in it as it stands, and can be a file's."""
     parts = path.split("/")
-    plain = all(part and part not in (".", "..") for part in parts)
-    return plain and "\0" not in path and max(len(p.encode(errors="replace")) for p in parts) < 256
+    return "\0" not in path and all(part not in ("", ".", "..") for part in parts)
 
 
 def holes(text: str) -> list[str]:
@@ -86,7 +84,7 @@ class DeclarationChecker:
 
     def name(self, kind: str, name: str) -> None:
         """A name that Python takes as well."""
-        self.require(name.isidentifier() and len(name) <= _LONGEST, f"{kind} {name}", "is no name")
+        self.require(name.isidentifier(), f"{kind} {name}", "is no name")
 
     def expression(self, where: str, e: ix.Expr, scope: tuple[str, ...] = ()) -> None:
         """An expression over bounds and the names in scope."""

@@ -35,7 +35,7 @@ y = x @ w
 loss = mean(y[b = 0:B])
 output loss
 save w[i] to "ckpt-{i}.safetensors" when (i + 1) % 3 == 0
-save net[I-1] to "deep/net.safetensors"
+save net[I-1] to "./deep//net.safetensors"
 save y to "{b}/{i}.safetensors" when i < 2
 print loss[i] when i % 4 == 0
 print net[i-1] when i == 2
