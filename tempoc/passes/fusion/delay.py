@@ -163,11 +163,12 @@ def _only_source(graph: Graph, chain: tuple[str, ...]) -> str | None:
     node = graph.nodes[chain[0]]
     edges = [e for member in chain for e in graph.nodes[member].inputs if e.source not in chain]
     sources = {e.source: e for e in edges if not graph.nodes[e.source].op.cheap}
-    own = identity(node.domain)
     read = [e for e in edges if e.source in sources]
-    if len(sources) != 1 or any(e.entries != own or e.out for e in read):
+    if len(sources) != 1 or any(not is_identity(e, graph) or e.out for e in read):
         return None
     ((name, edge),) = sources.items()
+    if graph.nodes[name].domain.dims != node.domain.dims:
+        return None
     made, stored = node.types[0], operand_type(graph, edge)
     width = stored.dtype.itemsize
     same = stored.shape == made.shape and width <= made.dtype.itemsize

@@ -353,6 +353,22 @@ output g
     )
 
 
+def test_what_is_delayed_reads_its_points_along_another_dimension() -> None:
+    agree(
+        """dim t < T
+dim p < P
+assume P <= T
+input x[t]: f32
+k[p] = 2 * x[t = p]
+s[t, p] = x * k
+total = sum(s[t, 0:P])
+output total
+""",
+        {"T": 3, "P": 2},
+        passes="canonicalize,fuse",
+    )
+
+
 def test_what_ends_a_dimension_is_not_fused_with_what_needs_its_length() -> None:
     text = """
 bound S until stop
