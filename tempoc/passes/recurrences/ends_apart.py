@@ -25,7 +25,7 @@ from tempoc.passes.recurrences.recognize_recurrence import cycles
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
-from tempoc.sdg.statements.build import identity
+from tempoc.sdg.statements.build import is_identity
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
 
@@ -84,7 +84,8 @@ def _without_merges(graph: Graph, names: Iterable[str], space: Space) -> Graph:
 def _read_branch(graph: Graph, node: Node, edge: Edge, space: Space) -> Edge:
     """A read at the own point of the branch of a merge that holds at all points of a node."""
     merge = graph.nodes[edge.source]
-    if not isinstance(merge.op, Merge) or edge.entries != identity(node.domain):
+    own = is_identity(edge, graph) and merge.domain.dims == node.domain.dims
+    if not isinstance(merge.op, Merge) or not own:
         return edge
     for branch in merge.inputs:
         others = ix.conjunction(node.domain.where, ix.negation(branch.guard))

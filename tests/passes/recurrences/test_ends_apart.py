@@ -28,3 +28,23 @@ def test_a_derivative_that_begins_with_a_part_of_a_step_is_a_scan() -> None:
     graph = Compilation(load_source(Source("m.rt", TEXT)), Options()).optimized
     assert sum(isinstance(n.op, Recurrence) for n in graph.nodes.values()) == 2
     agree(TEXT, {"T": 1, "B": 2}, {"T": 4, "B": 1})
+
+
+def test_a_step_may_read_what_stands_along_another_dimension() -> None:
+    agree(
+        """dim t < T
+dim p < P
+assume P <= T
+input x[t]: f32
+m[0] = x[0]
+m[t] = tanh(m[t-1]) + x
+d[0] = x[0]
+d[p] = 0.5 * v[p-1]
+step[p] = d[p] * m[t = p]
+v[0] = step[0]
+v[p] = step[p] + 0.3 * v[p-1]
+output v
+""",
+        {"T": 1, "P": 1},
+        {"T": 4, "P": 3},
+    )
