@@ -35,6 +35,7 @@ from tempoc.ops.definition.shapes import constant_elements
 from tempoc.passes.analysis.expansion import sums_products
 from tempoc.passes.analysis.full_extent import full_extent_nodes, picks_row
 from tempoc.passes.analysis.repeated_reads import repeatedly_read
+from tempoc.passes.analysis.size_estimate import estimated_sizes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_operations, operand_type, topological
@@ -278,7 +279,7 @@ def _stores_less(
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str], space: Space) -> int:
-    """The number of elements of tensors at a point of a dimension, for large bounds."""
+    """The elements of tensors at a point of a dimension, for bounds as large as is assumed."""
     return sum(
         _elements(graph, graph.nodes[n], space)
         for n in {*names}
@@ -291,15 +292,15 @@ def _elements(graph: Graph, node: Node, space: Space) -> int:
 
 
 def point_bytes_of(graph: Graph, node: Node, space: Space) -> int:
-    """The bytes of a tensor at a point of a dimension, for large bounds."""
+    """The bytes of a tensor at a point of a dimension, for bounds as large as is assumed."""
     pairs = zip(_sizes(graph, node, space), node.types, strict=True)
     return sum(size * t.dtype.itemsize for size, t in pairs)
 
 
 def _sizes(graph: Graph, node: Node, space: Space) -> Iterator[int]:
     """The number of elements of each result, where it is longest."""
+    known = estimated_sizes(graph.universe)
     along: list[ix.Expr] = [ix.Sym(graph.universe.dim(d).bound) for d in node.vector]
     for type_ in node.types:
         shape = (space.upper_bound(e, node.domain) for e in type_.shape)
-        size = ix.product((*along, *shape))
-        yield evaluate(size, dict.fromkeys(symbols(size), MODEL.unknown_bound))
+        yield evaluate(ix.product((*along, *shape)), known)

@@ -263,3 +263,27 @@ output s = %s
     before = graph(text)
     after = Vectorize().run(before, PassContext(Space(before.universe)))
     assert [n.name for n in after.nodes.values() if n.vector] == stars
+
+
+@pytest.mark.parametrize(("assumed", "stars"), [("", []), ("assume B <= 8", ["m"])])
+def test_what_a_loop_needs_is_kept_where_bounds_are_assumed_to_be_small(
+    assumed: str, stars: list[str]
+) -> None:
+    text = f"""
+bound B
+bound T
+dim b < B
+dim t < T
+{assumed}
+%x = input{{dtype=f32, shape=(64,)}} : [t] f32[64]
+%w = input{{dtype=f32, shape=(B, 64)}} : [] f32[B, 64]
+%b = input{{dtype=f32, shape=(B,)}} : [] f32[B]
+%h.0 = copy %b : [] f32[B]
+%m = matmul %w, %x : [t] f32[B]
+%h.1 = add %h[t-1], %m : [t | t >= 1] f32[B]
+%h = merge{{targets=((0,), (t,))}} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[B]
+output h = %h[T-1]
+"""
+    before = graph(text)
+    after = Vectorize().run(before, PassContext(Space(before.universe)))
+    assert [n.name for n in after.nodes.values() if n.vector] == stars
