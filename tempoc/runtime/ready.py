@@ -356,11 +356,8 @@ def _call_text(
         array = f"take{k}({cell})"
         array = f"apart({array}, ({user_arrays}))" if shared else array
         outputs.append(f"output{k}: {array}")
-    taken = [
-        *results.values(),
-        *(["ends"] * bool(call.ends)),
-        *(["fault"] * (call.verdict is not None)),
-    ]
+    taken = [*results.values(), *(["ends"] * bool(call.ends))]
+    taken += ["fault"] * (call.verdict is not None)
     lines.append(f"{''.join(f'{r}, ' for r in taken)}= kernel({', '.join(['at', *args])})")
     if call.attempted:
         lines.append("if not all(map(asarray, ends)): return longer()")

@@ -221,6 +221,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "codegen/text/syntax_tree.py": {256},
         "diagnostics/source.py": {256},
         "runtime/device/backend.py": {1 << 16},
+        "runtime/load/directory.py": {8},
         "runtime/load/load.py": {8},
         "symbolic/interned.py": {2**14},
     },

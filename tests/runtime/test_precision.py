@@ -54,7 +54,7 @@ def seen(directory: str, wanted: str | None) -> set[str]:
     params = {"w": np.eye(4, dtype=np.float32)}
     given = Given(bounds={}, inputs=as_sources(inputs), params=as_sources(params))
     functions = tuple(map(watched, loaded.functions))
-    loaded = replace(loaded, functions=functions, compiled={})
+    loaded = replace(loaded, functions=functions, known={}, compiled={})
     run_given(loaded, given, Settings(precision=wanted))
     return found
 

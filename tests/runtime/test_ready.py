@@ -336,6 +336,20 @@ def test_programs_that_are_loaded_again_have_the_kernels_of_before(tmp_path, com
     assert len(compiling) == 2 * len(first)
 
 
+def test_programs_without_functions_are_loaded_once(tmp_path, monkeypatch):
+    module = ModuleType("scaling_for_ready")
+    module.scaled = np.negative
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    once, calling = tmp_path / "once", tmp_path / "calling"
+    directory = compiled(once, SUMS_SO_FAR.replace("FACTOR", "0.1"))
+    loaded = load(directory)
+    assert load(directory) is loaded
+    assert load(compiled(once, SUMS_SO_FAR.replace("FACTOR", "0.2"))) is not loaded
+    assert load(compiled(once, SUMS_SO_FAR.replace("FACTOR", "0.1"))) is loaded
+    directory = compiled(calling, CALLED.format(module=module.__name__))
+    assert load(directory) is not load(directory)
+
+
 @pytest.mark.usefixtures("each_its_own")
 def test_other_threads_have_kernels_of_their_own(tmp_path, compiling):
     directory = compiled(tmp_path, SUMS_SO_FAR.replace("FACTOR", "0.1"))

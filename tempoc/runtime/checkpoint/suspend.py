@@ -86,10 +86,7 @@ class CheckpointOptions:
 
 
 def checkpoint_options(
-    checkpoint: str | Path | None,
-    every: float | None,
-    resume: str | Path | None,
-    anyway: bool,
+    checkpoint: str | Path | None, every: float | None, resume: str | Path | None, anyway: bool
 ) -> CheckpointOptions | None:
     """The options for these arguments of a run; ``None`` without checkpoints."""
     if checkpoint is None and resume is None:

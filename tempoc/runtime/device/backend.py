@@ -354,14 +354,12 @@ def as_array(value: object, dtype: np.dtype[Any]) -> DeviceArray:
     return jnp.asarray(value, dtype)
 
 
-def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:
-    """A new array of zeros on the device."""
-    return _zeros(shape, dtype)(tuning)
+def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning, passed: bool) -> Any:
+    """A new array of zeros on the device.
 
-
-def passed_zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray | HostArray:
-    """A new array of zeros to be passed to a kernel at once, which may overwrite it."""
-    return _zeros(shape, dtype)(tuning, is_passed=True)
+    ``passed``: to a kernel at once, which may overwrite it; it may be a constant one of the host.
+    """
+    return _zeros(shape, dtype)(tuning, passed)
 
 
 @functools.cache
@@ -386,7 +384,7 @@ class _Zeros:
     compiled: Callable[[], DeviceArray] | None = None
     passed: HostArray | None = None
 
-    def __call__(self, tuning: RunTuning, is_passed: bool = False) -> Any:
+    def __call__(self, tuning: RunTuning, is_passed: bool) -> Any:
         if is_passed and self.passed is not None:
             return self.passed
         if self.compiled is None:
@@ -394,6 +392,7 @@ class _Zeros:
             self.allocated += more + math.prod(self.shape) * self.dtype.itemsize
             if self.allocated <= tuning.allocated_bytes and jax.default_backend() == "cpu":
                 array = unaligned(self.shape, self.dtype, np.zeros)
+                array.flags.writeable = False
                 self.passed = array if is_passed and array.nbytes <= more else None
                 return array if is_passed else jax.device_put(array)
             self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))

@@ -11,8 +11,8 @@ from tempoc.program.nodes.tuning import RunTuning
 class Device(Protocol):
     """Allocates, grows and moves arrays; makes the coordinates of a point."""
 
-    def zeros(self, shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> Any:
-        """A new array of zeros."""
+    def zeros(self, shape: tuple[int, ...], dtype: str, tuning: RunTuning, passed: bool) -> Any:
+        """A new array of zeros; one that is ``passed`` to a kernel at once may be of the host."""
 
     def lengthened(self, array: Any, axis: int, size: int) -> Any:
         """The array with ``size`` slots along an axis, zeros at the end."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,7 +87,9 @@ def program_in(folder: OpenFolder) -> Program:
     return _decoded(folder.path / PROGRAM, _content(folder, PROGRAM))
 
 
+@lru_cache(maxsize=8)
 def _decoded(path: Path, content: bytes) -> Program:
+    """The checked program; the last few are kept, as a program that runs again is read again."""
     try:
         program = decode(content.decode())
         verify(program)

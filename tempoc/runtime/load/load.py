@@ -78,28 +78,32 @@ def load_stored(
     """
     program = stored.program
     check_device()
+    thread = threading.get_ident() if shares else 0
+    content = thread, program, stored.place, stored.files[KERNELS]
+    compiled = _shared_kernels(*content) if thread else {}
+    if isinstance(same := compiled.get(LoadedProgram), LoadedProgram):
+        return same
     user_functions = find_functions(
         program.externs, extern_path, source_folders(program.provenance)
     )
     scope = _scope(program, stored.place / KERNELS, stored.files[KERNELS])
     traced = tuple(TracedExtern(e, user_functions[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
-    functions = tuple(scope[k.name] for k in program.kernels)
-    hosts = {e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host}
-    thread = threading.get_ident() if shares else 0
-    content = thread, program, stored.place, stored.files[KERNELS]
-    return LoadedProgram(
+    loaded = LoadedProgram(
         program=program,
-        functions=functions,
+        functions=tuple(scope[k.name] for k in program.kernels),
         traced=traced,
-        hosts=hosts,
-        compiled=_shared_kernels(*content) if thread else {},
+        hosts={e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host},
+        compiled=compiled,
         calling=_calling(scope) if traced else frozenset(),
         thread=thread,
         stored=stored,
         extern_path=tuple(extern_path),
         choices=stored.choices,
     )
+    if thread and not (program.externs or program.variants or stored.choices):
+        compiled[LoadedProgram] = loaded
+    return loaded
 
 
 @functools.lru_cache(maxsize=8)

@@ -229,25 +229,26 @@ class _Assembler:
         body = item.body if isinstance(item, prog.Block) else item
         anew = overwritten_stores(body, names)
         self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
+        carried = blocks.carried_stores(item, self.single_calls)
         for name in names:
-            self.allocate(name)
+            self.allocate(name, name in carried)
 
-    def allocate(self, name: str) -> None:
+    def allocate(self, name: str, passed: bool = False) -> None:
         """Allocate the only cell of a store that starts as zeros, unless it is there."""
         if name in self.given or name in self.allocated or name not in self.filled:
             return
         if self.layouts[name].is_single:
             self.allocated[name] = None
-            self.act(self.new_zeros(name))
+            self.act(self.new_zeros(name, passed))
 
     def ensure_zeros(self, name: str) -> None:
         """Allocate the only cell of an operand if it was not written yet."""
         if self.layouts[name].is_single and name not in self.given:
             self.act(code.ensured(self.new_zeros(name), self.numbers[name]))
 
-    def new_zeros(self, name: str) -> Action:
+    def new_zeros(self, name: str, passed: bool = False) -> Action:
         write, store = self.operands.writer(prog.Cell(store=name)), self.layouts[name]
-        return lambda frame: write(frame, frame.allocate(store))
+        return lambda frame: write(frame, frame.allocate(store, passed and store.group < 0))
 
     # -------------------------------------------------------------- statements
 

@@ -50,3 +50,13 @@ def used_stores(s: prog.ProgramStatement, single_calls: Collection[str]) -> Iter
             pass
         case _:
             assert_never(s)
+
+
+def carried_stores(s: prog.ProgramStatement, single_calls: Collection[str]) -> frozenset[str]:
+    """The stores whose arrays a statement passes to its first call, which gives others for them."""
+    match s:
+        case prog.Sequence(items=(first, *_)) | prog.Guard(body=first):
+            return carried_stores(first, single_calls)
+        case prog.Region() | prog.Block() if isinstance(s, prog.Region) or s.kernel in single_calls:
+            return frozenset(cells.store for cells in s.carried)
+    return frozenset()

@@ -48,9 +48,9 @@ class Allocator:
     capacities: Sequence[int]
     tuning: RunTuning
 
-    def __call__(self, store: Layout) -> Any:
-        """A new cell of zeros."""
-        return self.device.zeros(store.shaped(self.capacities), store.dtype, self.tuning)
+    def __call__(self, store: Layout, passed: bool = False) -> Any:
+        """A new cell of zeros, perhaps of the host if it is ``passed`` to a kernel at once."""
+        return self.device.zeros(store.shaped(self.capacities), store.dtype, self.tuning, passed)
 
 
 @dataclass(slots=True)

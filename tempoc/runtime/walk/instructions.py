@@ -199,10 +199,7 @@ def last_step(
 
 
 def call_of_singles(
-    kernel: DeviceFunction,
-    point: PointReader,
-    operands: tuple[int, ...],
-    results: tuple[int, ...],
+    kernel: DeviceFunction, point: PointReader, operands: tuple[int, ...], results: tuple[int, ...]
 ) -> Action:
     """A call of which all operands and results are the only cells of their stores.
 

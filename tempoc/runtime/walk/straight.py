@@ -86,7 +86,7 @@ def straight_call(
         at=backend.constant(point) if point else (),
         operands=operands,
         zeros={
-            s.name: partial(backend.passed_zeros, s.shaped(slots), s.dtype, program.tuning)
+            s.name: partial(backend.zeros, s.shaped(slots), s.dtype, program.tuning, True)
             for s in made
         },
         results=results,
