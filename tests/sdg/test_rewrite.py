@@ -51,6 +51,7 @@ def entries(text: str) -> tuple:
 def test_compose(outer: str, dims: str, inner: str, expected: str | None) -> None:
     found = compose(entries(outer), tuple(dims), entries(inner), Universe())
     assert (None if found is None else show_entries(found)) == expected
+    assert compose(entries(outer), tuple(dims), entries(inner), Universe()) is found  # kept
 
 
 TEXT = """

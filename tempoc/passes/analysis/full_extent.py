@@ -118,11 +118,13 @@ def _read_in_full(
     """What is read in later rounds, or by slices of unlimited length."""
     for name, reads in paths.items():
         node, number = graph.nodes[name], rounds[name].number
+        entries = [_entry_of(graph, e.source, e.entries, dim) for e in node.inputs]
+        if all(entry is None for entry in entries):
+            continue
         adds = dim not in node.domain.dims and is_small_sum(graph, node, carried)
         if adds:  # accumulated in the loop that computes the last summand
             number = max((rounds[w.writer].number for each in reads for w in each), default=0)
-        for edge, writers in zip(node.inputs, reads, strict=True):
-            entry = _entry_of(graph, edge.source, edge.entries, dim)
+        for edge, entry, writers in zip(node.inputs, entries, reads, strict=True):
             is_one = isinstance(entry, ix.Expr) and not any(
                 map(graph.universe.is_dim, symbols(entry))
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from operator import is_
 
 from tempoc.ops.control.until import Until
@@ -13,6 +14,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
 from tempoc.sdg.graph.query import ancestors, expressions, substitute_in_op
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe, substitute_entry
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -36,6 +38,7 @@ def compose(
     return entries if [*axes[: len(sliced)]] == sliced else None
 
 
+@lru_cache(MEMORY)
 def compose_axes(
     outer: tuple[ix.Entry, ...],
     dims: tuple[str, ...],

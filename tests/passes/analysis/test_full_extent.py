@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.passes.analysis import full_extent
 from tempoc.passes.analysis.full_extent import full_extent_nodes, later_rounds
+from tempoc.sdg.graph.graph import Graph, Node
 from tests.support.generators.graphs import graph
 
 LOOP = """
@@ -141,3 +143,16 @@ def test_what_makes_much_of_little_waits() -> None:
     small = graph(OUTER.replace("40", "4"))
     assert sorted(full_extent_nodes(small, "t")) == ["f", "x"]
     assert later_rounds(small, "t") == {}
+
+
+def test_only_what_reads_points_may_add_them_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def is_small_sum(_: Graph, node: Node, __: int) -> bool:
+        asked.append(node.name)
+        return True
+
+    monkeypatch.setattr(full_extent, "is_small_sum", is_small_sum)
+    more = "%s = sum{axes=(0,)} %e[0:T] : [] f32\n%n = neg %s : [] f32\noutput n = %n"
+    full_extent_nodes(graph(LOOP + more), "t")
+    assert {*asked} == {"h.0", "s"}
