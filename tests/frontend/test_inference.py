@@ -20,7 +20,7 @@ from tests.support.elaborated import graph_of
 from tests.support.inference_programs import BODY, CYCLES, GIVEN, GROWING, INSIDE
 from tests.support.session.long import examples
 
-SHUFFLES = 6
+SHUFFLES = examples(2, long=6)
 T = "dim t < T\ninput x[t]: f32[3]\nparam W: f32[3, 3]\n"
 
 

@@ -29,7 +29,6 @@ from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
 from tests.ops.harness import Arg, Case, emitted, shape, upper
 from tests.ops.test_agreement import CASES
-from tests.support.session.long import sampled
 
 F, Z = DType.F32, DType.I32
 
@@ -219,7 +218,7 @@ for each in CASES:
     KINDS.setdefault(each.op.name, {})[each.args[0].dtype if each.args else None] = each
 
 
-@pytest.mark.parametrize("operator", sampled(KINDS, "all operators", of=2))
+@pytest.mark.parametrize("operator", KINDS)
 def test_64_bit_mode_changes_no_type(operator: str) -> None:
     at = {"T": 5, "t": 0}
     for case in KINDS[operator].values():

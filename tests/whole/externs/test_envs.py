@@ -16,6 +16,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.runtime.run import run
 from tests.support.examples import ROOT
+from tests.support.session.long import sampled
 
 # They are imported by those who use them: that takes seconds.
 pytestmark = pytest.mark.skipif(
@@ -144,7 +145,7 @@ def test_an_episode_of_cartpole_v1_ends_after_500_steps(tmp_path: Path) -> None:
     assert found["d"].tolist() == [[True, False]]
 
 
-@pytest.mark.parametrize("game", ["cartpole", "breakout"])
+@pytest.mark.parametrize("game", sampled(["cartpole", "breakout"], "more games", of=2))
 def test_many_games_as_one_axis(game: str, tmp_path: Path) -> None:
     name, choices, words = GAMES["cartpole_v1" if game == "cartpole" else game]
     words = words | {"RESET": "reset_all", "STEP": "step_all", "SHAPE": words["SHAPE"][4:]}

@@ -38,7 +38,7 @@ class Small(NamedTuple):
 
 
 SMALL = {
-    "reinforce": Small({"B": 2, "I": 3, "T": 14}, {}),
+    "reinforce": Small({"B": 2, "I": 2, "T": 14}, {}),
     "gym": Small({"B": 2, "I": 3, "T": 14}, {}),
     "a2c": Small({"I": 3, "T": 5, "B": 3}, {}),
     "ppo": Small({"I": 2, "T": 5}, {"carts": "4", "epochs": "2", "parts": "2"}),

@@ -15,6 +15,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.symbolic.domain import Domain
+from tests.support.session.long import chosen
 from tests.whole.stdlib.reference import Case, check, normal
 
 STEPS = 4
@@ -116,7 +117,7 @@ PLAIN: dict[str, Case] = {
 def test_plain() -> None:
     shapes = {"x": (STEPS, 6), "y": (STEPS, 6), "w": (4, 6), "w2": (6, 4), "b": (4,), "b2": (6,)}
     given = normal(5, shapes) | {"label": np.array([0, 5, 2, 2], np.int32)}
-    check(PLAIN_HEAD, PLAIN, {"T": STEPS}, given)
+    check(PLAIN_HEAD, PLAIN, {"T": STEPS}, given, by="" if chosen["long"] else "x w")
 
 
 ATTENTION_HEAD = """import nn
@@ -197,7 +198,8 @@ def test_attention() -> None:
     shapes: dict[str, tuple[int, ...]] = {"x": (STEPS, 8), "y": (STEPS, 8), "s": (8,)}
     shapes |= dict.fromkeys(("q", "k", "v", "out"), (8, 8))
     # JAX computes these softmaxes with 32 bits.
-    check(ATTENTION_HEAD, ATTENTION, {"T": STEPS}, normal(6, shapes), atol=5e-5)
+    by = "" if chosen["long"] else "x y"
+    check(ATTENTION_HEAD, ATTENTION, {"T": STEPS}, normal(6, shapes), by=by, atol=5e-5)
 
 
 RECURRENT_HEAD = """import nn

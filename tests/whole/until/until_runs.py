@@ -14,7 +14,7 @@ from tempoc.sdg.graph.graph import Graph
 from tests.support.agree import compiled, levels_of
 from tests.support.elaborated import graph_of
 from tests.support.session.kernels import lengths_in_share
-from tests.support.session.long import chosen
+from tests.support.session.long import chosen, in_share
 
 Arrays = Mapping[str, Any]
 
@@ -23,7 +23,8 @@ class Agreeing:
     """A program at the ``levels_of`` it, or others; a call gives what all agree on.
 
     Below -O2 many kernels take long to compile, and are the same for all bounds: `make test` runs
-    them with the first bounds of which none is 1, and all data for these. There must be such.
+    them with the first bounds of which none is 1, and all data for these. There must be such. It
+    has such levels, also where they are named, for half of the programs.
     """
 
     def __init__(self, text: str, folder: Path, levels: tuple[int, ...] | None = None) -> None:
@@ -31,7 +32,9 @@ class Agreeing:
         self.text = text
         self.plain: Mapping[str, int] | None = None
         """The bounds for levels below 2."""
-        self.folders = {level: compiled(text, folder, level) for level in levels or levels_of(text)}
+        has_all = levels is None or in_share(f"levels of {text}", of=2)
+        tried = [n for n in levels or levels_of(text) if has_all or n == 2]
+        self.folders = {level: compiled(text, folder, level) for level in tried}
         self.lengths: dict[str, int] = {}
 
     def __call__(
