@@ -57,9 +57,9 @@ class OutputSlice:
         if self.layout.away:
             return self(cells)
         if self.is_cell:
-            return cells
+            return resident.put(cells, self.dtype)
         if self.layout.is_single:
-            return self._single(cells, resident.namespace)
+            return resident.put(self._single(cells, resident.namespace), self.dtype)
         parts = [self.part(cell) for _, cell in self._cells(cells)]
         keys = self.layout.keys
         return resident.joined(

@@ -37,6 +37,8 @@ def test_small_zeros_for_kernels_are_the_same_array():
     assert not zeros.flags.writeable
 
 
+LOOPS = "canonicalize,fuse"
+"""Passes that leave all loops as they are."""
 PRINTING = """
 dim t < T
 input x[t]: i32
@@ -61,10 +63,21 @@ def test_what_loops_carry_is_passed_to_their_first_call(monkeypatch, steps):
     for value in x.tolist():
         b.append(a + value)
         a = (3 * a + value) % 1000
-    _, loaded = compile_text(PRINTING, 2, "canonicalize,fuse")
+    _, loaded = compile_text(PRINTING, 2, LOOPS)
     given = Given(bounds={"T": steps}, inputs=as_sources({"x": x}), params={})
     for _ in range(2):
         lines = Lines()
         assert run_given(loaded, given, Settings(show=lines)).outputs["b"].tolist() == b
         assert len(lines.found) == steps // 2
     assert passed and all(passed)
+
+
+def test_zeros_that_no_step_of_a_loop_took_are_put_on_the_device():
+    """The loop has one step less than there are points."""
+    text = PRINTING[: PRINTING.index("a[0]")] + "b[t] = 2 * x when t >= 1\nprint b when t >= 1\n"
+    _, loaded = compile_text(text + "output b[1:T] as b\n", 2, LOOPS)
+    for steps in (1, 2):
+        x = np.arange(7, 7 + steps, dtype=np.int32)
+        given = Given(bounds={"T": steps}, inputs=as_sources({"x": x}), params={})
+        outputs = run_given(loaded, given, Settings(show=Lines(), on_device=True)).outputs
+        assert isinstance(outputs["b"], jax.Array) and outputs["b"].tolist() == [16][: steps - 1]
