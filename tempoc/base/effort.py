@@ -23,6 +23,12 @@ class Effort(NamedTuple):
     """The first limit for a query about sets, in steps of isl: some seconds."""
     least_steps: int = 300_000
     """The least limit for a query about sets: some hundredths of a second."""
+    samples: int = 128
+    """The points at which a proof is tried before isl is asked."""
+    sample_draws: int = 1024
+    """How often bounds are drawn for them at most: few may meet an assumption."""
+    sampled_bound: int = 32
+    """The largest of these bounds, beyond the numbers that assumptions name."""
     simplified_divisions: int = 6
     """Conditions with more quotients and remainders are pruned, but not looked at as sets."""
     window_divisions: int = 24

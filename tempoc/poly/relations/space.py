@@ -15,6 +15,7 @@ from tempoc.base.limits import LIMITS, Limits
 from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
+from tempoc.poly.relations.samples import Samples
 from tempoc.poly.relations.sets import IslFrame, least_point
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
@@ -65,6 +66,11 @@ class Space:
             if isinstance(b.value, ix.Quotient) and is_affine(b.value.arg)
         ]
         return self.frame.condition(ix.conjunction(*facts, *self.universe.assumptions), at).params()
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Points at which proofs are tried before isl is asked."""
+        return Samples(self.universe)
 
     @cached_property
     def symbolic(self) -> Space:
@@ -126,7 +132,8 @@ class Space:
     def is_empty(self, domain: Domain) -> bool:
         """Whether the domain has no point, whatever the bounds."""
         return domain.where != ix.TRUE and (
-            domain.where == ix.FALSE or bool(self.set(domain).is_empty())
+            domain.where == ix.FALSE
+            or (not self._sampled(domain.where) and bool(self.set(domain).is_empty()))
         )
 
     def implies(self, domain: Domain, condition: ix.Expr) -> bool:
@@ -145,13 +152,22 @@ class Space:
             return False
         if isinstance(condition, ix.Conjunction):
             return all(self.implies(domain, part) for part in condition.args)
+        if self._sampled(domain.where) & ~self._sampled(condition):
+            return False
         return bool(self.set(domain).is_subset(self.points(condition, domain.dims)))
+
+    def _sampled(self, condition: ix.Expr) -> int:
+        """The samples at which a condition holds; none if isl would not be asked about it."""
+        return self.samples.where(condition) if is_affine(condition) else 0
 
     def equal(self, a: ix.Expr, b: ix.Expr, domain: Domain) -> bool:
         """Whether two expressions (or two conditions) agree at every point of the domain."""
         if a == b:
             return True
         if is_condition(a):
+            other = self._sampled(a) ^ self._sampled(b) if is_affine(a) and is_affine(b) else 0
+            if self._sampled(domain.where) & other:
+                return False
             inside = self.set(domain)
             first, second = self.points(a, domain.dims), self.points(b, domain.dims)
             return bool(first.intersect(inside).is_equal(second.intersect(inside)))

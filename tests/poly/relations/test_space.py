@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tempoc.poly.isl import isl
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import OutsideRead, Space
-from tempoc.symbolic.domain import Bound, Dim, Universe
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import TRUE, Const, Sym, maximum
 from tempoc.symbolic.parse import parse_expr
 from tempoc.symbolic.text import show
-from tests.poly.relations.worlds import at, dom, space
+from tests.poly.relations.worlds import UNIVERSE, at, dom, space
 
 S = space()
 
@@ -192,3 +195,29 @@ def test_sizes_are_no_less_than_asked() -> None:
 def test_slices_that_end_at_a_minimum_are_no_union() -> None:
     entries = at("max(0, t-2):min(t+3, T)", "max(0, t-4):min(t+1, N)")
     assert S.access_map(dom("t"), entries, dom("tn")).n_basic_map() == 1
+
+
+@pytest.mark.parametrize("fact", ["L == 3", "N == (T+3)//4", "P <= T", "t < T", "n < N", "l < 3"])
+def test_samples_are_points(fact: str) -> None:
+    samples = S.samples
+    assert samples.where(parse_expr(fact)) == samples.where(TRUE) != 0
+
+
+def test_what_a_sample_refutes_is_not_asked() -> None:
+    class Unasked(Space):
+        def _set(self, domain: Domain) -> isl.Set:
+            raise AssertionError(domain)
+
+    s = Unasked(UNIVERSE)
+    assert not s.implies(dom("t", "t % 3 == 1"), parse_expr("t % 2 == 0"))
+    assert not s.is_empty(dom("tl", "t > l and l > 0"))
+    assert not s.equal(parse_expr("t < 3"), parse_expr("t < 2"), dom("t"))
+
+
+def test_proofs_without_a_sample() -> None:
+    far = parse_expr("T == 2*P + 10000019 and T % 7 == 3")
+    s = Space(replace(UNIVERSE, assumptions=(far,)))
+    assert s.samples.where(TRUE) == 0
+    assert not s.is_empty(dom("t", "t >= 20000"))
+    assert not s.implies(dom("t"), parse_expr("t < 20000"))
+    assert s.implies(dom("t"), parse_expr("P < T"))
