@@ -75,7 +75,8 @@ def require_nonempty(
         if not has_element(shape[axis], facts):
             raise OperandError(
                 f"{name} over axis {axis} of extent {show(shape[axis])}, which can be 0",
-                help=f"{name} of nothing has no value; make the axis nonempty or use where it is",
+                help=f"{name} of nothing has no value; "
+                "restrict the equation with `when`, or pad the axis",
                 empty=shape[axis],
             )
 
