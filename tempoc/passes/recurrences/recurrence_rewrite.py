@@ -89,7 +89,8 @@ def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> 
 class _ScanRewrite:
     """Replaces one cycle by a recurrence; ``new_nodes`` are those built so far.
 
-    ``beside`` are results of steps that become further states, which no step reads.
+    ``beside`` are results of steps that become further states, which no step reads, unless they
+    are the next row of a state.
     """
 
     graph: Graph
@@ -102,6 +103,12 @@ class _ScanRewrite:
     def dim(self) -> str:
         """The dimension of the recurrence."""
         return self.recurrence.dim
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The results beside the states that no state has in its rows."""
+        made = self.recurrence.results
+        return tuple(n for n in self.beside if made[n][0] not in self.recurrence.carried)
 
     # ------------------------------------------------------------ which form
 
@@ -152,12 +159,12 @@ class _ScanRewrite:
         else:
             domain = self.common([self.space.project(d, around) for d in self.step_domains()])
         first = [self.first_row(s, k, full) for s, k in self.pairs()]
-        first += [self.no_row(self.graph.nodes[name]) for name in self.beside]
+        first += [self.no_row(self.graph.nodes[name]) for name in self.added]
         moving = [e for e in self.recurrence.operands if self.recurrence.varies(e)]
         fixed = [e for e in self.recurrence.operands if not self.recurrence.varies(e)]
         rows = [self.rows(e) for e in moving]
         inputs = tuple(self.available(e, domain) for e in (*first, *(e for e, _ in rows), *fixed))
-        made = [self.recurrence.results[name][0] for name in self.beside]
+        made = [self.recurrence.results[name][0] for name in self.added]
         numbers = self.numbers([*moving, *fixed])
         op = Recurrence(
             steps=tuple(
@@ -172,7 +179,7 @@ class _ScanRewrite:
         length = ix.add(self.count, ix.ONE)
         types = tuple(
             replace(n.types[0], shape=(length, *n.types[0].shape), weak=False)
-            for n in (*states, *(self.graph.nodes[name] for name in self.beside))
+            for n in (*states, *(self.graph.nodes[name] for name in self.added))
         )
         spans = tuple(dict.fromkeys(span for s in states for span in s.spans))
         name = self.fresh_name(f"{states[0].name}.rows")
@@ -182,7 +189,7 @@ class _ScanRewrite:
 
     def numbers(self, operands: list[Edge]) -> Callable[[int], int]:
         """The numbers of values where operands have another order, and there are more states."""
-        states, more = len(self.recurrence.states), len(self.beside)
+        states, more = len(self.recurrence.states), len(self.added)
         places = [operands.index(e) for e in self.recurrence.operands]
 
         def number(old: int) -> int:
@@ -316,8 +323,9 @@ class _ScanRewrite:
             for out, name in enumerate(self.recurrence.states)
         }
         behind = [*enumerate((offsets or {}).items())]
-        for out, name in enumerate(self.beside, len(self.recurrence.states)):
-            behind.append((out, (name, -self.recurrence.results[name][1])))
+        made = self.recurrence.results
+        rows = [*self.recurrence.carried, *(made[name][0] for name in self.added)]
+        behind += [(rows.index(made[name][0]), (name, -made[name][1])) for name in self.beside]
         for out, (name, offset) in behind:
             result = self.graph.nodes[name]
             if self.space.outside(result.domain, read_of(node, out).entries, node.domain):

@@ -114,3 +114,21 @@ output y, z
     before, after = scanned(text)
     assert products(after) == ["y"]
     assert_same(before, after)
+
+
+def test_a_state_that_derivatives_read_is_handed_out_once() -> None:
+    text = """dim b < B
+dim t < T
+param u: f32[16, 16]
+input x[b, t]: f32[16]
+h[b, t] = tanh(u @ h[b, t-1] + x) when t >= 1
+h[b, t] = tanh(x)
+loss = sum(h[b = 0:B, t = 0:T])
+slope = grad(loss, u)
+output slope
+"""
+    before, after = scanned(text)
+    scans = [n for n in after.nodes.values() if isinstance(n.op, Recurrence)]
+    assert [len(n.types) for n in scans] == [1, 1], "one of states, one of their derivatives"
+    assert products(after) == []
+    assert_same(before, after)
