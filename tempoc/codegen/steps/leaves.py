@@ -86,7 +86,9 @@ def freed(items: Iterable[prog.ProgramStatement]) -> set[str]:
 
 def settled(cell: prog.Cell, known: Conditions) -> prog.Cell:
     """A cell without a condition that is known to hold; one that fails is false."""
-    if cell.when is None or is_known(cell.when, known):
+    if cell.when is None:
+        return cell
+    if is_known(cell.when, known):
         return replace(cell, when=None)
     return replace(cell, when=ix.FALSE) if is_wrong(cell.when, known) else cell
 

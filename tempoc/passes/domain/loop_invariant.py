@@ -159,16 +159,19 @@ def _reduced(graph: Graph, required: variance.DimsByNode, space: Space) -> Graph
     nodes = {}
     for name, node in graph.nodes.items():
         dims = required[name]
-        domain = node.domain if dims == node.domain.dims else space.project(node.domain, dims)
-        op = node.op
-        if isinstance(op, Merge) and dims != node.domain.dims:
+        if dims == node.domain.dims:
+            nodes[name] = node
+            continue
+        domain, op = space.project(node.domain, dims), node.op
+        if isinstance(op, Merge):
             op = replace(op, targets=tuple(_entries_of(node.domain, t, dims) for t in op.targets))
         vector = tuple(d for d in node.vector if d in dims)
         nodes[name] = replace(node, op=op, domain=domain, vector=vector)
 
     def read(edge: Edge, reader: Node | None) -> Edge:
         source = graph.nodes[edge.source].domain
-        return replace(edge, entries=_entries_of(source, edge.entries, required[edge.source]))
+        entries = _entries_of(source, edge.entries, required[edge.source])
+        return edge if entries == edge.entries else replace(edge, entries=entries)
 
     return rewrite_reads(replace(graph, nodes=nodes), read)
 

@@ -229,6 +229,14 @@ def test_once_is_enough(name: str) -> None:
     assert ReduceDomain().run(first, PassContext(space)) == first
 
 
+def test_what_loses_no_dimension_stays_the_very_node() -> None:
+    more = "%k = neg %z : [t] f32\n%y = exp %k : [t] f32\noutput y = %y[0:T]\n"
+    before = graph(HEAD + CASES["a chain"] + more)
+    after = ReduceDomain().run(before, PassContext(Space(before.universe)))
+    same = {name for name, node in before.nodes.items() if after.nodes[name] is node}
+    assert same == {"x", "z", "w", "k", "y"}
+
+
 def test_lengths_that_the_data_decide_stay_unknown_for_as_long_as_they_were() -> None:
     text = """
 bound T until stop
