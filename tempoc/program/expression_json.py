@@ -27,7 +27,7 @@ _MANY: Mapping[str, Callable[..., Expr]] = {
 }  # fmt: skip
 INTEGERS = 2**63
 """Integers are below this, and at least its negative."""
-_DEEPEST, _LARGEST, _TERMS = 50, 4000, 1000
+_DEEPEST, _LARGEST, _TERMS = 320, 4000, 1000
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 

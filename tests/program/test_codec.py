@@ -145,13 +145,13 @@ def test_statements_are_not_nested_too_deeply(depth):
             verify(program)
 
 
-@pytest.mark.parametrize("depth", [20, 30, 100])
+@pytest.mark.parametrize("depth", [20, 90, 200])
 def test_expressions_are_not_nested_too_deeply(depth):
     upper = "N"
     for k in range(depth):
         upper = ["//", ["+", upper, 1], 2 + k]
     text = edited(["tree", "upper"], upper)
-    if depth < 50 // 2:
+    if depth < 320 // 2:
         load(text)
     else:
         with pytest.raises(ProgramError, match="should be an expression"):
