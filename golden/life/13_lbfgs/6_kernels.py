@@ -414,12 +414,12 @@ def loop_i(
         loss, slope2, q = slope(
             (i,), x, w, label, loss_d_loss_objective_mean_div, slope_add_mul2, loss, slope2, N=N,
         )
-        def taken(carry):
-            (moved_s, moved_y) = carry
-            if I >= 2:
+        if I >= 2:
+            def taken(carry):
+                (moved_s, moved_y) = carry
                 moved_s, moved_y = moved((i,), w, slope2, moved_s, moved_y, I=I, J=J)
-            return (moved_s, moved_y)
-        (moved_s, moved_y) = taken_if(i >= 1, taken, (moved_s, moved_y))
+                return (moved_s, moved_y)
+            (moved_s, moved_y) = selected_if(i >= 1, taken, (moved_s, moved_y))
         def step_j(j, carry):
             (past_s, past_y) = carry
             if I >= 2:
@@ -474,12 +474,12 @@ def block(at, loss, label, x, *, N, I, J, K):
         loss, slope2, q = slope(
             (i,), x, w, label, loss_d_loss_objective_mean_div, slope_add_mul2, loss, slope2, N=N,
         )
-        def taken(carry):
-            (moved_s, moved_y) = carry
-            if I >= 2:
+        if I >= 2:
+            def taken(carry):
+                (moved_s, moved_y) = carry
                 moved_s, moved_y = moved((i,), w, slope2, moved_s, moved_y, I=I, J=J)
-            return (moved_s, moved_y)
-        (moved_s, moved_y) = taken_if(i >= 1, taken, (moved_s, moved_y))
+                return (moved_s, moved_y)
+            (moved_s, moved_y) = selected_if(i >= 1, taken, (moved_s, moved_y))
         def step_j(j, carry):
             (past_s, past_y) = carry
             if I >= 2:

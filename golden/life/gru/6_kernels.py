@@ -875,11 +875,7 @@ def selected_if(condition, step, carry):
 
 
 def loop_i(
-    at, h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-    loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-    net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-    net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-    net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+    at, h, state, loss2, net_adam_adam_direction_m_moving_average_m_letters,
     net_adam_adam_direction_m_moving_average_m_cell_w,
     net_adam_adam_direction_m_moving_average_m_cell_u,
     net_adam_adam_direction_m_moving_average_m_cell_b,
@@ -903,12 +899,7 @@ def loop_i(
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
-            h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-            loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-            net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+            h, state, loss2, net_adam_adam_direction_m_moving_average_m_letters,
             net_adam_adam_direction_m_moving_average_m_cell_w,
             net_adam_adam_direction_m_moving_average_m_cell_u,
             net_adam_adam_direction_m_moving_average_m_cell_b,
@@ -973,31 +964,25 @@ def loop_i(
             loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
             state_gru_cell_r_sigmoid, loss_d_state_rows,
         )
-        def taken2(carry):
-            (
-                loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
-                loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-                net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-                net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-                net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-                net_adam_adam_direction_v_mul7_2,
-                net_adam_adam_direction_m_moving_average_m_letters,
-                net_adam_adam_direction_m_moving_average_m_cell_w,
-                net_adam_adam_direction_m_moving_average_m_cell_u,
-                net_adam_adam_direction_m_moving_average_m_cell_b,
-                net_adam_adam_direction_m_moving_average_m_cell_c,
-                net_adam_adam_direction_m_moving_average_m_out_w,
-                net_adam_adam_direction_m_moving_average_m_out_b,
-                net_adam_adam_direction_v_moving_average_m_letters,
-                net_adam_adam_direction_v_moving_average_m_cell_w,
-                net_adam_adam_direction_v_moving_average_m_cell_u,
-                net_adam_adam_direction_v_moving_average_m_cell_b,
-                net_adam_adam_direction_v_moving_average_m_cell_c,
-                net_adam_adam_direction_v_moving_average_m_out_w,
-                net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
-                net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
-            ) = carry
-            if I >= 2:
+        if I >= 2:
+            def taken2(carry):
+                (
+                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
+                    net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+                ) = carry
                 (
                     loss_d_state_gru_cell_a_add, loss_d_state_getitem,
                     loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum,
@@ -1020,100 +1005,100 @@ def loop_i(
                     loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
                 )
                 fault = first_fault(fault, 17, code, (i,))
-            if I >= 3:
-                (
-                    net_adam_adam_direction_m_moving_average_m_letters_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_w_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_u_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_b_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_c_new,
-                    net_adam_adam_direction_m_moving_average_m_out_w_new,
-                    net_adam_adam_direction_m_moving_average_m_out_b_new,
-                    net_adam_adam_direction_v_moving_average_m_letters_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_w_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_u_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_b_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_c_new,
-                    net_adam_adam_direction_v_moving_average_m_out_w_new,
-                    net_adam_adam_direction_v_moving_average_m_out_b_new,
-                ) = net_adam_adam_direction_0(
-                    (i,), net_adam_adam_direction_m_moving_average_m_letters,
-                    net_adam_adam_direction_m_moving_average_m_cell_w,
-                    net_adam_adam_direction_m_moving_average_m_cell_u,
-                    net_adam_adam_direction_m_moving_average_m_cell_b,
-                    net_adam_adam_direction_m_moving_average_m_cell_c,
-                    net_adam_adam_direction_m_moving_average_m_out_w,
-                    net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
-                    loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
-                    loss_d_net_out_w, loss_d_net_out_b,
-                    net_adam_adam_direction_v_moving_average_m_letters,
-                    net_adam_adam_direction_v_moving_average_m_cell_w,
-                    net_adam_adam_direction_v_moving_average_m_cell_u,
-                    net_adam_adam_direction_v_moving_average_m_cell_b,
-                    net_adam_adam_direction_v_moving_average_m_cell_c,
-                    net_adam_adam_direction_v_moving_average_m_out_w,
-                    net_adam_adam_direction_v_moving_average_m_out_b, net_adam_adam_direction_v_mul,
-                    net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-                    net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-                    net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
-                )
-                net_adam_adam_direction_m_moving_average_m_letters = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_letters_new,
-                    net_adam_adam_direction_m_moving_average_m_letters,
-                )
-                net_adam_adam_direction_m_moving_average_m_cell_w = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_w_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_w,
-                )
-                net_adam_adam_direction_m_moving_average_m_cell_u = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_u_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_u,
-                )
-                net_adam_adam_direction_m_moving_average_m_cell_b = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_b_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_b,
-                )
-                net_adam_adam_direction_m_moving_average_m_cell_c = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_cell_c_new,
-                    net_adam_adam_direction_m_moving_average_m_cell_c,
-                )
-                net_adam_adam_direction_m_moving_average_m_out_w = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_out_w_new,
-                    net_adam_adam_direction_m_moving_average_m_out_w,
-                )
-                net_adam_adam_direction_m_moving_average_m_out_b = jnp.where(
-                    i >= 1, net_adam_adam_direction_m_moving_average_m_out_b_new,
-                    net_adam_adam_direction_m_moving_average_m_out_b,
-                )
-                net_adam_adam_direction_v_moving_average_m_letters = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_letters_new,
-                    net_adam_adam_direction_v_moving_average_m_letters,
-                )
-                net_adam_adam_direction_v_moving_average_m_cell_w = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_w_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_w,
-                )
-                net_adam_adam_direction_v_moving_average_m_cell_u = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_u_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_u,
-                )
-                net_adam_adam_direction_v_moving_average_m_cell_b = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_b_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_b,
-                )
-                net_adam_adam_direction_v_moving_average_m_cell_c = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_cell_c_new,
-                    net_adam_adam_direction_v_moving_average_m_cell_c,
-                )
-                net_adam_adam_direction_v_moving_average_m_out_w = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_out_w_new,
-                    net_adam_adam_direction_v_moving_average_m_out_w,
-                )
-                net_adam_adam_direction_v_moving_average_m_out_b = jnp.where(
-                    i >= 1, net_adam_adam_direction_v_moving_average_m_out_b_new,
-                    net_adam_adam_direction_v_moving_average_m_out_b,
-                )
-            if I >= 2:
+                if I >= 3:
+                    (
+                        net_adam_adam_direction_m_moving_average_m_letters_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_w_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_u_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_b_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_c_new,
+                        net_adam_adam_direction_m_moving_average_m_out_w_new,
+                        net_adam_adam_direction_m_moving_average_m_out_b_new,
+                        net_adam_adam_direction_v_moving_average_m_letters_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_w_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_u_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_b_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_c_new,
+                        net_adam_adam_direction_v_moving_average_m_out_w_new,
+                        net_adam_adam_direction_v_moving_average_m_out_b_new,
+                    ) = net_adam_adam_direction_0(
+                        (i,), net_adam_adam_direction_m_moving_average_m_letters,
+                        net_adam_adam_direction_m_moving_average_m_cell_w,
+                        net_adam_adam_direction_m_moving_average_m_cell_u,
+                        net_adam_adam_direction_m_moving_average_m_cell_b,
+                        net_adam_adam_direction_m_moving_average_m_cell_c,
+                        net_adam_adam_direction_m_moving_average_m_out_w,
+                        net_adam_adam_direction_m_moving_average_m_out_b, loss_d_net_letters,
+                        loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b, loss_d_net_cell_c,
+                        loss_d_net_out_w, loss_d_net_out_b,
+                        net_adam_adam_direction_v_moving_average_m_letters,
+                        net_adam_adam_direction_v_moving_average_m_cell_w,
+                        net_adam_adam_direction_v_moving_average_m_cell_u,
+                        net_adam_adam_direction_v_moving_average_m_cell_b,
+                        net_adam_adam_direction_v_moving_average_m_cell_c,
+                        net_adam_adam_direction_v_moving_average_m_out_w,
+                        net_adam_adam_direction_v_moving_average_m_out_b,
+                        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+                        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+                        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+                        net_adam_adam_direction_v_mul7_2,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_letters = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_letters_new,
+                        net_adam_adam_direction_m_moving_average_m_letters,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_cell_w = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_cell_w_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_w,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_cell_u = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_cell_u_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_u,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_cell_b = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_cell_b_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_b,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_cell_c = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_cell_c_new,
+                        net_adam_adam_direction_m_moving_average_m_cell_c,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_out_w = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_out_w_new,
+                        net_adam_adam_direction_m_moving_average_m_out_w,
+                    )
+                    net_adam_adam_direction_m_moving_average_m_out_b = jnp.where(
+                        i >= 1, net_adam_adam_direction_m_moving_average_m_out_b_new,
+                        net_adam_adam_direction_m_moving_average_m_out_b,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_letters = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_letters_new,
+                        net_adam_adam_direction_v_moving_average_m_letters,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_cell_w = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_cell_w_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_w,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_cell_u = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_cell_u_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_u,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_cell_b = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_cell_b_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_b,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_cell_c = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_cell_c_new,
+                        net_adam_adam_direction_v_moving_average_m_cell_c,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_out_w = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_out_w_new,
+                        net_adam_adam_direction_v_moving_average_m_out_w,
+                    )
+                    net_adam_adam_direction_v_moving_average_m_out_b = jnp.where(
+                        i >= 1, net_adam_adam_direction_v_moving_average_m_out_b_new,
+                        net_adam_adam_direction_v_moving_average_m_out_b,
+                    )
                 (
                     net_adam_adam_direction_m_moving_average_m_letters_new2,
                     net_adam_adam_direction_m_moving_average_m_cell_w_new2,
@@ -1193,7 +1178,6 @@ def loop_i(
                     i == 0, net_adam_adam_direction_v_moving_average_m_out_b_new2,
                     net_adam_adam_direction_v_moving_average_m_out_b,
                 )
-            if I >= 2:
                 (
                     net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w,
                     net_out_b,
@@ -1214,13 +1198,24 @@ def loop_i(
                     net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
                     net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b,
                 )
-            return (
-                loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
-                loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-                net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-                net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-                net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-                net_adam_adam_direction_v_mul7_2,
+                return (
+                    net_adam_adam_direction_m_moving_average_m_letters,
+                    net_adam_adam_direction_m_moving_average_m_cell_w,
+                    net_adam_adam_direction_m_moving_average_m_cell_u,
+                    net_adam_adam_direction_m_moving_average_m_cell_b,
+                    net_adam_adam_direction_m_moving_average_m_cell_c,
+                    net_adam_adam_direction_m_moving_average_m_out_w,
+                    net_adam_adam_direction_m_moving_average_m_out_b,
+                    net_adam_adam_direction_v_moving_average_m_letters,
+                    net_adam_adam_direction_v_moving_average_m_cell_w,
+                    net_adam_adam_direction_v_moving_average_m_cell_u,
+                    net_adam_adam_direction_v_moving_average_m_cell_b,
+                    net_adam_adam_direction_v_moving_average_m_cell_c,
+                    net_adam_adam_direction_v_moving_average_m_out_w,
+                    net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
+                    net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+                )
+            carry = (
                 net_adam_adam_direction_m_moving_average_m_letters,
                 net_adam_adam_direction_m_moving_average_m_cell_w,
                 net_adam_adam_direction_m_moving_average_m_cell_u,
@@ -1237,50 +1232,23 @@ def loop_i(
                 net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
                 net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
             )
-        carry = (
-            loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
-            loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
-            net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-            net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-            net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
-            net_adam_adam_direction_m_moving_average_m_letters,
-            net_adam_adam_direction_m_moving_average_m_cell_w,
-            net_adam_adam_direction_m_moving_average_m_cell_u,
-            net_adam_adam_direction_m_moving_average_m_cell_b,
-            net_adam_adam_direction_m_moving_average_m_cell_c,
-            net_adam_adam_direction_m_moving_average_m_out_w,
-            net_adam_adam_direction_m_moving_average_m_out_b,
-            net_adam_adam_direction_v_moving_average_m_letters,
-            net_adam_adam_direction_v_moving_average_m_cell_w,
-            net_adam_adam_direction_v_moving_average_m_cell_u,
-            net_adam_adam_direction_v_moving_average_m_cell_b,
-            net_adam_adam_direction_v_moving_average_m_cell_c,
-            net_adam_adam_direction_v_moving_average_m_out_w,
-            net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
-            net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
-        )
-        (
-            loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
-            loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
-            net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-            net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-            net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
-            net_adam_adam_direction_m_moving_average_m_letters,
-            net_adam_adam_direction_m_moving_average_m_cell_w,
-            net_adam_adam_direction_m_moving_average_m_cell_u,
-            net_adam_adam_direction_m_moving_average_m_cell_b,
-            net_adam_adam_direction_m_moving_average_m_cell_c,
-            net_adam_adam_direction_m_moving_average_m_out_w,
-            net_adam_adam_direction_m_moving_average_m_out_b,
-            net_adam_adam_direction_v_moving_average_m_letters,
-            net_adam_adam_direction_v_moving_average_m_cell_w,
-            net_adam_adam_direction_v_moving_average_m_cell_u,
-            net_adam_adam_direction_v_moving_average_m_cell_b,
-            net_adam_adam_direction_v_moving_average_m_cell_c,
-            net_adam_adam_direction_v_moving_average_m_out_w,
-            net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
-            net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
-        ) = taken_if(i < I_now - 1, taken2, carry)
+            (
+                net_adam_adam_direction_m_moving_average_m_letters,
+                net_adam_adam_direction_m_moving_average_m_cell_w,
+                net_adam_adam_direction_m_moving_average_m_cell_u,
+                net_adam_adam_direction_m_moving_average_m_cell_b,
+                net_adam_adam_direction_m_moving_average_m_cell_c,
+                net_adam_adam_direction_m_moving_average_m_out_w,
+                net_adam_adam_direction_m_moving_average_m_out_b,
+                net_adam_adam_direction_v_moving_average_m_letters,
+                net_adam_adam_direction_v_moving_average_m_cell_w,
+                net_adam_adam_direction_v_moving_average_m_cell_u,
+                net_adam_adam_direction_v_moving_average_m_cell_b,
+                net_adam_adam_direction_v_moving_average_m_cell_c,
+                net_adam_adam_direction_v_moving_average_m_out_w,
+                net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w,
+                net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b, fault,
+            ) = taken_if(i < I_now - 1, taken2, carry)
         def taken3(carry):
             (print_loss_rows,) = carry
             (row,) = print_loss((i,), loss2)
@@ -1288,12 +1256,7 @@ def loop_i(
             return (print_loss_rows,)
         (print_loss_rows,) = taken_if(i % 50 == 0, taken3, (print_loss_rows,))
         return (
-            h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-            loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-            net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+            h, state, loss2, net_adam_adam_direction_m_moving_average_m_letters,
             net_adam_adam_direction_m_moving_average_m_cell_w,
             net_adam_adam_direction_m_moving_average_m_cell_u,
             net_adam_adam_direction_m_moving_average_m_cell_b,
@@ -1310,12 +1273,7 @@ def loop_i(
             net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
         )
     carry = (
-        h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+        h, state, loss2, net_adam_adam_direction_m_moving_average_m_letters,
         net_adam_adam_direction_m_moving_average_m_cell_w,
         net_adam_adam_direction_m_moving_average_m_cell_u,
         net_adam_adam_direction_m_moving_average_m_cell_b,
@@ -1332,12 +1290,7 @@ def loop_i(
         net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
     )
     (
-        h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+        h, state, loss2, net_adam_adam_direction_m_moving_average_m_letters,
         net_adam_adam_direction_m_moving_average_m_cell_w,
         net_adam_adam_direction_m_moving_average_m_cell_u,
         net_adam_adam_direction_m_moving_average_m_cell_b,
@@ -1354,12 +1307,7 @@ def loop_i(
         net_cell_b, net_cell_c, net_out_w, net_out_b, print_loss_rows, fault,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
-        h, state, loss2, loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u,
-        loss_d_net_cell_b, loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b,
-        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul7_2, net_adam_adam_direction_m_moving_average_m_letters,
+        h, state, loss2, net_adam_adam_direction_m_moving_average_m_letters,
         net_adam_adam_direction_m_moving_average_m_cell_w,
         net_adam_adam_direction_m_moving_average_m_cell_u,
         net_adam_adam_direction_m_moving_average_m_cell_b,

@@ -32,6 +32,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.effects import row_stores
 from tempoc.codegen.regions.joined_boxes import JoinedProgram, join_boxes
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
+from tempoc.codegen.steps.at_steps import hoisted_conditions
 from tempoc.codegen.steps.fresh_results import fresh_results
 from tempoc.codegen.steps.kernel_kinds import KernelKinds
 from tempoc.codegen.steps.last_steps import last_steps
@@ -219,7 +220,9 @@ def _form_regions(
     uses = ring_uses(joined.functions, stages)
     context = replace(joined.context, ring_uses=uses, only_written=written)
     loops = Regions(context=context, names=names)
-    tree = loops.convert(joined.tree, frozenset(o.store for o in interface.outputs(stages)))
+    # Not before: boxes are joined where conditions on bounds stand innermost.
+    steps = hoisted_conditions(joined.tree, context.bounds)
+    tree = loops.convert(steps, frozenset(o.store for o in interface.outputs(stages)))
     emitted = (*loops.emitted,)
     if separate is not None:
         filled = [i.store for i in interface.inputs(stages)] + [

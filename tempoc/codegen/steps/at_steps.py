@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from functools import lru_cache
 from operator import is_
@@ -16,6 +16,7 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
@@ -183,6 +184,66 @@ def largest_gaps(conditions: Conditions, loops: Sequence[prog.Loop]) -> Iterator
         most = None if gap is None else _end(gap, loops, least=False)
         if most is not None:
             yield ix.compare(">=", most, ix.ZERO)
+
+
+def hoisted_conditions(
+    s: prog.ProgramStatement, bounds: Container[str], loops: tuple[prog.Loop, ...] = ()
+) -> prog.ProgramStatement:
+    """The tree with conditions on bounds around the branches of device loops that imply them.
+
+    ::
+
+        for i in range(0, I):                    for i in range(0, I):
+            if i < I - 1:                            if I >= 2:
+                if I >= 2:                               if i < I - 1:
+                    d = gradient(w)           ->             d = gradient(w)
+                if I >= 2:                                   w = update(w, d)
+                    w = update(w, d)
+
+    What a branch makes and reads is then known to be its own, so that the loop need not carry it.
+    """
+    match s:
+        case prog.Sequence(items=items):
+            return replace(s, items=tuple(hoisted_conditions(i, bounds, loops) for i in items))
+        case prog.Loop(body=body):
+            inner = (*loops, s) if loops or s.place == "device" else ()
+            return replace(s, body=hoisted_conditions(body, bounds, inner))
+        case prog.Guard(condition=condition, body=body):
+            guard = replace(s, body=hoisted_conditions(body, bounds, loops))
+            if not loops or all(name in bounds for name in symbols(condition)):
+                return guard
+            unit = [loop for loop in loops if abs(loop.step) == 1]
+            sure = (*largest_gaps(conjuncts(condition), unit),)
+            implied = dict.fromkeys(
+                c
+                for part in statements_in(guard.body)
+                if isinstance(part, prog.Guard)
+                for c in conjuncts(part.condition)
+                if all(name in bounds for name in symbols(c)) and is_known(c, sure)
+            )
+            if not implied:
+                return guard
+            inside = replace(guard, body=_without_conditions(guard.body, implied))
+            return prog.Guard(condition=ix.conjunction(*implied), body=inside)
+        case _:
+            return s
+
+
+def _without_conditions(
+    s: prog.ProgramStatement, known: Container[ix.Expr]
+) -> prog.ProgramStatement:
+    """A statement where these conditions hold."""
+    match s:
+        case prog.Sequence(items=items):
+            return replace(s, items=tuple(_without_conditions(item, known) for item in items))
+        case prog.Loop(body=body):
+            return replace(s, body=_without_conditions(body, known))
+        case prog.Guard(condition=condition, body=body):
+            inside = _without_conditions(body, known)
+            left = [c for c in conjuncts(condition) if c not in known]
+            return replace(s, condition=ix.conjunction(*left), body=inside) if left else inside
+        case _:
+            return s
 
 
 def _end(e: ix.Expr, loops: Sequence[prog.Loop], *, least: bool) -> ix.Expr | None:
