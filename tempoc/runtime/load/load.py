@@ -81,7 +81,8 @@ def load_stored(
     thread = threading.get_ident() if shares else 0
     content = thread, program, stored.place, stored.files[KERNELS]
     compiled = _shared_kernels(*content) if thread else {}
-    if isinstance(same := compiled.get(LoadedProgram), LoadedProgram):
+    alone = not (program.externs or program.variants or stored.choices)
+    if alone and isinstance(same := compiled.get(LoadedProgram), LoadedProgram):
         return same
     user_functions = find_functions(
         program.externs, extern_path, source_folders(program.provenance)
@@ -101,7 +102,7 @@ def load_stored(
         extern_path=tuple(extern_path),
         choices=stored.choices,
     )
-    if thread and not (program.externs or program.variants or stored.choices):
+    if thread and alone:
         compiled[LoadedProgram] = loaded
     return loaded
 
