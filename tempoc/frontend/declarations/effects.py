@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from tempoc.frontend.declarations.outputs import base_name
+from tempoc.frontend.declarations.saved_files import points_of_one_file
 from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
@@ -49,15 +50,14 @@ def elaborate_effects(round: Round, top: Frame, main: ast.Module) -> None:
 def _check_overlap(
     round: Round, path: ast.String, here: Domain, saved: list[tuple[ast.String, Domain]]
 ) -> None:
-    """Raises `Failure` if an earlier `save` writes the same file at a common point."""
-    for other, other_domain in saved:
-        if _plain_path(other) == _plain_path(path):
-            dims = round.universe.ordered((*here.dims, *other_domain.dims))
-            both = Domain(dims, ix.conjunction(here.where, other_domain.where))
-            point = round.space.witness(both, ix.FALSE)
-            if point is not None:
-                when = shown_point(round.universe, dims, (here.where, other_domain.where), point)
-                raise Failure(name_errors.save_twice(path.span, path.value, when, other.span))
+    """Raises `Failure` if an earlier `save` writes the same file."""
+    for other, there in saved:
+        paths = _plain_path(path), _plain_path(other)
+        common = points_of_one_file(round.space, paths[0], here, paths[1], there)
+        point = None if common is None else round.space.witness(common, ix.FALSE)
+        if common is not None and point is not None:
+            when = shown_point(round.universe, common.dims, (common.where,), point)
+            raise Failure(name_errors.save_twice(path.span, path.value, when, other.span))
     saved.append((path, here))
 
 
