@@ -265,6 +265,16 @@ def test_reads_of_what_the_same_instance_writes() -> None:
     assert list(replay(b.statements, found.tree, b.space)) == []
 
 
+def test_steps_of_two_dimensions_back_by_a_bound() -> None:
+    """That there is an order follows from what is known of the bound: it is not 0."""
+    b = Builder("t<T u<T c<C", "C <= T")
+    b.statement("p", "t | t >= C", "w[t]")
+    b.statement("w", "u | u >= C", "p[u-C]")
+    found = compute(b.statements, b.space)
+    assert show(found.tree) == "for u in C..T:\n  w[u]\n  p[u]\n"
+    assert list(replay(b.statements, found.tree, b.space)) == []
+
+
 def test_a_program_without_statements() -> None:
     b = Builder("t<T")
     assert show(compute(b.statements, b.space).tree) == "\n"

@@ -189,8 +189,12 @@ class SchedulingProblem:
             hint = self.hint(flow)
             if hint is not None:
                 proximity = proximity.union(hint.reverse().to_union_map())
-        constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
-        constraints = constraints.set_proximity(proximity).set_context(self.space.context)
+        # By a context isl would simplify dependences: of those that go back by `C` steps it would
+        # no longer see that `C >= 1`.
+        facts = self.space.context
+        constraints = isl.ScheduleConstraints.on_domain(domain.intersect_params(facts))
+        constraints = constraints.set_validity(validity.intersect_params(facts))
+        constraints = constraints.set_proximity(proximity)
         try:
             return solve(constraints, len(tasks))
         except NoSchedule as error:
