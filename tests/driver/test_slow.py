@@ -61,8 +61,9 @@ CLIFFS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "w[i+1] = w - grad(cost, w)\noutput cost\n",
         (
             "`grad(cost, u)[i, b, t]` needs `grad(cost, u)[i, b+1, t]` (line 9)",
-            "why: `point` and `grad(cost, point)` (line 12) need nothing of other `b`, but",
-            "`whole = point[i, 0:B, t]`",
+            "why: `a`, `grad(cost, cost)` and `cost` (lines 11 and 13) need nothing of other `b`",
+            "`whole = a[i, 0:B, t]`",
+            "`a` (line 11) is a scan: 101 steps of",
         ),
     ),
     "a scan within a kernel": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tempoc.ops.definition.types import TensorType
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
@@ -14,14 +16,20 @@ def accessed_part(access: Read | Write, statement: Statement, graph: Graph) -> T
     """The type of the elements that an access is about at a point; ``None`` if of all.
 
     An operator that picks elements of its first operand reads no more than these. Of one that
-    changes a part of its first operand only the part counts: XLA changes it in place.
+    changes a part of its first operand only the part counts: XLA changes it in place. A vectorized
+    statement does so at each point of its vectorized dimensions, which are the first axes.
     """
-    if statement.vector or (isinstance(access, Read) and access.slot > 0):
+    if isinstance(access, Read) and access.slot > 0:
         return None
     node = graph.nodes[access.member]
     if node.op.changes_part:
-        return operand_types(graph, node)[-1]
-    return node.types[0] if isinstance(access, Read) and node.op.picks else None
+        part = operand_types(graph, node)[-1]
+    elif isinstance(access, Read) and node.op.picks:
+        part = node.types[0]
+    else:
+        return None
+    counts = (ix.sub(v.upper, v.lower) for v in statement.vector)
+    return replace(part, shape=(*counts, *part.shape))
 
 
 def bytes_at(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:

@@ -107,13 +107,24 @@ w[0] = zeros([4096, 4])
 w[t+1] = put(w, j % 4096, take(w, j % 4096, 0) + 1.0)
 output w[T-1] as w
 """
+SIDE_BY_SIDE = """
+dim b < B
+dim t < T
+input x[b]: i32[4096]
+j[b, 0] = 0
+j[b, t+1] = take(x, j % 4096, 0) + 1
+output j[0:B, T-1] as j
+"""
+ROWS = {"one": (TABLE, {"T": 50_000}), "side by side": (SIDE_BY_SIDE, {"B": 4, "T": 50_000})}
 
 
-def test_a_table_counts_by_the_rows_that_are_looked_at() -> None:
+@pytest.mark.parametrize("name", ROWS)
+def test_a_table_counts_by_the_rows_that_are_looked_at(name: str) -> None:
     """A long loop is one call, as its estimated time is short."""
-    loaded = compile_text(TABLE, 2)[1]
+    text, bounds = ROWS[name]
+    loaded = compile_text(text, 2)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
-    assert prepare(loaded, {"T": 50_000}).straight_call(given) is not None
+    assert prepare(loaded, bounds).straight_call(given) is not None
 
 
 HALVED = "dim k < K until stop\ninput a: f32\nx[0] = a\nx[k+1] = 0.5 * x\nstop = x < 1.0\n"
