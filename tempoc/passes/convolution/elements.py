@@ -10,7 +10,7 @@ and sums of products have factors. So one form is found for all ways of writing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy
@@ -26,7 +26,7 @@ from tempoc.passes.analysis.einsum_form import spelling
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, substitute_in_op
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 ElementPlace = tuple[ix.Expr, ...]
 OperandElement = tuple[Edge, ElementPlace]
@@ -47,7 +47,9 @@ class Factors:
     """The factors of elements: elements of which ``moving_of`` has a coordinate, in ``moving``.
 
     ``conditions`` are expressions that are at least 0 where the product is not zero by definition.
-    ``extents`` has those of the letters, which are coordinates that are summed or free.
+    ``picks``: some factors are elements that are taken from an array for each term.
+    ``extents`` has those of the letters, which are coordinates that are summed or free. ``starts``
+    has what symbols stand for, each the start of a range: sums with others are not written out.
     """
 
     graph: Graph
@@ -57,6 +59,8 @@ class Factors:
     elements: list[TensorElement] = field(default_factory=list)
     moving: list[ix.Expr] = field(default_factory=list)
     steps: int = EFFORT.factor_steps
+    picks: bool = False
+    starts: dict[str, ix.Expr] = field(default_factory=dict)
 
     def letter(self, extent: ix.Expr) -> ix.Sym:
         """A coordinate that takes all values from 0 to before the extent."""
@@ -72,7 +76,12 @@ class Factors:
         element = self._element(operand, at)
         moving = self.moving_of(element)
         if moving is not None:
-            self.elements.append(element)
+            self.elements.append(
+                replace(
+                    element, point=tuple(map(self.written, element.point)),
+                    place=tuple(map(self.written, element.place)),
+                )
+            )  # fmt: skip
             self.moving.append(moving)
             return True
         node = self.graph.nodes[element.node]
@@ -122,12 +131,27 @@ class Factors:
         edge, place = operand
         axes = iter(place)
         point = [
-            ix.add(substitute(e.lo, at), ix.mul(ix.Const(e.step), next(axes)))
+            ix.add(self._start(substitute(e.lo, at)), ix.mul(ix.Const(e.step), next(axes)))
             if isinstance(e, ix.Slice)
             else substitute(e, at)
             for e in edge.entries
         ]
         return TensorElement(edge.source, edge.out, tuple(point), tuple(axes))
+
+    def _start(self, e: ix.Expr) -> ix.Expr:
+        """The start of a range at the reader's point, or the symbol for it if it is an extreme."""
+        if not isinstance(e, ix.IndexMax | ix.IndexMin):
+            return e
+        if any(n.startswith("%") for n in symbols(e)):
+            return e
+        names = {start: name for name, start in self.starts.items()}
+        name = names.get(e, f"%start{len(names)}")
+        self.starts[name] = e
+        return ix.Sym(name)
+
+    def written(self, e: ix.Expr) -> ix.Expr:
+        """An expression with the starts of ranges in place of their symbols."""
+        return substitute(e, self.starts)
 
     def _shape(self, edge: Edge, at: Mapping[str, ix.Expr]) -> ElementPlace:
         return tuple(substitute(e, at) for e in operand_type(self.graph, edge).shape)
@@ -159,6 +183,7 @@ class Factors:
         position = self._formula(self._element((index, own), at))
         if position is None:
             return None
+        self.picks = True
         inside = [*_broadcast(place, shape)]
         inside[axis_of(axis, len(shape))] = position
         return [(edge, tuple(inside))]
@@ -173,7 +198,7 @@ class Factors:
         if isinstance(node.op, IndexValue):
             return substitute(node.op.expr, at)
         if isinstance(node.op, Arange):
-            start = substitute(node.op.start, at)
+            start = self._start(substitute(node.op.start, at))
             return ix.add(start, ix.mul(ix.Const(node.op.step), element.place[0]))
         if isinstance(node.op, Literal):
             return ix.Const(int(node.op.value))

@@ -9,6 +9,14 @@ The sum takes as many steps at each point as its range is long. It may be writte
 which its terms are products of elements at two places, the difference or the sum of which is the
 same for all terms of a point, and its range ends where one of the tensors does: over prefixes,
 suffixes and windows, of derivatives as well.
+
+Where a point of one of the tensors needs other points of the sum, as in recurrences, there is no
+such operator. If terms are then elements of arrays, as in the derivative of a window, the sum is
+the product of the ranges that its point reads, and the arrays are not made:
+
+    %y = sum (squeeze (take_along (pad (mul %d[t], %w))[t+1:t+9], 7 - arange)) : [t] f32
+    ->
+    %y = matmul %d[t+1:t+9], %w                                                : [t] f32
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.ops.linear.long_convolution import LongConvolution
 from tempoc.ops.tensor.monoids import SUM
-from tempoc.ops.tensor.movement import Transpose
+from tempoc.ops.tensor.movement import Flip, Transpose
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
 from tempoc.passes.convolution.elements import Factors, TensorElement, within
 from tempoc.passes.convolution.lags import Lag, lag_of
@@ -39,7 +47,7 @@ class LaggedSum:
     """A node that sums products of elements at a lag; ``extents`` are those of letters.
 
     Elements of one of both kinds are at the same place. ``free`` are the letters of the result's
-    axes.
+    axes. ``picks``: arrays are made of which each term takes one element.
     """
 
     node: Node
@@ -48,6 +56,7 @@ class LaggedSum:
     free: tuple[ix.Expr, ...]
     extents: Mapping[str, ix.Expr]
     summed: ix.Sym
+    picks: bool
 
     @property
     def dim(self) -> str:
@@ -71,25 +80,24 @@ def lagged_sums(graph: Graph, node: Node, space: Space) -> Iterator[LaggedSum]:
     operands, letters = terms
     for summed in letters:
         extent = factors.extents[summed.name]
-        if isinstance(extent, ix.Const) and extent.value < MODEL.band_places:
-            continue
         for dim in node.domain.dims:
             collected = _factors(graph, summed, dim, factors.extents)
             known = all(collected.add(x, at) for x in operands)
             places = tuple(dict.fromkeys(collected.moving))
-            if not known or len(places) != 2:
+            if not known or len(places) != 2 or not (collected.picks or _is_many(extent)):
                 continue
             pairs = [*zip(collected.moving, collected.elements, strict=True)]
             first, second = (tuple(e for c, e in pairs if c == place) for place in places)
             lag = lag_of(
                 (places[0], places[1]),
                 [*within(summed, extent), *collected.conditions],
-                summed, ix.Sym(dim), node.domain, space,
+                summed, ix.Sym(dim), node.domain, space, collected.starts,
             )  # fmt: skip
-            if lag is not None and _is_long(lag, space):
+            if lag is not None and (collected.picks or is_long(lag, space)):
+                extents = {n: collected.written(e) for n, e in collected.extents.items()}
                 yield LaggedSum(
-                    node=node, elements=(first, second), lag=lag, free=free,
-                    extents=collected.extents, summed=summed,
+                    node=node, elements=(first, second), lag=lag, free=free, extents=extents,
+                    summed=summed, picks=collected.picks,
                 )  # fmt: skip
 
 
@@ -107,7 +115,7 @@ def _factors(graph: Graph, summed: ix.Sym, dim: str, extents: Mapping[str, ix.Ex
         coordinates = (*element.point, *element.place)
         moves = [c for c in coordinates if summed.name in symbols(c)]
         others = [c for c in coordinates if summed.name not in symbols(c)]
-        if len(moves) != 1 or any(dim in symbols(c) for c in others):
+        if len(moves) != 1 or any(dim in symbols(factors.written(c)) for c in others):
             return None
         source = graph.nodes[element.node]
         named = {n for e in source.types[element.out].shape for n in symbols(e)}
@@ -115,10 +123,16 @@ def _factors(graph: Graph, summed: ix.Sym, dim: str, extents: Mapping[str, ix.Ex
         varies = any(d in named and c != ix.Sym(d) for d, c in points)
         return None if varies else moves[0]
 
-    return Factors(graph=graph, moving_of=moving, extents={**extents})
+    factors = Factors(graph=graph, moving_of=moving, extents={**extents})
+    return factors
 
 
-def _is_long(lag: Lag, space: Space) -> bool:
+def _is_many(count: ix.Expr) -> bool:
+    """Whether a number of terms may be that of a band, or more."""
+    return not isinstance(count, ix.Const) or count.value >= MODEL.band_places
+
+
+def is_long(lag: Lag, space: Space) -> bool:
     """Whether both operands may have many places, as many as the run's bounds say."""
     ranges = (lag.first, lag.second)
     if any(lag.dim in b.outer for b in space.universe.ended):
@@ -126,13 +140,14 @@ def _is_long(lag: Lag, space: Space) -> bool:
     ended = {*space.universe.lengths} | {b.name for b in space.universe.ended}
     if ended & {space.universe.dim(lag.dim).bound, *(n for s in ranges for n in symbols(s))}:
         return False
-    counts = (ix.sub(s.hi, s.lo) for s in ranges)
-    return not any(isinstance(n, ix.Const) and n.value < MODEL.band_places for n in counts)
+    return all(_is_many(ix.sub(s.hi, s.lo)) for s in ranges)
 
 
 def as_convolution(graph: Graph, target: LaggedSum, space: Space) -> tuple[Node, ...] | None:
     """Nodes that compute all points of the sum together; the last has its name."""
     node, lag = target.node, target.lag
+    if not is_long(lag, space):
+        return None
     builder = NodeBuilder(graph=graph, space=space, node=node)
     others = tuple(d for d in node.domain.dims if d != lag.dim)
     domain = space.project(node.domain, others)
@@ -145,6 +160,47 @@ def as_convolution(graph: Graph, target: LaggedSum, space: Space) -> tuple[Node,
         return _convolved(builder, target, (operands[0], operands[1]), domain)
     except OperandError:
         return None
+
+
+def as_product(graph: Graph, target: LaggedSum, space: Space) -> tuple[Node, ...] | None:
+    """Nodes that compute each point's sum as a product of ranges; the last has its name."""
+    node, lag = target.node, target.lag
+    builder = NodeBuilder(graph=graph, space=space, node=node)
+    reads = _OperandReads(builder=builder, target=target, domain=node.domain)
+    try:
+        first, second = (
+            reads.product(elements, part, name)
+            for elements, part, name in zip(
+                target.elements, _own_ranges(lag, node.domain, space), ("first", "second"),
+                strict=True,
+            )
+        )  # fmt: skip
+        free = tuple(n for c in target.free for n in symbols(c))
+        if first is None or second is None or {*first.letters, *second.letters} != {*free}:
+            return None
+        edge = second.edge
+        if lag.turn < 0:
+            edge = read_of(builder.put("second.flip", Flip(axes=(0,)), (edge,)))
+        names = dict(zip(free, ascii_lowercase, strict=False))
+        terms = tuple("z" + "".join(names[n] for n in x.letters) for x in (first, second))
+        result = "".join(names[n] for n in free)
+        op, edges = contraction(Spelling(terms, result), (first.edge, edge))
+        return builder.finish(builder.put("product", op, edges))
+    except OperandError:
+        return None
+
+
+def _own_ranges(lag: Lag, domain: Domain, space: Space) -> tuple[ix.Slice, ix.Slice]:
+    """What both coordinates run over at a point."""
+    shift = ix.add(lag.offset, ix.mul(ix.Const(lag.stride), ix.Sym(lag.dim)))
+    ends = lag.second.lo, ix.sub(lag.second.hi, ix.ONE)
+    # The first is turn * (second - shift).
+    least, most = (ix.mul(ix.Const(lag.turn), ix.sub(e, shift)) for e in ends[:: lag.turn])
+    lo = space.reduce(ix.maximum(lag.first.lo, least), domain)
+    hi = space.reduce(ix.minimum(lag.first.hi, ix.add(most, ix.ONE)), domain)
+    first = lo, ix.sub(hi, ix.ONE)
+    start, last = (ix.add(ix.mul(ix.Const(lag.turn), e), shift) for e in first[:: lag.turn])
+    return ix.Slice(lo, hi), ix.Slice(start, ix.add(last, ix.ONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +298,7 @@ class _OperandReads:
         """The operand with the axis of the lag first."""
         builder = self.builder
         type_ = builder.type_of(edge)
-        if _varies(builder.space, type_.shape):
+        if self.domain != builder.node.domain and _varies(builder.space, type_.shape):
             return None
         if parts != [(ix.ZERO, e, 1) for e in type_.shape]:
             index = SpatialIndex(entries=tuple(parts))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.walk import rebuilt, symbols
+from tempoc.symbolic.walk import rebuilt, substitute, symbols
 
 Linear = dict[ix.Expr, int]
 """Coefficients of atoms; that of ``ONE`` is the constant. An atom may be ``max(0, x)``."""
@@ -125,6 +125,32 @@ class _CoordinateEnds:
             self.most.append(rest)
 
 
+def _numbered_by_first(
+    places: tuple[ix.Expr, ix.Expr],
+    conditions: Iterable[ix.Expr],
+    summed: ix.Sym,
+    starts: Mapping[str, ix.Expr],
+) -> tuple[tuple[ix.Expr, ix.Expr], list[ix.Expr]]:
+    """Places and conditions with the first place as the number of a term, without ``starts``.
+
+    Where a range begins at ``max(5, t+1)``, an extreme of the place is not one of that as well.
+    """
+    symbol = {e: ix.Sym(name) for name, e in starts.items()}
+
+    def named(e: ix.Expr) -> ix.Expr:
+        return symbol[e] if e in symbol else rebuilt(e, named)
+
+    start = substitute(places[0], {summed.name: ix.ZERO})
+    plain = bool(starts) and places[0] == ix.add(start, summed)
+    number = {summed.name: ix.sub(summed, start) if plain else summed}
+
+    def written(e: ix.Expr) -> ix.Expr:
+        return substitute(substitute(named(e), number), starts)
+
+    first, second = (written(e) for e in places)
+    return (first, second), [written(e) for e in conditions]
+
+
 def lag_of(
     places: tuple[ix.Expr, ix.Expr],
     conditions: Iterable[ix.Expr],
@@ -132,11 +158,14 @@ def lag_of(
     point: ix.Sym,
     domain: Domain,
     space: Space,
+    starts: Mapping[str, ix.Expr],
 ) -> Lag | None:
     """The lag of two coordinates that move with ``summed`` and with ``point``, a dimension.
 
-    ``conditions`` are what is at least 0 for all terms. ``None`` if there is no fixed lag.
+    ``conditions`` are what is at least 0 for all terms, ``starts`` what symbols in all these stand
+    for. ``None`` if there is no fixed lag.
     """
+    places, conditions = _numbered_by_first(places, conditions, summed, starts)
     wholes = [form for e in conditions for form in split(linear(e), summed.name)]
     forms = [form for whole in wholes for form in split(whole)]
     positive = [*forms, *(combined([(1, a), (1, b)]) for a in forms for b in forms)]

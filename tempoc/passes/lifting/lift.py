@@ -33,7 +33,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.convolution.lagged_sum import as_convolution, lagged_sums
+from tempoc.passes.convolution.lagged_sum import as_convolution, as_product, lagged_sums
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_operand import is_given
@@ -98,6 +98,11 @@ def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
         if replacement is not None:
             message = f"`{node.name}` over {lagged.dim} becomes a convolution of all points, by"
             _remark(f"{message} Fourier transforms if they are many", node, context)
+            return list(replacement)
+        replacement = as_product(graph, lagged, context.space) if lagged.picks else None
+        if replacement is not None:
+            message = f"`{node.name}` over {lagged.dim} becomes a product of ranges"
+            _remark(message, node, context)
             return list(replacement)
     return [node]
 

@@ -92,7 +92,34 @@ def test_what_stays(body: str) -> None:
     assert convolutions(f"{HEAD}{body}\noutput y[0:T] as r\nassume T >= 3") == 0
 
 
+@pytest.mark.parametrize("weights", ["flip(w[0:min(t, K)])", "w[max(0, K-t):K]"])
+@pytest.mark.parametrize("few", [False, True])
+def test_gradients_of_windows_of_a_recurrence_take_no_elements_of_arrays(
+    weights: str, few: bool
+) -> None:
+    """Each step's gradient is a product of ranges, not of elements of what later steps make."""
+    text = f"""{HEAD}
+y[t] = exp(x) when t < 2
+y[t] = tanh({weights} @ y[max(0, t-K):t]) when t >= 2
+loss = sum(y[0:T]**2)
+dx = grad(loss, x)
+output dx[0:T] as d
+"""
+    sizes = [{"T": 1, "B": 1}, {"T": 4, "B": 1}, {"T": 12, "B": 1}]
+    if few:
+        text = text.replace("dim k < K", "dim k < K = 3")
+    else:
+        sizes = [{**s, "K": k} for s, k in zip(sizes, (1, 2, 5), strict=True)]
+    assert operators(text, "TakeAlong") == 0
+    agree(text, *sizes)
+
+
 def convolutions(text: str) -> int:
     """How many operators of the optimized program are convolutions of all points."""
+    return operators(text, "LongConvolution")
+
+
+def operators(text: str, name: str) -> int:
+    """How many operators of a name the optimized program has."""
     compilation = Compilation(load_source(Source("m.rt", text)), Options(level=2))
-    return repr(compilation.optimized.nodes).count("LongConvolution(")
+    return repr(compilation.optimized.nodes).count(f"{name}(")
