@@ -300,10 +300,12 @@ class CostModel(NamedTuple):
 
     block_calls: int = 4096
     """The most kernel calls in a block that runs as one call, which cannot be interrupted."""
-    block_us: int = 250_000
-    """A block with more calls may run as one if its estimated microseconds are at most this: what a
-    call of a loop takes. The estimate is mostly too high. XLA compiles one function instead of one
-    for each statement: `rl/replay` of the gallery 3.65 s before, 2.5 s now, with CPUs as busy."""
+    block_us: int = 1_000_000
+    """A block with more calls may run as one if its estimated microseconds are at most this. XLA
+    compiles one function instead of one for each statement: `rl/replay` of the gallery 3.65 s
+    before, 2.5 s then. On CPUs the estimate is mostly too high: 64 x 2000 steps of an ARMA model,
+    1 us a call by it, take 4 ms; statement by statement they take 2.4 times as long as by hand, as
+    one call 1.2 (2026-11-30). A GPU may take some times as long."""
     waited_bytes: int = 1 << 22
     """What the operators of a step of a GPU move at most in the time in which the host would read a
     condition. An H100 takes 8 us for that, and moves 2,500 bytes a nanosecond; but a kernel takes

@@ -174,7 +174,7 @@ def test_a_step_touches_a_row_or_a_window_and_a_range_all_of_it() -> None:
     row = "y[c, t] = sin(y[c, t-1]) - y[c, max(t-2, 0)] * x when t >= 1\noutput y\n"
     window = "y[c, t] = sin(max(y[c, max(0, t-4):t] * x)) when t >= 1\noutput y\n"
     whole = "y[c, t] = sin(max(y[c, 0:t] * x)) when t >= 1\noutput y\n"
-    bounds = {"C": 8, "T": MODEL.block_calls + 2}
+    bounds = {"C": 32, "T": MODEL.block_calls + 2}
     for rest, called in ((row, 0), (window, 0), (whole, 1)):
         loaded = compile_text(head + rest, 2)[1]
         assert len(regions_of(host_code(loaded, bounds))) == called
