@@ -62,7 +62,7 @@ UNTIL = "dim t < T until stop\nx[0] = 1.\nx[t+1] = cos(x[t])\nstop = x < 0.74\no
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes(name: str) -> None:
     text, graphs, why = CLASSES[name]
-    report = captured(HEAD + text, T=10**6, K=7)
+    report = captured(HEAD + text, T=4 * 10**6, K=7)
     parts = [p for p in report.parts if any(why in f.why for f in p.findings)]
     parts = parts if why else [*report.parts]
     assert parts, [(p.title, [f.why for f in p.findings]) for p in report.parts]

@@ -495,9 +495,9 @@ def test_lengths_are_judged_alike() -> None:
     """One call, or several: the same for all lengths whose stores have one size."""
     program = compile_text(CACHE, 2)[1].program
     (block,) = blocks(program.tree)
-    assert evaluate(block.single, {"T": 2049}) and not evaluate(block.single, {"T": 4096})
-    assert not any(single_call_blocks(program, {"T": length}, ()) for length in (2049, 4096))
-    assert all(single_call_blocks(program, {"T": length}, ()) for length in (1025, 2048))
+    assert evaluate(block.single, {"T": 4097}) and not evaluate(block.single, {"T": 8192})
+    assert not any(single_call_blocks(program, {"T": length}, ()) for length in (4097, 8192))
+    assert all(single_call_blocks(program, {"T": length}, ()) for length in (2049, 4096))
 
 
 LEARNT = """
@@ -518,7 +518,7 @@ def test_few_steps_of_training_are_one_call() -> None:
     """Also where as many as there is room for at first would be several."""
     program = compile_text(LEARNT, 2)[1].program
     (block,) = blocks(program.tree)
-    bounds = [{"I": steps, "T": 300} for steps in (1, 4, 16, 32, 64)]
+    bounds = [{"I": steps, "T": 1200} for steps in (1, 4, 16, 32, 64)]
     assert [bool(evaluate(block.single, b)) for b in bounds] == [True] * 4 + [False]
     assert [bool(single_call_blocks(program, b, ())) for b in bounds] == [True] * 4 + [False]
     sizes = {Capacities.of(program, b).sizes for b in bounds[:4]}

@@ -73,8 +73,11 @@ def test_each_call_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_files_of_one_call_have_different_names(tmp_path: Path) -> None:
-    twice = 'save x[0] to "sums/s-0.safetensors"\n'
-    step = ready(compiled(tmp_path, SAVED + twice), output_dir=tmp_path)
+    twice = (
+        'dim k < K = 2\nz[t, k] = k * x\nsave z to "z-{t}{k}.safetensors"\n'
+        'save x[0] to "z-11.safetensors"\n'
+    )
+    step = ready(compiled(tmp_path, SUMS + twice), output_dir=tmp_path)
     for _ in range(2):
         with pytest.raises(RunError, match="RT554"):
             step({"x": data()})
