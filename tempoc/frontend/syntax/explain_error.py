@@ -138,6 +138,11 @@ def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic |
         return None
     if token == "," and first in ("save", "assume"):
         return statement_errors.one_value(span, first, value if before[1].type == "NAME" else "x")
+    if first == "output" and token in ("=", ":") and before[1].type == "NAME":
+        names = (
+            t for k, t in enumerate(before) if t.type == "NAME" and not _open_bracket(before[:k])
+        )
+        return statement_errors.defined_in_output(span, str([*names][-1]))
     if first in ("output", "print") and _starts(token):
         return statement_errors.no_comma(span, first, value, str(token))
     if first == "save" and token.type == "STRING":

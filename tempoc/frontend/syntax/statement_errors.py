@@ -64,6 +64,11 @@ in_parentheses = ErrorRow(
     "what stands after `{word}` has no parentheses around it",
     "write `{word} {first}, ...`",
 )
+defined_in_output = ErrorRow(
+    "RT001",
+    "`output` takes tensors that are defined",
+    "write the equation of `{name}` as a statement of its own, then `output {name}`",
+)
 no_to = ErrorRow(
     "RT001", "`save` needs `to` before the name of the file", "write `save {name} to {file}`"
 )
