@@ -12,8 +12,9 @@ are, so expressions contain `variable(c)`, a difference of two symbols, in place
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from tempoc.base.effort import EFFORT
 from tempoc.poly.isl import isl
@@ -104,14 +105,15 @@ def build(problem: SchedulingProblem) -> LoopNest:
         except Piecewise:
             return None
 
-    def nest(outermost: Container[int]) -> LoopNest | None:
+    @cache
+    def nest(outermost: tuple[int, ...]) -> LoopNest | None:
         split = _Separation(problem, outermost)
         node = schedule.map_schedule_node_bottom_up(split.of)
         return problem.space.frame.limited(steps, lambda: written(node))
 
     counted = _Separation(problem, ())
     schedule.map_schedule_node_bottom_up(counted.of)
-    every = range(counted.outermost_loops)
+    every = tuple(range(counted.outermost_loops))
     limit = 2 * len(problem.tasks) + 2
     peeled = nest(every)
     if peeled is not None and _size(peeled) <= limit:
@@ -177,7 +179,7 @@ class _Separation:
     """
 
     problem: SchedulingProblem
-    outermost: Container[int]
+    outermost: tuple[int, ...]
     outermost_loops: int = 0
     inner_loops: int = 0
 

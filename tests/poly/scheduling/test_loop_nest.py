@@ -12,7 +12,9 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.poly.scheduling.loop_nest import Piecewise, _IslTreeReader
+from tempoc.poly.scheduling import loop_nest
+from tempoc.poly.scheduling.loop_nest import Piecewise, _IslTreeReader, _Separation
+from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.schedule.compute import compute
 from tempoc.schedule.tree import executed
 from tempoc.symbolic.expr import TRUE, Const, Sym, compare
@@ -82,3 +84,28 @@ g = grad(o, a)
 output o, g
 """
     agree(text, {"T": 17, "I": 1}, {"T": 5, "I": 3})
+
+
+def entangled(dim: str, count: int) -> str:
+    """So many recurrences along a dimension that begin at different steps and read each other."""
+    rows = [f"dim {dim} < {dim.upper()}\ninput x_{dim}[{dim}]: f32\n"]
+    for k in range(count):
+        other = f"h{(k + 1) % count}_{dim}[{dim}-1]"
+        own = f"tanh(h{k}_{dim}[{dim}-{k + 1}])"
+        rows.append(f"h{k}_{dim}[{dim}] = {own} + {other} + x_{dim} when {dim} >= {k + 1}\n")
+        rows.append(f"h{k}_{dim}[{dim}] = x_{dim}\n")
+    return f"{''.join(rows)}output h0_{dim}\n"
+
+
+def test_no_choice_of_loops_to_split_is_built_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second loop is too long when it is split; that both are was known before."""
+    tried: list[tuple[int, ...]] = []
+
+    def separation(problem: SchedulingProblem, outermost: tuple[int, ...]) -> _Separation:
+        tried.append(outermost)
+        return _Separation(problem, outermost)
+
+    monkeypatch.setattr(loop_nest, "_Separation", separation)
+    text = entangled("t", 2) + entangled("u", 4)
+    assert Compilation(load_source(Source("m.rt", text)), Options()).tree
+    assert tried == [(), (0, 1), (), (0,)]  # the first one counts
