@@ -240,13 +240,20 @@ def _keeps_steps(graph: Graph, state: Node, dim: str, others: list[OperandUse]) 
 def _has_results(reads: _LoopReads, nearby: Sequence[OperandUse]) -> bool:
     """Whether a step stores what it computes of the state element by element, beside the next one.
 
-    XLA computes that in a loop of its own, for which it reads the state once more.
+    XLA computes that in a loop of its own, for which it reads the state once more. So it does where
+    a step stores the next state itself in another array as well, which later loops read.
     """
-    graph, uses = reads.graph, reads.uses
+    graph, uses, rounds = reads.graph, reads.uses, reads.rounds
+
+    def is_stored_apart(name: str) -> bool:
+        others = [u for u in uses[name] if not isinstance(graph.nodes[u.reader].op, Merge)]
+        if len(others) < len(uses[name]):
+            others = [u for u in others if rounds.get(u.reader) != rounds.get(name)]
+            return _keeps_steps(graph, graph.nodes[name], reads.dim, others)
+        return True
+
     return any(
-        name in reads.full
-        and not any(isinstance(graph.nodes[u.reader].op, Merge) for u in uses[name])
-        for name in _made_plainly(reads, nearby)
+        name in reads.full and is_stored_apart(name) for name in _made_plainly(reads, nearby)
     )
 
 

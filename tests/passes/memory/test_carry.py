@@ -93,6 +93,9 @@ dim y < Y
 output u = %u[0:T, 0:Y]
 output d = %u.d[1:T, 1:Y]
 """.replace("\\\n    ", "")
+MADE["the next state is stored in another array as well"] = (
+    f"{ONE}output u = %u[0:T]\noutput after = %u.1[0:T-1]\n"
+)
 LATE = f"""{ONE}%c = CONDITION : [t] bool
 %w.0 = copy %u[T-1] : [] f32
 %w.1 = where %c[max(t-1, 0)], %w[t+1], %a : [t | t < T-1] f32
@@ -145,6 +148,20 @@ total = sum(rate)
 x[b, t+1] = x + where(cumsum(rate) >= (u)[1] * total, 1.0, -0.5)
 time[b, t+1] = time + (u)[0] / maximum(total, 0.1)
 output x, time[0:B, T-1] as end
+"""
+LOADS = """
+dim n < N
+dim w < W
+input value[n]: f32
+input weight[n]: i32
+best[0, w] = 0.0
+taken[n, w] = best[n = n, w = clip(w - weight[n], 0, W - 1) in 0:W] + value
+after[n, w] = where(w >= weight, maximum(best, taken), best)
+best[n+1, w] = after
+load[N-1] = W - 1
+took[n] = after[n = n, w = load[n] in 0:W] > best[n = n, w = load[n] in 0:W]
+load[n] = load[n+1] - where(took[n+1], clip(weight[n+1], 0, load[n+1]), 0)
+output took
 """
 ROW = """
 dim t < T
@@ -221,6 +238,13 @@ def test_state_that_another_is_a_total_of() -> None:
     compilation = Compilation(load_source(Source("m.rt", JUMPS)), Options())
     assert "x.last" in compilation.optimized.nodes
     agree(JUMPS, {"B": 1, "T": 1}, {"B": 2, "T": 2}, {"B": 3, "T": 5})
+
+
+def test_state_that_is_stored_as_the_result_of_its_step_too() -> None:
+    """XLA computes that in a loop of its own, after it has updated the state."""
+    compilation = Compilation(load_source(Source("m.rt", LOADS)), Options())
+    assert "best.last" in compilation.optimized.nodes
+    agree(LOADS, {"N": 1, "W": 3}, {"N": 2, "W": 2}, {"N": 5, "W": 7})
 
 
 def test_whole_programs_agree() -> None:
