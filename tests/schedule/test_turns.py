@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling import timeline
 from tempoc.poly.scheduling.problem import SchedulingProblem
@@ -140,6 +141,31 @@ def test_effects_in_turn_are_proved_by_neighbours(monkeypatch: pytest.MonkeyPatc
     assert asked[-1] <= 20
     assert "may run before" in next(proof(system, next(variants(tree)), space))
     assert asked[-1] >= 400
+
+
+def test_tasks_that_run_alike_are_proved_by_few_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof asks of reads, not of their names: as often for nine chains as for three."""
+    asked: list[int] = []
+
+    def proof_of(chains: int) -> list[int]:
+        rows = [f"a{k}[0] = x\na{k}[t] = tanh(a{k}[t-1]) + x\n" for k in range(chains)]
+        rows += [f"output a{k}\n" for k in range(chains)]
+        graph = graph_of(f"dim t < T\ninput x: f32\n{''.join(rows)}")
+        space = Space(graph.universe)
+        system = statements(graph, space)
+        tree = compute(system, space, graph).tree
+        asked.clear()
+        assert list(proof(system, tree, space)) == []
+        return [*asked]
+
+    within_patience = IslFrame.within_patience
+
+    def counted(self: IslFrame, answer: Callable[[], object]) -> object:
+        asked.append(1)
+        return within_patience(self, answer)
+
+    monkeypatch.setattr(IslFrame, "within_patience", counted)
+    assert 0 < len(proof_of(3)) == len(proof_of(9))
 
 
 def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:

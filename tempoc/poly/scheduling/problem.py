@@ -7,7 +7,7 @@ proximity; isl's options keep their defaults.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -134,6 +134,17 @@ class SchedulingProblem:
         return space.known.once(("linked", flow.tensor, reads, writes), relation)
 
     def _relation(self, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
+        key = ("dependence", *self.ends(flow), entries)
+        relation = self.space.known.once(key, lambda: self._unnamed(flow, entries))
+        return maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
+
+    def ends(self, flow: Flow) -> tuple[Hashable, ...]:
+        """What the dependences of a flow depend on besides what is read, whoever reads it."""
+        apart = flow.forwarded and flow.reader == flow.writer
+        reader, writer = self.tasks[flow.reader], self.tasks[flow.writer]
+        return reader, writer, flow.tensor, flow.written, flow.where, apart, flow.waits
+
+    def _unnamed(self, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         space = self.space
         if isinstance(space, OpenRun):
             relation = self._linked(space, flow, entries)
@@ -141,8 +152,7 @@ class SchedulingProblem:
             relation = self._plain(space, flow, entries)
         if flow.forwarded and flow.reader == flow.writer:
             relation = relation.subtract(isl.Map.identity(relation.get_space()))
-        named = maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
-        return maps.populated(named).coalesce()
+        return maps.populated(relation).coalesce()
 
     def _plain(self, space: Space, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         writer = self.tasks[flow.writer]

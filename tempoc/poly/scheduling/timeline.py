@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from itertools import pairwise
 
 from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps
+from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
@@ -193,13 +194,16 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
 
 def complete(timeline: Timeline, task: str) -> bool | None:
     """Whether every point of the task runs, and each exactly once; `None` if that is too hard."""
+    (moments,) = timeline.compared((task,), (task,)).values()
 
     def answer() -> bool:
         points = timeline.space.set(timeline.tasks[task])
-        times = timeline.times(task)
+        times = timeline.relation(moments)
         return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
-    return timeline.space.frame.within_patience(answer)
+    frame = timeline.space.frame
+    key = ("complete", moments, timeline.exact)
+    return timeline.space.known.once(key, lambda: frame.within_patience(answer))
 
 
 def in_turn(schedule: Timeline, tasks: Sequence[str]) -> bool:
@@ -241,18 +245,28 @@ def _undivided(condition: ix.Expr) -> ix.Expr:
 
 
 def violated(timeline: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
-    """The pairs (writer, reader) with a reader's point that is known to run before its writer's."""
-    times = cache(timeline.times)
+    """The pairs (writer, reader) with a reader's point that is known to run before its writer's.
 
-    def answer(flow: Flow) -> bool:
+    What flows read alike, between tasks that run alike, is asked once.
+    """
+    known = Memo()
+    pairs = dict.fromkeys((flow.reader, flow.writer) for flow in problem.flows)
+    moments = {pair: timeline.compared(tuple(dict.fromkeys(pair)), pair) for pair in pairs}
+
+    def answer(flow: Flow, reader: Moments, writer: Moments) -> bool:
         needs = problem.dependence(flow)
         if needs.is_empty():
             return False
         needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
-        reader, writer = times(flow.reader), times(flow.writer)
-        pairs = needs.apply_domain(reader).apply_range(writer)
-        return not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range()))
+        first, then = timeline.relation(reader), timeline.relation(writer)
+        times = needs.apply_domain(first).apply_range(then)
+        return not times.is_subset(isl.Map.lex_gt(times.get_space().range()))
 
-    frame = timeline.space.frame
-    answers = ((flow, frame.within_patience(partial(answer, flow))) for flow in problem.flows)
-    return tuple((flow.writer, flow.reader) for flow, is_violated in answers if is_violated)
+    def is_violated(flow: Flow) -> bool:
+        own = moments[flow.reader, flow.writer]
+        reader, writer = own[flow.reader], own[flow.writer]
+        ask = partial(answer, flow, reader, writer)
+        key = (problem.ends(flow), flow.read, reader, writer)
+        return bool(known.once(key, lambda: timeline.space.frame.within_patience(ask)))
+
+    return tuple((flow.writer, flow.reader) for flow in problem.flows if is_violated(flow))
