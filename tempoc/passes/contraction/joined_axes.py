@@ -107,7 +107,8 @@ class JoinedAxes:
                 same = same and all(_agree(e, extents[0], facts) for e in extents)
                 ends = link.is_reduced
                 combines = not ends or combination(node.op, args, node.types[0].dtype) is not None
-                return JoinedAxis(link=link, extents=extents[0]) if same and combines else None
+                if same and combines:  # else another axis may, as that of keys beside rotated ones
+                    return JoinedAxis(link=link, extents=extents[0])
         return None
 
     def _place(self, edge: Edge) -> int | None:

@@ -78,6 +78,21 @@ def test_distribute(golden: Golden) -> None:
     golden("passes/distribute.txt", story.text)
 
 
+def test_an_operand_may_be_joined_along_an_axis_of_its_own() -> None:
+    """Queries that `rope` has put together of halves, beside joined keys."""
+    text = """
+%low = getitem{entries=((0, 1, 1),)} %x : [t] f32[1]
+%high = getitem{entries=((1, 2, 1),)} %x : [t] f32[2]
+%q = concat{axis=0} %high, %low : [t] f32[3]
+%k = concat{axis=0} %first, %x[max(0, t-2):t+1] : [t] f32[min(t+3, 5), 3]
+%s = einsum{spec="d,sd->s"} %q, %k : [t] f32[min(t+3, 5)]
+%m = max{axes=(0,)} %s : [t] f32
+output m = %m[0:T]
+"""
+    after = Story().tell("queries of halves", HEAD + text, Distribute(), rounded=True).graph
+    assert [n.name for n in after.nodes.values() if n.op.name == "concat"] == ["q"]
+
+
 def test_nothing_is_left_to_do() -> None:
     for name, text in CASES.items():
         steps = (Canonicalize(), Distribute(), Canonicalize(), Distribute())
