@@ -53,6 +53,11 @@ def conjuncts(condition: ix.Expr) -> tuple[ix.Expr, ...]:
     return condition.args if isinstance(condition, ix.Conjunction) else (condition,)
 
 
+def disjuncts(condition: ix.Expr) -> tuple[ix.Expr, ...]:
+    """The parts of a condition of which one has to hold: itself, if it is no disjunction."""
+    return condition.args if isinstance(condition, ix.Disjunction) else (condition,)
+
+
 E = TypeVar("E", bound=ix.Entry)
 
 

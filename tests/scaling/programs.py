@@ -44,6 +44,32 @@ def branches(n: int) -> str:
     return f"{HEAD}{''.join(rows)}y[t] = x[t]\noutput y\n"
 
 
+def intervals(n: int) -> str:
+    """Guards with intervals that leave gaps between them."""
+    rows = (f"y[t] = {k}.0 * x[t] when t >= {5 * k} and t < {5 * k + 3}\n" for k in range(n))
+    return f"{HEAD}{''.join(rows)}y[t] = x[t]\noutput y\n"
+
+
+def derived_intervals(n: int) -> str:
+    """The derivative of a recurrence with such guards."""
+    rows = (
+        f"y[t] = w * y[t-1] + {k}.0 when t >= {5 * k + 1} and t < {5 * k + 3}\n" for k in range(n)
+    )
+    end = "y[0] = w\ny[t] = y[t-1] + x\nloss = sum(y[0:T])\ng = grad(loss, w)\noutput g\n"
+    return f"{HEAD}param w: f32\n{''.join(rows)}{end}"
+
+
+def boxes(n: int) -> str:
+    """Guards with intervals of two dimensions, each of which meets its neighbours."""
+    rows = (
+        f"y[i, j] = {k}.0 * x when i >= {3 * k} and i < {3 * k + 5} "
+        f"and j >= {2 * k} and j < {2 * k + 3}\n"
+        for k in range(n)
+    )
+    head = "dim i < I\ndim j < J\ninput x[i, j]: f32\n"
+    return f"{head}{''.join(rows)}y[i, j] = 0.0\noutput y\n"
+
+
 def doubling(n: int) -> str:
     """Functions that each call the one before twice: 2**n calls."""
     rows = (f"def f{k + 1}(x) = f{k}(x) + f{k}(2.0 * x)\n" for k in range(n))
@@ -186,7 +212,8 @@ def outside(n: int) -> str:
 FAMILIES: dict[str, Callable[[int], str]] = {
     f.__name__: f
     for f in (
-        *(moduli, moduli_without_end, points, branches, doubling, shared, calls, unrolled),
+        *(moduli, moduli_without_end, points, branches, intervals, derived_intervals, boxes),
+        *(doubling, shared, calls, unrolled),
         *(stacked, chain, scans, reads, sums, minima, quotients, constants, records, shapes),
         *(conds, dims, brackets, closing, stray_lines, mistakes, outside),
     )

@@ -30,7 +30,7 @@ SQUARED = 5.0
 LINEAR = {
     "points": 40, "branches": 40, "shared": 16, "calls": 60, "unrolled": 60, "stacked": 60,
     "chain": 60, "scans": 40, "conds": 20, "reads": 40, "sums": 60, "brackets": 100, "closing": 100,
-    "stray_lines": 100, "outside": 40,
+    "stray_lines": 100, "outside": 40, "intervals": 16, "derived_intervals": 16, "boxes": 16,
 }  # fmt: skip
 """Families whose work is in proportion to `n`, and the `n` at which that is measured."""
 COMPILED = ("branches", "conds", "reads", "scans")

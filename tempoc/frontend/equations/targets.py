@@ -12,8 +12,9 @@ from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.errors import domains as domain_errors, lengths as ending_errors
 from tempoc.frontend.expressions.index_expressions import condition, entry_name, index
 from tempoc.frontend.syntax import ast
+from tempoc.poly.relations import syntactic as fast
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, disjuncts
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -69,8 +70,7 @@ def make_plan(
             problems.append(wrong_lengths)
             broken = True
         placements.append(placement)
-        # Short as it goes: the conditions of all equations before would make it cubic.
-        covered = round.space.symbolic.simplify(ix.disjunction(covered, claimed), box)
+        covered = round.space.symbolic.either(covered, claimed, box)
     # Nowhere defined: whoever reads it says nothing new.
     broken = broken or all(p.used == ix.FALSE for p in placements)
     first = targets[0]
@@ -206,9 +206,9 @@ def _place(
     number: int,
     target: _Target,
     dims: tuple[str, ...],
-    before: ix.Expr,
+    covered: ix.Expr,
 ) -> tuple[Placement, ix.Expr]:
-    """The placement of one equation, and the points it claims; ``before`` are claimed already."""
+    """The placement of one equation, and the points it claims; ``covered`` are claimed already."""
     entries = dict(zip(target.names or dims, target.entries, strict=True))
     own = round.universe.sorted(tuple(d for d in target.dims if d is not None))
     guard = _guard(round, frame, target, own)
@@ -223,7 +223,8 @@ def _place(
             parts.append(ix.compare("<", source, ix.Sym(round.universe.dim(dim).bound)))
     box = Domain(dims)
     claimed = round.space.symbolic.simplify(ix.conjunction(*parts), box)
-    uncovered = ix.negation(before)
+    above = (c for c in disjuncts(covered) if not fast.are_apart(c, claimed))
+    uncovered = ix.negation(ix.disjunction(*above))
     used = claimed
     if not round.space.symbolic.implies(Domain(dims, claimed), uncovered):
         used = round.space.symbolic.simplify(ix.conjunction(claimed, uncovered), box)

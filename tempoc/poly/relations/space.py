@@ -18,7 +18,7 @@ from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.samples import Samples
 from tempoc.poly.relations.sets import IslFrame, least_point
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.domain import Domain, Universe, disjuncts
 from tempoc.symbolic.walk import divisions, is_affine, is_condition, symbols
 
 
@@ -231,13 +231,18 @@ class Space:
         parts = [self._pruned(a, given) for a in condition.args]
         for part in tuple(parts):
             others = [c for c in parts if c is not part]
+            # Those that hold nowhere together with it, or of which the complements do not, decide
+            # nothing: each part is compared with its neighbours only.
             if isinstance(condition, ix.Conjunction):
+                no = ix.negation(part)
+                near = (c for c in others if not fast.are_apart(ix.negation(c), no))
                 decided = self.implies(
-                    replace(given, where=ix.conjunction(given.where, *others)), part
+                    replace(given, where=ix.conjunction(given.where, *near)), part
                 )
             else:
+                near = (c for c in others if not fast.are_apart(c, part))
                 given_part = replace(given, where=ix.conjunction(given.where, part))
-                decided = self.implies(given_part, ix.disjunction(*others))
+                decided = self.implies(given_part, ix.disjunction(*near))
             if decided:
                 parts = others
         return (
@@ -298,7 +303,19 @@ class Space:
     def union(self, a: Domain, b: Domain) -> Domain:
         """The points of either."""
         dims = self.universe.sorted((*a.dims, *b.dims))
-        return Domain(dims, self.simplify(ix.disjunction(a.where, b.where), Domain(dims)))
+        return Domain(dims, self.either(a.where, b.where, Domain(dims)))
+
+    def either(self, short: ix.Expr, more: ix.Expr, given: Domain) -> ix.Expr:
+        """A condition that holds in ``given`` where one of two does, of which one is short already.
+
+        Only the parts of it that the other one touches, or all but touches, are simplified with it:
+        the conditions of `n` equations, one after the other, would take `n` cubed otherwise.
+        """
+        parts = disjuncts(short)
+        apart = [c for c in parts if fast.are_apart(c, more, gap=2)]
+        near = (c for c in parts if not fast.are_apart(c, more, gap=2))
+        union = ix.disjunction(*apart, self.simplify(ix.disjunction(*near, more), given))
+        return ix.TRUE if apart and self.implies(given, union) else union
 
     def subtract(self, a: Domain, b: Domain) -> Domain:
         """The points of the first that are none of the second."""

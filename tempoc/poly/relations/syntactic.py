@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeAlias
 
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, Universe, conjuncts
+from tempoc.symbolic.domain import Domain, Universe, conjuncts, disjuncts
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -120,6 +122,65 @@ def _limit_atom(x: ix.Expr, universe: Universe, *, greatest: bool) -> ix.Expr | 
             return x if free else None
         case _:
             return None
+
+
+Range: TypeAlias = tuple[int | None, int | None]
+"""Between which numbers something is, both included; none where it is not limited."""
+
+
+@lru_cache(MEMORY)
+def are_apart(a: ix.Expr, b: ix.Expr, gap: int = 0) -> bool:
+    """Whether two conditions never hold together: where both do, one sum would have two values.
+
+    ``gap``: so many numbers are between the values, for one of them at least.
+    """
+    return all(_are_apart(p, q, gap) for p in _parts(a) for q in _parts(b))
+
+
+def _are_apart(a: Mapping[ix.Expr, Range], b: Mapping[ix.Expr, Range], gap: int) -> bool:
+    for compared, (low, high) in a.items():
+        least, most = b.get(compared, (None, None))
+        if high is not None and least is not None and high + gap < least:
+            return True
+        if most is not None and low is not None and most + gap < low:
+            return True
+    return False
+
+
+@lru_cache(MEMORY)
+def _parts(condition: ix.Expr) -> tuple[Mapping[ix.Expr, Range], ...]:
+    """Of each alternative of a condition, between which numbers it keeps the sums it compares."""
+    return tuple(map(_ranges, disjuncts(condition)))
+
+
+def _ranges(condition: ix.Expr) -> Mapping[ix.Expr, Range]:
+    ranges: dict[ix.Expr, Range] = {}
+    for part in conjuncts(condition):
+        if not isinstance(part, ix.Relation) or part.op == "!=":
+            continue
+        compared, op = ix.sub(part.left, part.right), part.op
+        terms, const = (
+            (compared.terms, compared.const)
+            if isinstance(compared, ix.IndexSum)
+            else (((1, compared),), 0)
+        )
+        low = None if op in ("<", "<=") else (op == ">") - const
+        high = None if op in (">", ">=") else -const - (op == "<")
+        if terms[0][0] < 0:
+            low, high = None if high is None else -high, None if low is None else -low
+        sign = 1 if terms[0][0] > 0 else -1
+        key = ix.add(*(ix.mul(ix.Const(sign * c), x) for c, x in terms))
+        least, most = ranges.get(key, (None, None))
+        ranges[key] = _largest(low, least), _smallest(high, most)
+    return ranges
+
+
+def _largest(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else max(a, b)
+
+
+def _smallest(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
 
 
 def signs(dim: str, entry: ix.Entry) -> frozenset[int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -221,3 +222,49 @@ def test_proofs_without_a_sample() -> None:
     assert not s.is_empty(dom("t", "t >= 20000"))
     assert not s.implies(dom("t"), parse_expr("t < 20000"))
     assert s.implies(dom("t"), parse_expr("P < T"))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "gap", "expected"),
+    [
+        ("t < 3", "t >= 3", 0, True),
+        ("t < 3", "t > 3", 1, True),
+        ("t < 3", "t > 3", 2, False),
+        ("t < 3 or t >= 7", "t >= 4 and t < 6", 0, True),
+        ("t < 3 or t >= 5", "t >= 4 and t < 6", 0, False),
+        ("t >= T-2", "T >= t+3", 0, True),
+        ("t >= T-2", "t < T-1", 0, False),
+        ("2*t - T < 3", "T < 2*t - 5", 0, True),
+        ("t % 7 == 0", "t % 7 == 3", 0, True),
+        ("t % 7 == 0", "t % 5 == 3", 0, False),
+        ("t < 3 and t >= 5", "t == 4", 0, True),
+        ("t != 3", "t == 3", 0, False),
+        ("t < 3", "l > 3", 0, False),
+    ],
+)
+def test_conditions_are_apart_by_what_they_compare(
+    a: str, b: str, gap: int, expected: bool
+) -> None:
+    assert fast.are_apart(parse_expr(a), parse_expr(b), gap) is expected
+    assert fast.are_apart(parse_expr(b), parse_expr(a), gap) is expected
+
+
+def test_a_union_is_simplified_where_its_parts_meet() -> None:
+    parts = [f"t == {3 * a}" for a in range(5)]
+    covered = dom("t", "false")
+    for part in (*parts, "t == 7", "t == 8"):
+        covered = S.union(covered, dom("t", part))
+    assert show(covered.where) == "t == 0 or t == 3 or t == 12 or t < 10 and t >= 6"
+    for part in ("t > 12", "t > 3 and t < 6", "t > 9 and t < 12", "t < 3"):
+        assert covered.where != TRUE
+        covered = S.union(covered, dom("t", part))
+    assert covered.where == TRUE
+
+
+def test_parts_that_do_not_touch_the_last_one_still_make_the_whole() -> None:
+    covered = dom("tn", "false")
+    for part in product(("{} < 4", "{0} >= 4 and {0} < 8", "{} >= 8"), repeat=2):
+        assert covered.where != TRUE
+        cell = " and ".join(p.format(d) for p, d in zip(part, "tn", strict=True))
+        covered = S.union(covered, dom("tn", cell))
+    assert covered.where == TRUE
