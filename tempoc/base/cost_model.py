@@ -280,6 +280,11 @@ class CostModel(NamedTuple):
     selected_share: int = 2
     """The same for calls of the others, which select their results. 2026-11-29, CPU s of the first
     call, with 3 and 2: an American option by least squares 1.81 and 1.39, two LSTM 5.1 and 4.3."""
+    branched_slots: int = 16
+    """Most slots of a ring that a branch in a loop writes, of two loops that become one. CPU s of
+    the first call and ms of later ones, one and two loops, decoding with so many attention sinks,
+    2026-11-30: 4 3.1 and 4.6, 79 and 79; 16 3.7 and 5.7, 122 and 126; 64 6.2 and 5.1, 202 and 187.
+    """
     repeated_steps: int = 8
     """Fewest steps, if that is known, of a loop of which the last step does what nothing reads."""
     reported_steps: int = 64

@@ -108,6 +108,27 @@ class ResultSelection:
         )
         return replace(s, results=tuple(results))
 
+    def branch(self, s: prog.ProgramStatement, condition: ix.Expr) -> prog.ProgramStatement | None:
+        """A call that writes slots of short rings in some steps, as a branch; ``None`` for others.
+
+        XLA may copy the rings in each step, which takes less than what else the step does.
+        """
+        if isinstance(s, prog.Guard):
+            inside = self.branch(s.body, condition)
+            return None if inside is None else replace(s, body=inside)
+        if not isinstance(s, prog.Call) or s.kernel not in self.kinds.light or s.endings:
+            return None
+        kernel, most = self.context.kernels[s.kernel], ix.Const(MODEL.branched_slots)
+        if kernel.checks or any(self.moves_with(c, condition) for c in (*s.args, *s.results)):
+            return None
+        for cell in s.results:
+            axes = self.context.stores[cell.store].axes
+            written = [axis for axis in axes if axis.dim in kernel.dims]
+            short = all(a.ring and ix.minimum(a.size, most) == a.size for a in written)
+            if not written or not short:
+                return None
+        return prog.Guard(condition=condition, body=s)
+
     def moves_with(self, cell: prog.Cell, condition: ix.Expr) -> bool:
         """Whether which array of a store a cell is depends on the step, or is not known."""
         store = self.context.stores[cell.store]

@@ -102,7 +102,9 @@ class _StepRoller:
         """A statement under a condition on the step; ``None`` if it costs much where it fails."""
         if self.branches:
             return prog.Guard(condition=condition, body=s)
-        return ResultSelection(context=self.context, kinds=self.kinds).conditional(s, condition)
+        selection = ResultSelection(context=self.context, kinds=self.kinds)
+        selected = selection.conditional(s, condition)
+        return selection.branch(s, condition) if selected is None and self.joins else selected
 
     def convert(
         self,

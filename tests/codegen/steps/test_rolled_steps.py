@@ -307,6 +307,31 @@ def test_delays_do_not_divide_a_loop() -> None:
     agree(DELAYS, {"T": 4})
 
 
+SINKS = """\
+dim t < T
+input x[t]: f32[3]
+input w: f32[3, 3]
+h[0] = x[0]
+k = tanh(w @ h)
+seen = concat([k[0:min(SINKS, t+1)], k[max(SINKS, t-4):max(SINKS, t+1)]], 0)
+h[t+1] = tanh(w @ (exp(seen @ h) @ seen)) + x
+output h
+"""
+
+
+@pytest.mark.parametrize(("sinks", "count"), [(2, 1), (16, 1), (17, 2)])
+def test_first_steps_that_also_keep_what_all_read_do_not_divide_a_loop(
+    sinks: int, count: int
+) -> None:
+    """Few slots are kept in a branch, of which XLA may copy the array."""
+    source = SINKS.replace("SINKS", str(sinks))
+    _, loaded = compile_text(source, 2)
+    loops = [s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop)]
+    assert len([s for s in loops if "T" in symbols(s.upper)]) == count
+    if sinks == 2:
+        agree(source, *({"T": n} for n in (1, 2, 3, 4, 9)))
+
+
 PRINTS = """
 import optim
 dim i < I
