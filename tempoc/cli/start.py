@@ -1,31 +1,36 @@
 """Start `tempoc`, or say which version of Python or of a package it lacks."""
 
 import gc
-import importlib
 import sys
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
 
-from tempoc.cli.kept_methods import kept_methods
+TYPE_CHECKING = False
+"""As that of `typing`, which is imported where no garbage is collected."""
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tempoc.diagnostics.diagnostic import Diagnostic
 
 
 def main() -> None:
     """The console script. Packages are looked at only if importing the command line fails."""
-    gc.disable()  # what is imported stays until the end
+    gc.disable()  # what is imported stays until the end, from the first module on
     try:
+        from tempoc.cli.kept_methods import kept_methods
+
         with kept_methods("start"):
             start = _imported()
     finally:
+        gc.freeze()
         gc.enable()
     start()
 
 
-def _imported() -> Callable[[], None]:
+def _imported() -> "Callable[[], None]":
     """The command line, or what says why it cannot be imported."""
+    from functools import partial
+    from importlib import import_module
+
     from tempoc.cli.reports.errors import unmet_requirement
     from tempoc.cli.reports.requirements import PYTHON, unmet_requirements
     from tempoc.diagnostics.requirements import dotted
@@ -34,7 +39,7 @@ def _imported() -> Callable[[], None]:
         sentence = f"Python {sys.version.split()[0]} is too old"
         return partial(_refuse, [unmet_requirement(sentence, f"use {dotted(PYTHON)} or later")])
     try:
-        command_line: Callable[[], None] = importlib.import_module("tempoc.cli.main").main
+        command_line: Callable[[], None] = import_module("tempoc.cli.main").main
     except Exception:
         problems = unmet_requirements()
         if not problems:
