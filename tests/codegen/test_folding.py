@@ -10,6 +10,10 @@ from hypothesis import given, settings, strategies as st
 from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import is_source_name, local_names, names_in
 from tempoc.codegen.text.wrap_lines import wrapped
+from tempoc.diagnostics.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.session.long import examples
 
 FOLDED = {
@@ -52,7 +56,9 @@ FOLDED = {
 @pytest.mark.parametrize("name", FOLDED)
 def test_folded(name: str) -> None:
     before, after = FOLDED[name]
-    assert "\n".join(inlined(before.split("\n"), {"h"}, 96)) == after
+    lines, names = inlined(before.split("\n"), {"h"}, 96)
+    assert "\n".join(lines) == after
+    assert names == names_in(lines)
 
 
 OPERATIONS = (
@@ -79,7 +85,28 @@ def functions(draw: st.DrawFn) -> list[str]:
 @settings(derandomize=True, max_examples=examples(43, long=150), deadline=None)
 @given(functions())
 def test_the_same_is_computed(lines: list[str]) -> None:
-    assert run(inlined(lines, (), 60)) == run(lines), lines
+    after, names = inlined(lines, (), 60)
+    assert run(after) == run(lines), lines
+    assert names == names_in(after)
+
+
+def test_kernels_are_parsed_once_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which names a kernel mentions is known of its lines, and needs no further tree of all."""
+    texts: list[str] = []
+    parse = ast.parse
+
+    def counted(source: str, *args: str, **options: bool) -> ast.Module:
+        texts.append(source)
+        return parse(source, *args, **options)
+
+    text = "dim t < T\ninput x[t]: f32\ny[0] = x[0]\ny[t] = tanh(y[t-1]) + 3 * x\noutput y\n"
+    compilation = Compilation(load_source(Source("m.rt", text)), Options(level=1, regions=False))
+    assert compilation.plan.stores
+    with monkeypatch.context() as patch:
+        patch.setattr(ast, "parse", counted)
+        kernels = compilation.emitted.program.kernels
+    wholes = [t for t in texts if "\n" in t]
+    assert 0 < len(wholes) <= len(kernels) + 1  # and the module of them
 
 
 def run(lines: list[str]) -> int:

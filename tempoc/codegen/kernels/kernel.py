@@ -25,7 +25,7 @@ from tempoc.codegen.stores.array_sizes import (
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.inline_values import inlined
-from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names, names_in
+from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
 from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.codegen.text.syntax_tree import parsed
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
@@ -100,8 +100,8 @@ def function(
     texts = [*(r.text for r in results), *body.shown, *body.endings.values()]
     texts += [body.failure()] if out.checks else []
     named = {local[m] for m in statement.members if is_source_name(m)}
-    lines = inlined([*out.lines, returned(texts, stages.rows_alone)], named, WIDTH - len(INDENT))
-    used = names_in(lines)
+    written = [*out.lines, returned(texts, stages.rows_alone)]
+    lines, used = inlined(written, named, WIDTH - len(INDENT))
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in arguments if a.cell[0] in stored}
     lines = [*unpacked((*dims, *passed), used), *size_lines(sizes, given, used), *lines]

@@ -47,7 +47,7 @@ class _CodeLine(NamedTuple):
     """A line of a function, without its indentation.
 
     ``target`` is the assigned name, and ``value`` the column of the value, if the line is a plain
-    ``name = value``; ``stores`` are all names that it binds.
+    ``name = value``; ``stores`` are all names that it binds, parameters of a function among them.
     """
 
     text: str
@@ -58,11 +58,19 @@ class _CodeLine(NamedTuple):
     value: int = 0
     binding: int = _TIGHT
 
+    @property
+    def is_function(self) -> bool:
+        """Whether a function begins here, which mentions none of the names that it binds."""
+        return self.text.startswith("def ")
 
-def inlined(lines: list[str], named: Collection[str], width: int) -> list[str]:
-    """The lines of a function with values that are used once inlined.
 
-    ``named`` are the names that stay; ``width`` is that of a line, indentation included.
+def inlined(
+    lines: list[str], named: Collection[str], width: int
+) -> tuple[list[str], frozenset[str]]:
+    """The lines of a function with values that are used once inlined, and the names in them.
+
+    ``named`` are the names that stay; ``width`` is that of a line, indentation included. Names are
+    those of `names_in`, which need no further look at the text.
     """
     code = [_parsed(line) for line in lines]
     movement = _Movement(code)
@@ -77,7 +85,10 @@ def inlined(lines: list[str], named: Collection[str], width: int) -> list[str]:
             code[at] = new
             moved.add(k)
             movement.moved(line, at)
-    return [" " * line.indent + line.text for k, line in enumerate(code) if k not in moved]
+    left = [line for k, line in enumerate(code) if k not in moved]
+    names = {use.name for line in left for use in line.uses}
+    names.update(n for line in left if not line.is_function for n in line.stores)
+    return [" " * line.indent + line.text for line in left], frozenset(names)
 
 
 class _Movement:
