@@ -4,7 +4,6 @@ Exit status: 0 fine, 1 the program or its data is wrong, 2 wrong command line, 3
 70 a bug in tempoc, 130 interrupted.
 """
 
-import gc
 import importlib
 import os
 import sys
@@ -15,8 +14,7 @@ from typing import Any, cast
 import click
 
 from tempoc import __version__
-from tempoc.base.effort import EFFORT
-from tempoc.cli.kept_methods import kept_methods
+from tempoc.cli.importing import importing
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -53,20 +51,9 @@ class LazyGroup(click.Group):
             return None
         name = f"tempoc.cli.commands.{cmd_name}"
         if name not in sys.modules:
-            self._import(cmd_name, name)
+            with importing(cmd_name):
+                importlib.import_module(name)
         return cast(click.Command, sys.modules[name].command)
-
-    def _import(self, cmd_name: str, module: str) -> None:
-        # What is imported stays until the end: collecting garbage there costs a tenth of `check`.
-        gc.disable()
-        try:
-            with kept_methods(cmd_name):
-                importlib.import_module(module)
-        finally:
-            gc.freeze()
-            gc.enable()
-            # Hardly anything that a compilation makes is garbage: look for it more rarely.
-            gc.set_threshold(*EFFORT.collect)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the options; `--help` is printed here. Raises ``OutputGoneError``."""

@@ -134,3 +134,31 @@ def test_beyond_the_block_everything_is_as_it_was(
 def test_the_modules_that_start_tempoc_are_among_them(folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "tempoc", "--version"], check=True, capture_output=True)
     assert [path.name.partition("-")[0] for path in folder.iterdir()] == ["start"]
+
+
+COUNTED = """
+import builtins, sys
+texts, execute = [], exec
+def noted(code, *scopes):
+    if isinstance(code, str) and scopes and scopes[0].get("__name__", "").startswith("tempoc."):
+        texts.append(code)
+    execute(code, *scopes)
+builtins.exec = noted
+from tempoc.cli.start import main
+sys.argv = ["tempoc", *sys.argv[1:]]
+try:
+    main()
+finally:
+    print(len(texts), "texts")
+"""
+LEARNS = "dim t < T\nparam w: f32 = 2.0\ny[t] = t * w * w\ng = grad(sum(y[0:T]), w)\noutput g\n"
+
+
+@pytest.mark.parametrize("command", ["check", "run --bounds T=3", "explain --memory"])
+def test_so_are_those_that_a_command_imports_late(command: str, tmp_path: Path) -> None:
+    """What differentiates, for `check`; the compiler, for `run`; what a report is made of."""
+    program = tmp_path / "learns.rt"
+    program.write_text(LEARNS)
+    words = [sys.executable, "-c", COUNTED, *command.split(), str(program)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "0 texts"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tempoc.cli.importing import importing
 from tempoc.cli.options.compile_options import with_constants
 from tempoc.cli.options.options import (
     FileName,
@@ -66,18 +67,21 @@ def _calls(functions: Sequence[str]) -> str:
 
 def _differentiate(graph: Graph, space: Space) -> Graph:
     """As `differentiate`, which only programs with gradients wait for."""
-    from tempoc.autodiff.differentiate import differentiate
+    with importing("gradients"):
+        from tempoc.autodiff.differentiate import differentiate
 
     return differentiate(graph, space)
 
 
 def _check_order(checked: Checked) -> None:
     """Refuse what `compile` refuses because there is no order of execution, in the same words."""
-    from tempoc.driver.check_order import has_order
+    with importing("order"):
+        from tempoc.driver.check_order import has_order
 
     if has_order(checked.statements, checked.space, checked.doubtful):
         return
-    from tempoc.driver.compilation import Compilation
+    with importing("compilation"):
+        from tempoc.driver.compilation import Compilation
 
     # The solver may find no order where there is one; what passes make is ordered more easily.
     compilation = Compilation(checked.loaded, checked.options)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import click
 
+from tempoc.cli.importing import importing
 from tempoc.cli.options.compile_options import (
     About,
     compile_options,
@@ -137,23 +138,28 @@ def _echo_report(
     bounds, paths = options.bounds, options.paths
     match report:
         case "memory":
-            from tempoc.cli.reports.memory import echo_memory
+            with importing(report):
+                from tempoc.cli.reports.memory import echo_memory
 
             echo_memory(compilation, bounds, options.solve, options.budget)
         case "cost":
-            from tempoc.cli.reports.cost import echo_cost
+            with importing(report):
+                from tempoc.cli.reports.cost import echo_cost
 
             echo_cost(compilation, bounds, after=after)
         case "slow":
-            from tempoc.cli.reports.slow import echo_slow
+            with importing(report):
+                from tempoc.cli.reports.slow import echo_slow
 
             echo_slow(compilation, bounds, after=after)
         case "copies":
-            from tempoc.cli.reports.copies import echo_copies
+            with importing(report):
+                from tempoc.cli.reports.copies import echo_copies
 
             echo_copies(compilation, bounds, paths, after=after)
         case "capture":
-            from tempoc.cli.reports.copies import echo_capture
+            with importing(report):
+                from tempoc.cli.reports.copies import echo_capture
 
             echo_capture(compilation, bounds, paths, after=after)
 

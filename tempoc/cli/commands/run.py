@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tempoc.base.run_costs import RUN_COSTS
+from tempoc.cli.importing import importing
 from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
@@ -67,13 +68,15 @@ def command(
         run_options(program, given, options.refuse), record=verify or bool(looked_for)
     )
     if tune:
-        from tempoc.cli.reports.tuning import check_tuning
+        with importing("tuning"):
+            from tempoc.cli.reports.tuning import check_tuning
 
         check_tuning(request)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
         return _run(request, None, verify=verify, checks=looked_for, tune=tune)
-    from tempoc.cli.on_the_spot import compiled
+    with importing("on_the_spot"):
+        from tempoc.cli.on_the_spot import compiled
 
     chosen = with_constants(defines, config, limits)
     chosen = with_kernels(chosen, dispatch, no_dispatch, device)
@@ -94,16 +97,19 @@ def _run(
     The compiler is loaded only for what needs it, so that a compiled program starts at once.
     """
     if tune:
-        from tempoc.cli.reports.tuning import tune_run
+        with importing("tuning"):
+            from tempoc.cli.reports.tuning import tune_run
 
         tune_run(request, is_recorded=compilation is None)
     if compilation is None and (verify or checks):
-        from tempoc.driver.compilation import Compilation
+        with importing("compilation"):
+            from tempoc.driver.compilation import Compilation
 
         compilation = Compilation.from_directory(request.directory)
     given, result = execute(request)
     if request.stats and compilation is not None and not result.variant:
-        from tempoc.cli.reports.slow import echo_dearest
+        with importing("slow"):
+            from tempoc.cli.reports.slow import echo_dearest
 
         echo_dearest(result, compilation)
     elif request.stats:
@@ -112,7 +118,8 @@ def _run(
         echo("`tempoc explain --slow` estimates what costs most, and says why", err=True)
     if compilation is None or not (verify or checks):
         return 0
-    from tempoc.cli.reports.verify import compare_with_reference
+    with importing("reference"):
+        from tempoc.cli.reports.verify import compare_with_reference
 
     paths = request.extern_path
     return compare_with_reference(compilation, given, result, paths, verify=verify, checks=checks)

@@ -84,11 +84,11 @@ def flags_of_commands() -> Iterator[None]:
 
     And how rarely garbage is looked for.
     """
-    from tempoc.cli import main
+    from tempoc.cli import importing
     from tempoc.runtime.device import small_loops
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(main, "EFFORT", main.EFFORT._replace(collect=COLLECT))
+        patch.setattr(importing, "EFFORT", importing.EFFORT._replace(collect=COLLECT))
         patch.setattr(small_loops, "compile_whole", lambda most: None)
         yield
 
