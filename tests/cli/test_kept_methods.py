@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from tempoc.base.resources import cache_folder
 from tempoc.cli import kept_methods as kept
 from tempoc.cli.kept_methods import kept_methods
+from tests.house.source import files_of
 
 
 @pytest.fixture(autouse=True)
@@ -162,3 +164,24 @@ def test_so_are_those_that_a_command_imports_late(command: str, tmp_path: Path) 
     words = [sys.executable, "-c", COUNTED, *command.split(), str(program)]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "0 texts"
+
+
+def test_commands_import_late_within_such_a_block() -> None:
+    """Modules of tempoc; of those that are there already it makes no difference."""
+    late = []
+    for file in (f for f in files_of("cli") if f.name.startswith("tempoc/cli/commands/")):
+        inside = [
+            statement
+            for block in ast.walk(file.tree)
+            if isinstance(block, ast.With) and "importing(" in ast.unparse(block.items[0])
+            for statement in block.body
+        ]
+        late += [
+            f"{file.name}:{node.lineno}"
+            for function in ast.walk(file.tree)
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tempoc.")
+            if node not in inside
+        ]
+    assert late == []

@@ -46,7 +46,8 @@ def command(
     for file in files:
         with errors.catching():
             if Path(file).is_dir():
-                from tempoc.cli.reports.directory import check_directory
+                with importing("directory"):
+                    from tempoc.cli.reports.directory import check_directory
 
                 text, functions = check_directory(file)
                 echo(f"{printed(file)}: {text}{_calls(functions)}", err=True)

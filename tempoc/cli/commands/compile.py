@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import click
 
+from tempoc.cli.importing import importing
 from tempoc.cli.options.compile_options import About, compile_options, dump_options
 from tempoc.cli.options.kernels import compare_kernels, kernel_notes
 from tempoc.cli.options.options import FileName, declared
@@ -43,7 +44,8 @@ def command(
     echo_notes(compilation.configuration.notes(), about.error_format)
     family: dict[Variant, Compilation] = {}
     if bounds or memory_budget is not None:
-        from tempoc.cli.reports.memory import within_budget
+        with importing("memory"):
+            from tempoc.cli.reports.memory import within_budget
 
         with waiting(f"compiling {file}", compilation.progress):
             family = within_budget(compilation, bounds, memory_budget)

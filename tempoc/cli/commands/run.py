@@ -14,6 +14,7 @@ from tempoc.cli.options import options
 from tempoc.cli.options.checks import check_option, parse_checks
 from tempoc.cli.options.compile_options import refuse_if_compiled, with_constants
 from tempoc.cli.options.kernels import kernel_options, with_kernels
+from tempoc.cli.reports.terminal import echo
 from tempoc.runtime.device import small_loops
 from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
@@ -113,8 +114,6 @@ def _run(
 
         echo_dearest(result, compilation)
     elif request.stats:
-        from tempoc.cli.reports.terminal import echo
-
         echo("`tempoc explain --slow` estimates what costs most, and says why", err=True)
     if compilation is None or not (verify or checks):
         return 0
