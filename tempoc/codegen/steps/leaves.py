@@ -68,13 +68,13 @@ def leaves(s: prog.ProgramStatement, env: Mapping[str, ix.Expr], known: Conditio
             inside = leaves(body, env, (*known, *unknown))
             return [replace(leaf, when=(*unknown, *leaf.when)) for leaf in inside]
         case prog.Call():
-            call = substituted(s, env)
+            call = substituted(s, env) if env else s
             results = tuple(settled(c, known) for c in call.results)
             if results and all(c.when == ix.FALSE for c in results):
                 return []
             return [Leaf((), replace(call, results=results))]
         case _:
-            now = at_step(s, env)
+            now = at_step(s, env) if env else s
             return [] if now is None else [Leaf((), now)]
 
 

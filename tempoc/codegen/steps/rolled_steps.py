@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.effects import print_kernels
@@ -41,11 +42,14 @@ from tempoc.codegen.steps.leaves import leaves, settled, together
 from tempoc.codegen.steps.matched_steps import placed
 from tempoc.codegen.steps.merged_steps import StepPair
 from tempoc.codegen.steps.started_states import with_started_states
-from tempoc.program.analysis.traversal import calls
+from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import conjuncts
 from tempoc.symbolic.walk import substitute, symbols
+
+Written: TypeAlias = tuple[str, tuple[str, ...]]
+"""A kernel, and the stores that a call of it writes."""
 
 
 def rolled_steps(
@@ -207,7 +211,9 @@ class _StepRoller:
         late, at = _settled(items_of(loop.body), known), {loop.var: first}
         later = ix.compare(">=" if loop.step > 0 else "<=", ix.Sym(loop.var), loop.lower)
         if one_by_one:
-            before, late = self.apart(before, known, prints), _leaves(late, known)
+            start = self.first_shared(before, late)
+            before = (*before[:start], *self.apart(before[start:], known, prints))
+            late = _leaves(late, known)
         joined = self.with_step(before, late, at, later)
         if joined is None and not self.branches:
             before = with_started_states(before, late, at, self.context, self.kinds)
@@ -230,8 +236,9 @@ class _StepRoller:
         self, before: Items, late: Items, at: Mapping[str, ix.Expr], later: ix.Expr
     ) -> tuple[Items, Items] | None:
         """What stands before a first step, and the steps of a loop of which this is one."""
-        start, prints = len(before), any(map(print_kernels, late))
-        while start and self.is_moved(before[start - 1], prints):
+        least, prints = self.first_shared(before, late), any(map(print_kernels, late))
+        start = len(before)
+        while start > least and self.is_moved(before[start - 1], prints):
             start -= 1
         both = self.pair(before[start:], late, at, later)
         if not both.pairs:
@@ -240,6 +247,31 @@ class _StepRoller:
         both = replace(both, early=before[start:])
         steps = both.merged(self.conditional) if both.pays() else None
         return None if steps is None else (before[:start], steps)
+
+    def first_shared(self, before: Items, late: Items) -> int:
+        """The place of the first statement that may be one of a step, by what each of them writes.
+
+        Of many loops one after the other, each compares what is in front of it with its own.
+        """
+        own = frozenset[Written]().union(*map(self.written, late))
+        places = (k for k, s in enumerate(before) if not own.isdisjoint(self.written(s)))
+        return next(places, len(before))
+
+    def written(self, s: prog.ProgramStatement) -> set[Written]:
+        """The kernels that a statement calls, and what they write; what it frees."""
+        written: set[Written] = set()
+        for part in statements_in(s):
+            match part:
+                case prog.Call(kernel=kernel, results=cells):
+                    name = "" if kernel in self.kinds.moves else kernel
+                    written.add((name, tuple(c.store for c in cells)))
+                case prog.Free(cells=cells):
+                    written.add(("free", tuple(c.store for c in cells)))
+                case prog.Sequence() | prog.Loop() | prog.Guard():
+                    pass
+                case _:
+                    written.add((type(part).__name__, ()))
+        return written or {("", ())}
 
     def joined(self, before: Items, loop: prog.Loop, known: tuple[ix.Expr, ...]) -> Items | None:
         """The same with a loop of earlier steps as well; ``None`` where there is none.

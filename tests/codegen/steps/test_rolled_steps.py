@@ -120,6 +120,48 @@ def test_what_costs_more_stays_apart() -> None:
     assert rolled(prog.Sequence(items=(*before, replace(loop, limit=ix.Sym("N"))))) is None
 
 
+def test_loops_one_after_the_other_are_compared_with_their_own_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def numbered(s: prog.ProgramStatement, k: int) -> prog.ProgramStatement:
+        match s:
+            case prog.Call(args=args, results=results):
+                parts = (
+                    tuple(replace(c, store=f"{c.store}{k}") for c in p) for p in (args, results)
+                )
+                given, made = parts
+                return replace(s, kernel=f"{s.kernel}{k}", args=given, results=made)
+            case prog.Sequence(items=items):
+                return replace(s, items=tuple(numbered(item, k) for item in items))
+            case prog.Loop(body=body):
+                return replace(s, body=numbered(body, k))
+            case _:
+                raise AssertionError(s)
+
+    def compared(count: int) -> int:
+        """How many statements are compared, where each loop has something that costs much."""
+        numbers = range(count)
+        context = replace(
+            CONTEXT,
+            stores={f"{n}{k}": CONTEXT.stores[n] for n in STORES for k in numbers},
+            kernels={f"{n}{k}": kernel for n, kernel in CONTEXT.kernels.items() for k in numbers},
+        )
+        own = (numbered(program("1", "N", 1, "0"), k) for k in numbers)
+        tree = prog.Sequence(items=tuple(s for part in own for s in items_of(part)))
+        places: list[prog.ProgramStatement] = []
+
+        def counted(s: prog.ProgramStatement, arrays: tuple[str, ...]) -> prog.ProgramStatement:
+            places.append(s)
+            return s
+
+        with monkeypatch.context() as patch:
+            patch.setattr(KernelKinds, "bare", lambda _, s, arrays: counted(s, arrays))
+            assert rolled_steps(tree, context, KernelKinds()) == tree
+        return len(places)
+
+    assert compared(8) == 8 * compared(1)
+
+
 def test_a_loop_of_the_host_branches() -> None:
     """No array is there before it is made, so what others replace is not made either."""
     tree = program("1", "4", 1, "0")
