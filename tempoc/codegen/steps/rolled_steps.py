@@ -215,15 +215,20 @@ class _StepRoller:
             before = (*before[:start], *self.apart(before[start:], known, prints))
             late = _leaves(late, known)
         joined = self.with_step(before, late, at, later)
-        if joined is None and not self.branches:
-            before = with_started_states(before, late, at, self.context, self.kinds)
-            joined = self.with_step(before, late, at, later)
+        if not self.branches and (joined is None or self.selects_state(joined[1])):
+            started = with_started_states(before, late, at, self.context, self.kinds)
+            joined = self.with_step(started, late, at, later) or joined
         if joined is None:
             return None
         rest, steps = map(together, joined) if one_by_one else joined
         upper = _not_before(loop, known)
         longer = replace(loop, lower=first, upper=upper, body=prog.Sequence(items=steps))
         return (*rest, longer)
+
+    def selects_state(self, steps: Items) -> bool:
+        """Whether steps pass an array on under a condition, and copy it for that."""
+        passing = (c for s in steps for c in calls(s) if c.kernel in self.kinds.moves)
+        return any(cell.when is not None for call in passing for cell in call.results)
 
     def apart(self, before: Items, known: tuple[ix.Expr, ...], prints: bool) -> Items:
         """Statements, of which those that may be parts of a step have conditions of their own."""

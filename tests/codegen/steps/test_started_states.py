@@ -99,3 +99,23 @@ def test_tables_before_and_after_steps() -> None:
     _, loaded = compile_text(TABLES, 2)
     assert [c.kernel for c in calls(loaded.program.tree)] == ["before_0", "before_1", "y"]
     agree(TABLES, {"T": 1}, {"T": 2}, {"T": 5}, levels=(2,))
+
+
+def test_states_of_batches_are_not_selected_either() -> None:
+    """Each step would copy them, and carry both what it is given and what it makes."""
+    source = """\
+dim b < B
+dim t < T
+input start: f32[16, 16]
+input x[b, t]: f32[16]
+before[b, 0] = start * 2.0
+before[b, t] = after[b, t-1]
+h = tanh(before @ x)
+after = before + expand_dims(h, 1) * expand_dims(x - before @ h, 0)
+y = sum(after @ x) + sum(before)
+output y, after[0:B, T-1] as last
+"""
+    _, loaded = compile_text(source, 2)
+    made = [c for call in calls(loaded.program.tree) for c in call.results]
+    assert [c for c in made if c.when is not None] == []
+    agree(source, *({"B": 2, "T": n} for n in (1, 2, 5)), levels=(2,))
