@@ -65,7 +65,10 @@ def _exact_contributions(
     inverses = _readers(builder, operand.sink, operand.entries, source)
     if inverses is not None:
         operand, inverses = _across_gaps(builder, operand, source, prefix, inverses)
-        return [Contribution(where=p.where, operand=operand, inverse=p) for p in inverses]
+        return [
+            Contribution(where=_also_of_none(builder, p, source), operand=operand, inverse=p)
+            for p in inverses
+        ]
     for middle, inner, on in _intermediate_tensors(builder, operand, source):
         first = _readers(builder, inner.sink, inner.entries, middle)
         if first is None:
@@ -81,6 +84,25 @@ def _exact_contributions(
         else:
             return parts
     return None
+
+
+def _also_of_none(builder: GraphBuilder, inverse: Inverse, source: Domain) -> ix.Expr:
+    """Where the sum over the readers of a point may be formed, as it is 0 where there are none.
+
+    With bounds for which nothing is read, an empty range of readers needs no case of its own.
+    """
+    symbolic, parts = builder.space.symbolic, conjuncts(inverse.where)
+    of_points = [p for p in parts if any(d in symbols(p) for d in source.dims)]
+    if len(of_points) == len(parts):
+        return inverse.where
+    where = ix.conjunction(*of_points)
+    others = ix.negation(ix.conjunction(*(p for p in parts if p not in of_points)))
+    points = Domain(source.dims, ix.conjunction(source.where, where, others))
+    ranges = [e for e in inverse.entries if isinstance(e, ix.Slice)]
+    limits = ((x, y) for e in ranges for x, y in ((ix.ZERO, e.lo), (e.lo, e.hi)))
+    valid = ix.conjunction(*(ix.compare("<=", x, y) for x, y in limits))
+    empty = (ix.conjunction(valid, ix.compare("==", e.lo, e.hi)) for e in ranges)
+    return where if any(symbolic.implies(points, e) for e in empty) else inverse.where
 
 
 def _at_fixed_lengths(

@@ -37,6 +37,7 @@ from tempoc.passes.memory.range_totals import RangeTotals
 from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.memory.unpack import Unpack
+from tempoc.passes.recurrences.needed_recurrences import with_needed_recurrences
 from tempoc.passes.recurrences.prologue import Prologue
 from tempoc.passes.recurrences.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.algebra import Algebra
@@ -223,8 +224,8 @@ def with_cheaper_gradients(
     program: ElaboratedProgram, context: PassContext, *, heads: bool, launched: bool
 ) -> Graph:
     """The graph to optimize: derivatives are those of functions of points, not of ranges, of
-    recurrences, not of products with all steps so far, and of operators for factors of matrices and
-    triangular systems.
+    recurrences, not of products with all steps so far, of operators for factors of matrices and
+    triangular systems, and of recurrences within steps where something needs them.
 
     What one pass makes of the program that is differentiated, no pass could make of its
     derivatives. Factors come first: they are recognized by the ranges that their sums read.
@@ -246,4 +247,5 @@ def with_cheaper_gradients(
         written = with_running_states(written, context)
     if heads:
         written = HeadDimension().run(written, context)
+    written = with_needed_recurrences(written, context.space)
     return program.graph if written is program.written else differentiate(written, context.space)

@@ -76,10 +76,23 @@ def trim_domains(
                 within |= dict.fromkeys(part, dims)
             else:
                 full |= dict.fromkeys(part)
+    return _with_domains(graph, space, shorter), shorter
+
+
+def trim_to_boxes(
+    graph: Graph, space: Space, full: Collection[str], boxes: Mapping[str, Box]
+) -> tuple[Graph, Domains]:
+    """The graph with all domains but those of ``full`` trimmed to boxes, and these by node."""
+    shorter = _trimmed_domains(graph, space, full, boxes)
+    return _with_domains(graph, space, shorter), shorter
+
+
+def _with_domains(graph: Graph, space: Space, shorter: Domains) -> Graph:
+    """The graph with other domains for some nodes."""
     if not shorter:
-        return graph, {}
+        return graph
     nodes = {name: _trimmed(node, shorter, space) for name, node in graph.nodes.items()}
-    return replace(graph, nodes=nodes), shorter
+    return replace(graph, nodes=nodes)
 
 
 def _trimmed_domains(
