@@ -3,7 +3,12 @@
 While it is imported, islpy asks `importlib.metadata` for its own version. That imports thirty
 modules (of mail, of archives) which nothing else here needs, and takes as long as the rest of
 islpy. The folder with the metadata has the version in its name.
+
+Where isl may take no further step, islpy raises `isl.Error`, but for texts, and numbers, which it
+reads from them. `text_of` and `integer` do so as well.
 """
+
+from __future__ import annotations
 
 import sys
 from importlib import import_module
@@ -11,8 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["D", "isl"]
+__all__ = ["OUT_OF_STEPS", "D", "integer", "isl", "text_of"]
 
+OUT_OF_STEPS = "maximal number of operations"
+"""What `isl.Error` says where isl may take no further step."""
 _VERSION = "islpy.version"
 
 
@@ -46,3 +53,16 @@ _name_version()
 
 import islpy as isl  # noqa: E402
 from islpy import dim_type as D  # noqa: E402
+
+
+def text_of(value: isl.Val | isl.Schedule | isl.ScheduleConstraints | isl.AstExpr) -> str:
+    """A value of isl as a text. Raises `isl.Error`."""
+    text: str | None = value.to_str()
+    if text is None:
+        raise isl.Error(f"{OUT_OF_STEPS} exceeded")
+    return text
+
+
+def integer(value: isl.Val) -> int:
+    """A number of isl that is an integer. Raises `isl.Error`, `ValueError` for a fraction."""
+    return int(text_of(value))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from tempoc.poly.isl import isl
+from tempoc.poly.isl import integer, isl
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
@@ -89,7 +89,7 @@ def least(
     reader, writer = (c.as_map() for c in coordinates(along))
     gaps = pairs.apply_domain(reader).apply_range(writer).deltas()  # writer minus reader
     gap = gaps.dim_max_val(0).neg() if direction > 0 else gaps.dim_min_val(0)
-    return int(gap.to_python()) if gap.is_int() else None
+    return integer(gap) if gap.is_int() else None
 
 
 def _pairs(space: Space, passage: AccessPair) -> isl.Map:

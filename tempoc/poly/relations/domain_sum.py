@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.isl import D, isl
+from tempoc.poly.isl import D, integer, isl
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.poly.relations.space import Space
@@ -172,7 +172,7 @@ class DomainSums:
                 gaps = isl.Map.from_pw_aff(gap).intersect_params(where).range()
                 least, most = gaps.dim_min_val(0), gaps.dim_max_val(0)
                 if least.is_int() and least.eq(most):
-                    return ix.add(ix.Sym(name), ix.Const(least.to_python()))
+                    return ix.add(ix.Sym(name), ix.Const(integer(least)))
             return None
 
         return simplify.with_quotients(value, known) if names else value
@@ -218,7 +218,7 @@ def _progressions(line: isl.Map) -> Iterator[tuple[isl.Set, ix.Expr, ix.Expr, in
 
     In each part of the points where each of them is one function.
     """
-    step = line.range().get_stride(0).to_python()
+    step = integer(line.range().get_stride(0))
     shift = isl.Map.read_from_str(line.get_ctx(), f"{{ [x] -> [x + {step}] }}")
     below = isl.Map.lex_ge(line.get_space().range())
     if not line.apply_range(shift).intersect(line.apply_range(below)).is_subset(line):
@@ -257,13 +257,13 @@ def _fixed(where: isl.Set) -> dict[str, ix.Expr]:
     values: dict[str, ix.Expr] = {}
     for c in where.affine_hull().get_constraints():
         count = c.dim(D.param)
-        factors = [c.get_coefficient_val(D.param, k).to_python() for k in range(count)]
+        factors = [integer(c.get_coefficient_val(D.param, k)) for k in range(count)]
         free = [k for k in range(count) if abs(factors[k]) == 1]
         if not c.is_equality() or not free or c.dim(D.div):
             continue
         names = [c.get_dim_name(D.param, k) for k in range(count)]
         rest = ix.add(
-            ix.Const(c.get_constant_val().to_python()),
+            ix.Const(integer(c.get_constant_val())),
             *(
                 ix.mul(ix.Const(f), ix.Sym(n))
                 for k, (f, n) in enumerate(zip(factors, names, strict=True))

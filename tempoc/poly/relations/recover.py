@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.isl import D, isl
+from tempoc.poly.isl import D, integer, isl
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.comparisons import solved_comparison
@@ -20,13 +20,13 @@ def affine(aff: isl.Aff) -> ix.Expr:
 
 
 def _fraction(aff: isl.Aff) -> tuple[ix.Expr, int]:
-    denominator = aff.get_denominator_val().to_python()
-    terms: list[ix.Expr] = [ix.Const((aff.get_constant_val() * denominator).to_python())]
+    denominator = integer(aff.get_denominator_val())
+    terms: list[ix.Expr] = [ix.Const(integer(aff.get_constant_val() * denominator))]
     for kind in (D.in_, D.param, D.div):
         for k in range(aff.dim(kind)):
             c = aff.get_coefficient_val(kind, k)
             if not c.is_zero():
-                number = (c * denominator).to_python()
+                number = integer(c * denominator)
                 terms.append(ix.mul(ix.Const(number), _atom(aff, kind, k)))
     return ix.add(*terms), denominator
 
@@ -359,7 +359,7 @@ def _entry(
     if low.is_equal(high):
         return first, low.eq_map(out)
     box = low.le_map(out).intersect(high.ge_map(out))
-    stride = m.get_range_stride_info(k).get_stride().to_python()
+    stride = integer(m.get_range_stride_info(k).get_stride())
     if stride != 1:
         box = box.intersect(_every(low, out, stride))
     return ix.Slice(first, ix.add(last, ix.Const(1)), stride), box

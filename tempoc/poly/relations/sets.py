@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, LimitReached, Limits
-from tempoc.poly.isl import D, isl
+from tempoc.poly.isl import OUT_OF_STEPS, D, integer, isl
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import divisions
 
@@ -217,7 +217,7 @@ _RELATIONS = {
 
 def limit_of(error: BaseException, limits: Limits) -> LimitReached | None:
     """The limit that an exception is about, be it isl's or ours; `None` if it is another error."""
-    if isinstance(error, isl.Error) and "maximal number of operations" in str(error):
+    if isinstance(error, isl.Error) and OUT_OF_STEPS in str(error):
         return LimitReached("isl_steps", limits.isl_steps)
     return error if isinstance(error, LimitReached) else None
 
@@ -237,7 +237,7 @@ def least_point(
     if flat.is_empty():
         return None
     point = _least(flat).sample_point()
-    values = [point.get_coordinate_val(D.set, k).to_python() for k in range(len(params) + n)]
+    values = [integer(point.get_coordinate_val(D.set, k)) for k in range(len(params) + n)]
     return dict(zip(params, values, strict=False)), tuple(values[len(params) :])
 
 

@@ -31,7 +31,7 @@ from itertools import compress
 from typing import TypeVar
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.isl import D, isl
+from tempoc.poly.isl import D, integer, isl
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic import expr as ix
@@ -531,7 +531,7 @@ def _divisions(points: isl.Set) -> int:
 def _most(size: isl.PwAff) -> int | None:
     """The greatest value of a size for all bounds, if there is one."""
     most = size.max_val()
-    return int(most.to_python()) if most.is_int() else None
+    return integer(most) if most.is_int() else None
 
 
 def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:

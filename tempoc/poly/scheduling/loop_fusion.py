@@ -8,7 +8,7 @@ from enum import Enum, auto
 from itertools import combinations
 
 from tempoc.base.graphs import reachable, strongly_connected_components, topological_sort
-from tempoc.poly.isl import D, isl
+from tempoc.poly.isl import D, integer, isl
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
 from tempoc.symbolic import expr as ix
@@ -266,7 +266,7 @@ class Grouping:
         writer = coordinate(self.problem, e.flow.writer, dim, pins).as_map()
         gaps = e.needs.apply_domain(reader).apply_range(writer).deltas()
         most = gaps.dim_max_val(0) if sign > 0 else gaps.dim_min_val(0).neg()
-        return int(most.to_python()) if most.is_int() else None
+        return integer(most) if most.is_int() else None
 
     def pinned(self, between: Sequence[int], dim: str) -> dict[str, ix.Expr] | None:
         """The positions in a loop of tasks that lack its dimension; `None` if one has none."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.isl import isl
+from tempoc.poly.isl import integer, isl, text_of
 from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.symbolic import expr as ix
@@ -317,7 +317,7 @@ class _IslTreeReader:
     def expression(self, e: isl.AstExpr) -> ix.Expr:
         """An expression of the AST; raises `Piecewise` for a selection."""
         if e.get_type() == isl.ast_expr_type.int:
-            return ix.Const(e.get_val().to_python())
+            return ix.Const(integer(e.get_val()))
         if e.get_type() == isl.ast_expr_type.id:
             name = e.get_id().get_name()
             return ix.Sym(name) if name in self.params else variable(name)
@@ -333,7 +333,7 @@ class _IslTreeReader:
             return ix.compare(_COMPARE[op], args[0], args[1])
         if op in _DIVISION and isinstance(args[1], ix.Const):
             return _DIVISION[op](args[0], args[1].value)
-        raise Piecewise(str(e))
+        raise Piecewise(text_of(e))
 
     def condition(self, e: isl.AstExpr) -> ix.Expr:
         """A condition of the AST, in which 1 stands for true."""

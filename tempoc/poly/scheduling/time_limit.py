@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.isl import isl
+from tempoc.poly.isl import isl, text_of
 
 _CHILD = """\
 import sys
@@ -49,7 +49,7 @@ def solve(
     try:
         done = subprocess.run(
             [sys.executable, "-c", _CHILD],
-            input=constraints.to_str(),
+            input=text_of(constraints),
             capture_output=True,
             text=True,
             timeout=seconds,
