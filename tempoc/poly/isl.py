@@ -55,7 +55,7 @@ import islpy as isl  # noqa: E402
 from islpy import dim_type as D  # noqa: E402
 
 
-def text_of(value: isl.Val | isl.Schedule | isl.ScheduleConstraints | isl.AstExpr) -> str:
+def text_of(value: isl.Val | isl.Set | isl.ScheduleConstraints | isl.AstExpr) -> str:
     """A value of isl as a text. Raises `isl.Error`."""
     text: str | None = value.to_str()
     if text is None:

@@ -31,7 +31,7 @@ from itertools import compress
 from typing import TypeVar
 
 from tempoc.base.effort import EFFORT
-from tempoc.poly.isl import D, integer, isl
+from tempoc.poly.isl import D, integer, isl, text_of
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic import expr as ix
@@ -253,11 +253,9 @@ class Liveness:
         gaps = space.sized(gaps.coalesce())
         if _divisions(gaps) > EFFORT.window_divisions:
             return ix.Sym(universe.dim(dim).bound)
+        # Few sets of distances are different ones: a step, all steps, a window.
         try:
-            for furthest in _furthest(gaps):
-                size = furthest.add_constant_val(space.frame.val(1)).intersect_params(facts)
-                if (exact := recover.value(size, facts)) is not None:
-                    break
+            size, exact = self._once("most", text_of(gaps), lambda: self._most_slots(gaps, facts))
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
             return ix.Sym(universe.dim(dim).bound)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
@@ -275,6 +273,15 @@ class Liveness:
             # There is a limit for all bounds, which the greatest of all parts does not show.
             return ix.minimum(ix.Const(most), ix.Sym(universe.dim(dim).bound))
         return slots
+
+    def _most_slots(self, gaps: isl.Set, facts: isl.Set) -> tuple[isl.PwAff, ix.Expr | None]:
+        """The greatest distance plus one in one dimension; as an expression if one is exact."""
+        for furthest in _furthest(gaps):
+            one = self.timeline.space.frame.val(1)
+            size = furthest.add_constant_val(one).intersect_params(facts)
+            if (exact := recover.value(size, facts)) is not None:
+                break
+        return size, exact
 
     def releases(self, tensor: str, after: Collection[str] = frozenset()) -> tuple[CellDeath, ...]:
         """The cells that die right after each statement, for all cells that die.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
 
 import pytest
 
+from tempoc.poly.isl import isl
 from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling import liveness as liveness_module
 from tempoc.poly.scheduling.liveness import Liveness, StoredTensor, TensorUse
 from tempoc.poly.scheduling.timeline import Occurrence, timeline
 from tempoc.symbolic.domain import Bound, Dim, Universe
@@ -69,6 +72,23 @@ def test_tensors_that_are_used_alike_are_asked_about_once(monkeypatch: pytest.Mo
     assert tuple(map(show, both.windows("x"))) == ("1", "min(P, T)")
     monkeypatch.setattr(Liveness, "_whole", None)
     assert both.windows("y") == both.windows("x")
+
+
+def test_equal_distances_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tensors with live ranges of their own, which both go back by one step."""
+    measured: list[str] = []
+    furthest = liveness_module._furthest
+
+    def counted(gaps: isl.Set) -> Iterator[isl.PwAff]:
+        measured.append(str(gaps))
+        return furthest(gaps)
+
+    monkeypatch.setattr(liveness_module, "_furthest", counted)
+    first = liveness({"t": COLUMN, "max(0, t-1)": COLUMN})
+    other = liveness({"t": "0:1", "max(0, t-1)": "0:1"}).stored["x"]
+    both = replace(first, stored={**first.stored, "y": other})
+    assert [show(both.windows(name)[0]) for name in "xy"] == ["2", "2"]
+    assert measured and len(measured) == len({*measured})
 
 
 @pytest.mark.parametrize(
