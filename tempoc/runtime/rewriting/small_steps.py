@@ -86,7 +86,7 @@ def _as_sum(product: JaxprEqn, a: Any, b: Any) -> Any:
     shape = product.outvars[0].aval.shape
     batch, rows = shape[: len(same)], [k for k in range(a.ndim) if k not in (*own, *same)]
     columns = [k for k in range(b.ndim) if k not in (*its, *likewise)]
-    m, n = rows_beside(product)
-    a = jnp.transpose(a, (*same, *rows, *own)).reshape(*batch, m, 1, -1)
-    b = jnp.transpose(b, (*likewise, *columns, *its)).reshape(*batch, 1, n, -1)
+    (m, n), each = rows_beside(product), math.prod(a.shape[k] for k in own)
+    a = jnp.transpose(a, (*same, *rows, *own)).reshape(*batch, m, 1, each)
+    b = jnp.transpose(b, (*likewise, *columns, *its)).reshape(*batch, 1, n, each)
     return jnp.sum(a * b, axis=-1).reshape(shape)

@@ -66,6 +66,17 @@ def small_products(x, table):
     return lax.fori_loop(0, 5, step, groups[0])
 
 
+def empty_products(x, table):
+    """Of matrices without rows, without columns, and summed over no elements."""
+    square = jnp.reshape(x, (8, 8))
+
+    def step(t, y):
+        none = jnp.concatenate([y[:0] @ square, (square @ y[:, :0]).T])
+        return jnp.tanh(square * y + y[:, :0] @ y[:0]) + jnp.sum(none)
+
+    return lax.fori_loop(0, 5, step, square)
+
+
 def halves(x, table):
     """Products whose sums would be rounded otherwise."""
     square = jnp.reshape(x, (8, 8)).astype(jnp.bfloat16)
@@ -149,6 +160,7 @@ def unread(x, table):
         (nested, 1),
         (vectors, 1),
         (small_products, 1),
+        (empty_products, 1),
         (halves, 0),
         (large, 0),
         (product, 0),
