@@ -11,7 +11,17 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.indexing.search import ArgMax, ArgMin
 from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Flip, Pad, Transpose
-from tempoc.ops.tensor.reduction import LogSumExp, Max, Mean, Min, Prod, Reduction, Sum, Var
+from tempoc.ops.tensor.reduction import (
+    LogSumExp,
+    Max,
+    Mean,
+    Min,
+    Prod,
+    Reduction,
+    Sum,
+    Var,
+    has_element,
+)
 from tempoc.ops.tensor.scan import CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.source import Arange
 from tempoc.symbolic import expr as ix
@@ -151,7 +161,7 @@ def cumprod(op: CumProd, c: Calculus, args: Terms, results: Terms, cots: Terms) 
 def cummax(op: Scan, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Evenly to all elements so far that are the greatest: quadratic.
 
-    Of these there is one for sure, see `extremum`.
+    Of these there is one for sure, see `extremum`, unless the axis is empty.
     """
     x, y, g = (_last(c, op, v) for v in (args[0], results[0], cots[0]))
     axis = x.type.ndim - 1
@@ -160,6 +170,10 @@ def cummax(op: Scan, c: Calculus, args: Terms, results: Terms, cots: Terms) -> D
     wide = c.expand(x, [axis + 1])
     search, never = (ArgMin, math.inf) if isinstance(op, CumMin) else (ArgMax, -math.inf)
     so_far = c.where(early, wide, c.number(never, x.type.dtype))
+    if not has_element(x.shape[-1], c.build.facts):
+        # A row that is chosen only where there is no other, as of nothing there is no first.
+        widths = [(ix.ZERO, ix.ZERO)] * axis + [(ix.ZERO, ix.ONE), (ix.ZERO, ix.ZERO)]
+        so_far = c.op(Pad(widths=tuple(widths), value=never), so_far)
     first = c.op(binary.Equal(), row, c.op(search(axis=axis, keepdims=True), so_far))
     equal = c.op(binary.And(), early, c.op(binary.Equal(), wide, c.expand(y, [axis])))
     chosen = c.op(binary.Or(), equal, first)

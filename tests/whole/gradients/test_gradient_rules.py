@@ -260,3 +260,19 @@ h = grad(low, b)
 output g, h
 """
     agree(text, {"T": 100})
+
+
+def test_greatest_elements_so_far_of_slices_that_may_be_empty() -> None:
+    """Of nothing there is no first element; of equal infinities so far all have a share."""
+    text = """
+dim t < T
+input x[t]: f32
+y[t] = sum(cummax(x[0:t], axis = 0) * (t + 1))
+z[t] = sum(cummax(-x[t+1:T] * inf, axis = 0, reverse = true) > 0.0)
+low[t] = sum(cummax(where(x[0:t] > 9.0, x[0:t], -inf), axis = 0))
+loss[t] = y + f32(z)
+g = grad(loss, x)
+k = grad(low, x)
+output g, k
+"""
+    agree(text, {"T": 1}, {"T": 5}, levels=(0, 2))
