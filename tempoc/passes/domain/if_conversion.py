@@ -147,6 +147,13 @@ def _has_holes(domain: Domain, dim: str, space: Space) -> bool:
     return not space.is_empty(domain) and vector_ranges(domain, (dim,), space) is None
 
 
+def _without(where: ix.Expr, dim: str) -> ix.Expr:
+    """What a condition says of the other dimensions, at any point along ``dim``."""
+    if isinstance(where, ix.Disjunction):
+        return ix.disjunction(*(_without(part, dim) for part in where.args))
+    return ix.conjunction(*(p for p in conjuncts(where) if dim not in symbols(p)))
+
+
 @dataclass(slots=True, kw_only=True)
 class _Conversion:
     """The nodes that a conversion adds (``selected``) or changes, and what becomes of the merge.
@@ -219,10 +226,11 @@ class _Conversion:
             return True
         if not self._is_fillable(node):
             return False
-        where = ix.conjunction(
-            *(p for p in conjuncts(node.domain.where) if self.dim not in symbols(p))
-        )
-        domain = Domain(node.domain.dims, where)
+        where = _without(node.domain.where, self.dim)
+        domain = Domain(node.domain.dims)
+        if isinstance(node.domain.where, ix.Disjunction):
+            where = self.space.simplify(where, domain)
+        domain = replace(domain, where=where)
         self.nodes[name] = replace(node, domain=domain)
         if not all(self._fill(edge.source) for edge in node.inputs):
             return False

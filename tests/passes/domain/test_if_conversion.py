@@ -154,3 +154,32 @@ def test_a_lattice_with_other_equations_at_both_ends_and_its_gradient() -> None:
         computed = evaluate(optimized, bounds, given, {})
         for name, value in wanted.items():
             np.testing.assert_allclose(computed[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+CHECKERBOARD = """
+dim t < T
+dim i < H
+dim j < W
+input f[i, j]: f32
+u[0, i, j] = f
+r[t, i, j] = 0.5 * (u[t, i-1, j] + u[t, i+1, j]) \
+when (i + j) % 2 == 0 and i > 0 and i < H - 1
+r[t, i, j] = u
+u[t+1, i, j] = 0.5 * (r[t, i, j-1] + r[t, i, j+1]) \
+when (i + j) % 2 == 1 and j > 0 and j < W - 1
+u[t+1, i, j] = r
+output u[T-1, 0:H, 0:W] as u
+"""
+
+
+def test_red_and_black_points_that_take_turns_in_each_step_of_a_state() -> None:
+    """What is not updated has points in several ranges, each only at steps that have a next one."""
+    compiled = Compilation(load_source(Source("m.rt", CHECKERBOARD)), Options())
+    optimized = compiled.passes.graph
+    nodes = [n for n in optimized.nodes.values() if is_computed(n)]
+    assert all({"i", "j"} & {*n.domain.dims} <= {*n.vector} for n in nodes)
+    for t, h, w in ((1, 1, 1), (2, 3, 3), (3, 1, 4), (4, 5, 2)):
+        bounds = {"T": t, "H": h, "W": w}
+        given = data(compiled.graph, bounds, special=False)
+        wanted = evaluate(compiled.graph, bounds, given, {})
+        np.testing.assert_array_equal(evaluate(optimized, bounds, given, {})["u"], wanted["u"])
