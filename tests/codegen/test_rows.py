@@ -43,6 +43,21 @@ def test_points_are_mapped_over_rows(name: str, dtype: str) -> None:
     agree(text, *({"C": c, "T": t} for c, t in ((1, 1), (2, 2), (3, 3), (2, 7))))
 
 
+def test_the_first_elements_of_an_input_are_a_slice_of_the_size_that_a_store_has_now() -> None:
+    """They are no gather, and zeros beyond the end of the input: the store may have more slots."""
+    text = """
+dim b < B
+dim i < N
+input a[b, i]: f32
+y[b, i] = 1.0 + max(concat([zeros([1]), where(a[b, 0:i] < a[b, i], y[b, 0:i], 0.0)], 0))
+output y[0:B, N-1] as last
+"""
+    kernels = emitted(text, None).kernels
+    assert "window(a, 0, N_room, axis=0)" in kernels, kernels
+    assert "jnp.take" not in kernels
+    agree(text, *({"B": b, "N": n} for b, n in ((1, 1), (2, 2), (3, 3), (2, 70), (1, 130))))
+
+
 def test_an_element_that_all_points_read_is_no_row() -> None:
     text = "dim b < B\ndim t < T\ninput x[b, t]: f32[3]\nc = x[b, 0] - x[0, T-1]\noutput c\n"
     agree(text, *({"B": b, "T": t} for b, t in ((1, 1), (3, 2))))

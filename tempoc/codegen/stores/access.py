@@ -6,6 +6,7 @@ of a read is ``[*axes, *spatial]``. Along each axis a read takes
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[lax.rem(t, w)]``;
 - a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order does not matter;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
+- the *first* elements of an axis that may have fewer than the slice is padded to: zeros beyond;
 - a *suffix*, ``k[t:T]``: the longest one, in which the valid elements come last;
 - all of an axis that is already the part shared by some points (``shared_windows.py``);
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
@@ -227,6 +228,9 @@ def _slice(entry: ix.Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
         before = ix.sub(axis.size, pad)
         index = ":" if before == ix.ZERO else f"{out.static(before)}:"
         return _AxisRead(pad, index, valid=Interval(ix.sub(entry.lo, before), pad))
+    if not axis.ring and entry.step == 1 and entry.lo == ix.ZERO:
+        # A gather of the rows that are there would be element by element on a CPU.
+        return _AxisRead(pad, call=lambda x, k: pads.first_text(x, pad, k, out), gathered=True)
     steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
     if entry.step != 1:
         steps = f"{entry.step} * {steps}"

@@ -80,7 +80,7 @@ def take_text(x: str, positions: str, axis: int) -> str:
 
 WINDOW = '''\
 def window(array, start, size, axis):
-    """A slice of an axis; of zeros, too, where JAX traces a step that is never taken."""
+    """A slice of an axis, with zeros beyond its end: padding, or in a step that is never taken."""
     short = size - array.shape[axis]
     if short > 0:
         shape = (*array.shape[:axis], short, *array.shape[axis + 1 :])
@@ -97,6 +97,11 @@ def window_text(x: str, start: str, size: Expr, axis: int, rows: Expr, out: Emit
     """
     name = "lax.dynamic_slice_in_dim" if out.fits(size, rows) else "window"
     return f"{name}({x}, {start}, {out.static(size)}, axis={axis})"
+
+
+def first_text(x: str, size: Expr, axis: int, out: Emitter) -> str:
+    """As many of the first elements of an axis, zeros beyond its end."""
+    return f"window({x}, 0, {out.static(size)}, axis={axis})"
 
 
 def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue:
