@@ -57,6 +57,8 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     job = ready[0]
     for other in ready[1:]:
         job = _merged_job(job, other) or job
+    for node in job.placeholders:
+        _require_lengths(node, space)
     builder = GraphBuilder(
         graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes)
     )
@@ -82,6 +84,19 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     live = _without_dead(graph, builder)
     new_nodes = dict.fromkeys(name for name in live.nodes if name not in graph.nodes)
     return take_copy_names(live, new_nodes, [n.name for n in job.placeholders if "." not in n.name])
+
+
+def _require_lengths(node: Node, space: Space) -> None:
+    """RT282 for a derivative by data over steps whose number varies with dimensions they lack.
+
+    Such data have rows for the largest length, and what is computed has none beyond its own.
+    """
+    dims = node.domain.dims
+    for d in dims:
+        for other in space.universe.outer(d):
+            if other not in dims:
+                bound = space.universe.dim(d).bound
+                raise DiagnosticError(errors.lacks_dim(node.spans, bound, other))
 
 
 def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:

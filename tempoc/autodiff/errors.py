@@ -36,3 +36,17 @@ def other_lengths(spans: Sequence[Span], bound: str, dim: str) -> Diagnostic:
             f"the lengths at all points of `{dim}`",
         ),
     )
+
+
+def lacks_dim(spans: Sequence[Span], bound: str, dim: str) -> Diagnostic:
+    """RT282: a derivative by data over steps whose number varies with a dimension they lack."""
+    return error(
+        "RT282",
+        f"a derivative by what does not vary with `{dim}`, at steps that vary",
+        spans[0] if spans else None,
+        f"let it vary with `{dim}` as well, and sum its derivatives",
+        notes=(
+            f"`{bound}` may be another length at each point of `{dim}`, and all of them read "
+            "the same rows",
+        ),
+    )
