@@ -45,7 +45,7 @@ class Effort(NamedTuple):
     peeled took 14 s, not 7 (2026-11-28)."""
     loop_remainders: int = 6
     """The most conditions with remainders by which isl builds a loop, unless all its statements
-    have some: 6 take 0.1 s, 12 took 7 s, 24 took 40 s."""
+    have some, by so many divisors at most: 6 take 0.1 s, 12 took 7 s, 24 took 40 s."""
     scheduled_statements: int = 60
     """More statements are scheduled in a process that can be stopped: a hundred take about half a
     second; from there on it grows quickly."""

@@ -12,9 +12,10 @@ are, so expressions contain `variable(c)`, a difference of two symbols, in place
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import gcd
 
 from tempoc.base.effort import EFFORT
 from tempoc.poly.isl import integer, isl, text_of
@@ -143,7 +144,8 @@ def _guarded(
 ) -> tuple[isl.Schedule, Mapping[str, ix.Expr]]:
     """A schedule of `arrange`, and the conditions that are checked where a task stands in it.
 
-    Of loops in which each task has a remainder isl makes loops with strides, without conditions.
+    Of loops in which each task has a remainder by one number isl makes loops with strides, without
+    conditions.
     """
     guards = problem.guards
     if not guards:
@@ -156,7 +158,7 @@ def _guarded(
             node.get_domain().foreach_set(sets.append)
             names = {problem.names[s.get_tuple_name()] for s in sets}
             kinds = {guards[name] for name in names if name in guards}
-            strided = all(map(_names_remainders, (guards.get(n, ix.TRUE) for n in names)))
+            strided = _have_stride([guards.get(n, ix.TRUE) for n in names])
             if len(kinds) > EFFORT.loop_remainders and not strided:
                 checked.update(names)
         return node
@@ -166,9 +168,20 @@ def _guarded(
     return narrow, {name: guard for name, guard in guards.items() if name in checked}
 
 
-def _names_remainders(guard: ix.Expr) -> bool:
-    """Whether a condition leaves points at one distance from each other."""
-    return any(isinstance(c, ix.Relation) and c.op == "==" for c in conjuncts(guard))
+def _have_stride(guards: Sequence[ix.Expr]) -> bool:
+    """Whether loops may have a step that all conditions have in common, which one of them names.
+
+    Those of ``t % 12 == k`` may, at any ``k``, as tasks may be shifted; ``t % 2 == 1`` and
+    ``t % 3 == 1`` have none.
+    """
+    divisors: list[int] = []
+    for guard in guards:
+        equations = [c for c in conjuncts(guard) if isinstance(c, ix.Relation) and c.op == "=="]
+        if not equations:
+            return False
+        divisors += [e.left.divisor for e in equations if isinstance(e.left, ix.Mod)]
+    is_common = gcd(*divisors) == min(divisors, default=0)
+    return is_common and len({*divisors}) <= EFFORT.loop_remainders
 
 
 @dataclass(slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 import pytest
 
@@ -16,7 +18,8 @@ from tempoc.poly.scheduling import loop_nest
 from tempoc.poly.scheduling.loop_nest import Piecewise, _IslTreeReader, _Separation
 from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.schedule.compute import compute
-from tempoc.schedule.tree import executed
+from tempoc.schedule.text import show
+from tempoc.schedule.tree import ScheduleTree, executed, loops
 from tempoc.symbolic.expr import TRUE, Const, Sym, compare
 from tests.schedule.programs import Builder
 from tests.support.agreement import agree
@@ -67,6 +70,27 @@ def test_many_remainders_take_few_steps() -> None:
 
 def test_remainders_are_checked_at_the_points_of_each_statement() -> None:
     agree(seasons(EFFORT.loop_remainders + 1), {"T": 1}, {"T": 17})
+
+
+def printed_by(divisors: Sequence[int], ends: Sequence[int]) -> ScheduleTree:
+    """The schedule of a program that prints values every so many steps, up to some step."""
+    rows = (
+        f"y{k} = {k}.5 * x\nprint y{k}[t] when t % {divisor} == {k % divisor} and t < {end}\n"
+        for k, (divisor, end) in enumerate(zip(divisors, ends, strict=True))
+    )
+    text = f"dim t < T\ninput x[t]: f32\n{''.join(rows)}"
+    return Compilation(load_source(Source("m.rt", text)), Options()).tree
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_remainders_by_many_numbers_are_checked_once_each(factor: int) -> None:
+    """No step is common to all, or each needs its condition all the same."""
+    divisors = [factor * d for d in range(2, EFFORT.loop_remainders + 4)]
+    assert show(printed_by(divisors, [3 * d for d in divisors])).count("%") == len(divisors)
+
+
+def test_remainders_by_one_number_make_a_loop_with_that_step() -> None:
+    assert [loop.step for loop in loops(printed_by([12] * 12, [99] * 12))] == [12]
 
 
 def test_remainders_beside_the_end_of_a_dimension_are_checked_for_its_length() -> None:
