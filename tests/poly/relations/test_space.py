@@ -239,6 +239,7 @@ def test_proofs_without_a_sample() -> None:
         ("t % 7 == 0", "t % 5 == 3", 0, False),
         ("t < 3 and t >= 5", "t == 4", 0, True),
         ("t != 3", "t == 3", 0, False),
+        ("t != 3", "t >= 5", 0, False),
         ("t < 3", "l > 3", 0, False),
     ],
 )
@@ -259,6 +260,12 @@ def test_a_union_is_simplified_where_its_parts_meet() -> None:
         assert covered.where != TRUE
         covered = S.union(covered, dom("t", part))
     assert covered.where == TRUE
+
+
+def test_a_union_is_known_to_be_the_whole_of_parts_that_were_not_simplified() -> None:
+    short = parse_expr("t < 4 or t >= 4 and t < 8")
+    assert S.either(short, parse_expr("t >= 8"), dom("t")) == TRUE
+    assert S.either(short, parse_expr("t >= 9"), dom("t")) != TRUE
 
 
 def test_parts_that_do_not_touch_the_last_one_still_make_the_whole() -> None:
