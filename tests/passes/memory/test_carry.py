@@ -96,6 +96,18 @@ output d = %u.d[1:T, 1:Y]
 MADE["the next state is stored in another array as well"] = (
     f"{ONE}output u = %u[0:T]\noutput after = %u.1[0:T-1]\n"
 )
+MADE["its own loop reads all steps of what the next state is made of"] = """
+bound T
+dim t < T
+%a = input{dtype=f32} : [] f32
+%u.0 = copy %a : [] f32
+%e = exp %u : [t] f32
+%u.1 = sin %e : [t | t < T-1] f32
+%u = merge{targets=((0,), (t+1,))} %u.0 when t == 0, %u.1[t-1] when t-1 >= 0 : [t] f32
+%m = max{axes=(0,)} %e[0:t+1] : [t] f32
+output u = %u[0:T]
+output m = %m[T-1]
+"""
 LATE = f"""{ONE}%c = CONDITION : [t] bool
 %w.0 = copy %u[T-1] : [] f32
 %w.1 = where %c[max(t-1, 0)], %w[t+1], %a : [t | t < T-1] f32
@@ -118,6 +130,11 @@ output s = %s[0:T]
 output w = %w[0]
 """,
 }
+LEFT["its own loop reads all steps of the next state"] = f"""assume T >= 2
+{ONE}%m = max{{axes=(0,)}} %u.1[0:t+1] : [t | t < T-1] f32
+output u = %u[0:T]
+output m = %m[T-2]
+"""
 LEFT["not all of a row in one step"] = MADE[
     "parts of a row with equations of their own, more is stored of a step"
 ].replace("y*", "y")
