@@ -25,6 +25,8 @@ from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const
+from tests.schedule.programs import Builder
+from tests.schedule.schedule_text import parse
 from tests.support.elaborated import graph_of
 from tests.support.session.long import examples
 
@@ -166,6 +168,38 @@ def test_tasks_that_run_alike_are_proved_by_few_questions(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(IslFrame, "within_patience", counted)
     assert 0 < len(proof_of(3)) == len(proof_of(9))
+
+
+@pytest.mark.parametrize(
+    ("writes", "loops", "wrong"),
+    [
+        (("a[t+1]", "b[t+1]"), ("r.a r.b w.a w.b",), ()),
+        (("a[t+1]", "b[t]"), ("w.b r.a r.b w.a",), ()),
+        (("a[t+1]", "b[t]"), ("r.a r.b w.a w.b",), ("r.b",)),
+        (("a[t] | t >= T", "b[t]"), ("r.a r.b w.a w.b",), ("r.b",)),
+        (("a[t+1]", "b[t+1]"), ("r.a w.a", "r.b", "w.b"), ("r.b",)),
+    ],
+)
+def test_of_tasks_that_read_alike_each_is_proved(
+    writes: tuple[str, ...], loops: tuple[str, ...], wrong: tuple[str, ...]
+) -> None:
+    """One may run in another order, or read what is written elsewhere."""
+    b = Builder("t<T")
+    for name, written in zip("ab", writes, strict=True):
+        b.tensor(name, "t")
+        b.statement(f"w.{name}", "t | t < T-1", writes=(written,))
+        b.statement(f"r.{name}", "t | t < T-1", f"{name}[t]")
+    lines = (f"for t in 0..T-1:\n  {'[t] '.join(loop.split())}[t]" for loop in loops)
+    tree = parse("\n".join(lines).replace("] ", "]\n  "))
+    assert [v.split()[0] for v in proof(b.statements, tree, b.space)] == [*wrong]
+
+
+def test_only_what_is_forwarded_is_read_by_the_instance_that_writes_it() -> None:
+    b = Builder("t<T")
+    b.statement("a", "t", "~a[t]")
+    b.statement("b", "t", "b[t]")
+    tree = parse("for t in 0..T:\n  a[t]\n  b[t]")
+    assert [v.split()[0] for v in proof(b.statements, tree, b.space)] == ["b"]
 
 
 def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:
