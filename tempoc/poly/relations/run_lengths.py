@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tempoc.poly.isl import D, isl
 from tempoc.poly.relations import maps
@@ -24,6 +24,7 @@ from tempoc.poly.relations.sets import Coordinates
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Domain, Universe, substitute_entry
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
 
@@ -57,10 +58,39 @@ def _points(space: Space, where: ix.Expr, at: Coordinates) -> isl.Set:
 
 
 def facts(universe: Universe, env: dict[str, ix.Expr]) -> ix.Expr:
-    """The facts about all lengths, with values in place of bounds; none exceeds the parameter."""
+    """The facts about lengths, with these values in place of bounds; none exceeds the parameter."""
     conditions = [ix.compare(">=", e, ix.Const(1)) for e in env.values()]
-    conditions += [ix.compare("<=", env[b.name], ix.Sym(b.name)) for b in universe.ended]
-    return ix.conjunction(*conditions, *(substitute(a, env) for a in universe.assumptions))
+    conditions += [
+        ix.compare("<=", env[b.name], ix.Sym(b.name)) for b in universe.ended if b.name in env
+    ]
+    assumed = (a for a in universe.assumptions if any(n in env for n in symbols(a)))
+    return ix.conjunction(*conditions, *(substitute(a, env) for a in assumed))
+
+
+def concerned(
+    universe: Universe, domains: Sequence[Domain], values: Sequence[ix.Entry] = ()
+) -> tuple[Bound, ...]:
+    """The ended bounds on whose lengths points and values may depend, in order.
+
+    A fact about several lengths makes all of them matter where one does. Any others may have their
+    largest lengths, for which all facts hold, and change nothing.
+    """
+    named = [n for e in (*(d.where for d in domains), *values) for n in symbols(e)]
+    named += [universe.dim(dim).bound for d in domains for dim in d.dims]
+    roots = [b for n in dict.fromkeys(named) for b in universe.roots(n)]
+    linked = frozenset[Bound]().union(*(_linked_bounds(universe, b) for b in roots))
+    return tuple(b for b in universe.ended if b in linked)
+
+
+@lru_cache(MEMORY)
+def _linked_bounds(universe: Universe, bound: Bound) -> frozenset[Bound]:
+    """The ended bounds about which there are facts together with one of them, and so on."""
+    named = [*map(symbols, universe.assumptions), *((b.name,) for b in universe.bounds)]
+    groups = [frozenset(b for n in names for b in universe.roots(n)) for names in named]
+    linked = frozenset([bound])
+    for _ in universe.ended:
+        linked = linked.union(*(group for group in groups if group & linked))
+    return linked
 
 
 def moves_elsewhere(
@@ -139,9 +169,6 @@ class OpenRun(Space):
     def __init__(self, space: Space) -> None:
         """Bounds that tensors end stand for their largest lengths; values are forgotten."""
         super().__init__(space.symbolic.universe, space.frame)
-        self.ends = tuple(primed(b.name) for b in self.universe.ended)
-        lengths: dict[str, ix.Expr] = {b.name: ix.Sym(primed(b.name)) for b in self.universe.ended}
-        self.env = self.universe.at_lengths(lengths)
 
     @cached_property
     def symbolic(self) -> Space:
@@ -151,21 +178,26 @@ class OpenRun(Space):
     def _set(self, domain: Domain) -> isl.Set:
         if not names_lengths(self.universe, domain):
             return super()._set(domain)
-        return self._forgotten(self.ended(domain)).coalesce()
+        ends = concerned(self.universe, [domain])
+        return self._forgotten(self.ended(domain, ends), ends).coalesce()
 
-    def ended(self, domain: Domain) -> isl.Set:
-        """The points of a domain, each with the lengths for which it exists."""
+    def ended(self, domain: Domain, ends: tuple[Bound, ...]) -> isl.Set:
+        """The points of a domain, each with the lengths of some bounds for which it exists."""
 
         def points() -> isl.Set:
-            inner = inside(domain, self.universe, self.env)
-            where = ix.conjunction(inner, facts(self.universe, self.env))
-            return _points(self, where, self.at(domain.dims))
+            env = self.at_ends(ends)
+            where = ix.conjunction(inside(domain, self.universe, env), facts(self.universe, env))
+            return _points(self, where, self.at(domain.dims, ends))
 
-        return self.known.once(("ended", domain), points)
+        return self.known.once(("ended", domain, ends), points)
 
-    def at(self, dims: tuple[str, ...]) -> Coordinates:
+    def at_ends(self, ends: tuple[Bound, ...]) -> dict[str, ix.Expr]:
+        """The values of bounds and of those derived from them, as coordinates."""
+        return self.universe.at_lengths({b.name: ix.Sym(primed(b.name)) for b in ends})
+
+    def at(self, dims: tuple[str, ...], ends: tuple[Bound, ...]) -> Coordinates:
         """The coordinates of points with lengths."""
-        return self.frame.coordinates((*dims, *self.ends))
+        return self.frame.coordinates((*dims, *(primed(b.name) for b in ends)))
 
     def access_map(
         self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, *, clip: bool = True
@@ -173,20 +205,40 @@ class OpenRun(Space):
         """Sink points to the source points that they read for some lengths."""
         if not any(names_lengths(self.universe, d, entries) for d in (sink, source)):
             return super().access_map(sink, entries, source, clip=clip)
-        linked = self.linked(sink, entries, source, clip=clip)
-        return self.forget(linked)
+        ends = concerned(self.universe, [sink, source], entries)
+        return self.forget(self._linked(ends, sink, entries, source, clip=clip), ends)
 
-    def linked(
-        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, *, clip: bool = True
+    def through(
+        self,
+        reader: tuple[Domain, tuple[ix.Entry, ...]],
+        writer: tuple[Domain, tuple[ix.Entry, ...]],
+        tensor: Domain,
+    ) -> isl.Map:
+        """Reader points to the writer points that write what they read, for the same lengths."""
+        (sink, read), (source, written) = reader, writer
+        ends = concerned(self.universe, [sink, source, tensor], [*read, *written])
+        reads = self._linked(ends, sink, read, tensor)
+        writes = self._linked(ends, source, written, tensor)
+        return self.forget(reads.apply_range(writes.reverse()), ends)
+
+    def _linked(
+        self,
+        ends: tuple[Bound, ...],
+        sink: Domain,
+        entries: tuple[ix.Entry, ...],
+        source: Domain,
+        *,
+        clip: bool = True,
     ) -> isl.Map:
         """Sink points to the source points that they read, each with its lengths."""
-        sink_at, source_at = self.at(sink.dims), self.at(source.dims)
-        moved = [substitute_entry(e, self.env) for e in entries]
+        sink_at, source_at = self.at(sink.dims, ends), self.at(source.dims, ends)
+        env = self.at_ends(ends)
+        moved = [substitute_entry(e, env) for e in entries]
         relation = maps.access(self.frame, sink_at, moved, source_at)
-        for b in self.universe.ended:
+        for b in ends:
             relation = relation.intersect(self._same(b, sink_at, source_at))
-        relation = relation.intersect_domain(self.ended(sink))
-        return relation.intersect_range(self.ended(source)) if clip else relation
+        relation = relation.intersect_domain(self.ended(sink, ends))
+        return relation.intersect_range(self.ended(source, ends)) if clip else relation
 
     def _same(self, bound: Bound, sink: Coordinates, source: Coordinates) -> isl.Map:
         """The pairs of points with the same length.
@@ -206,15 +258,15 @@ class OpenRun(Space):
 
         return self.known.once(("same length", bound, (*sink.places,), (*source.places,)), pairs)
 
-    def forget(self, linked: isl.Map) -> isl.Map:
+    def forget(self, linked: isl.Map, ends: tuple[Bound, ...]) -> isl.Map:
         """A relation without the lengths."""
-        n = len(self.ends)
+        n = len(ends)
         for side in (D.in_, D.out):
             linked = linked.project_out(side, linked.dim(side) - n, n)
         return linked.coalesce()
 
-    def _forgotten(self, ended: isl.Set) -> isl.Set:
-        n = len(self.ends)
+    def _forgotten(self, ended: isl.Set, ends: tuple[Bound, ...]) -> isl.Set:
+        n = len(ends)
         return ended.project_out(D.set, ended.dim(D.set) - n, n)
 
     def _limit(self, e: ix.Expr, domain: Domain, *, greatest: bool) -> ix.Expr:
@@ -222,10 +274,11 @@ class OpenRun(Space):
         affine = is_affine(e) and names_lengths(self.universe, domain, (e,))
         if not affine or (domain.where == ix.TRUE and not self._named(e)):
             return super()._limit(e, domain, greatest=greatest)
-        points = self.ended(domain)
+        ends = concerned(self.universe, [domain], [e])
+        points = self.ended(domain, ends)
         if points.is_empty():
             return ix.ZERO
-        value = self.frame.value(substitute(e, self.env), self.at(domain.dims))
+        value = self.frame.value(substitute(e, self.at_ends(ends)), self.at(domain.dims, ends))
         return self.extreme(value, points, greatest=greatest)
 
     def _named(self, e: ix.Expr) -> bool:
@@ -330,7 +383,10 @@ def end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
 
 def _end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
     universe, frame = space.universe, space.frame
-    others = [b.name for b in universe.ended if b.name != task.bound]
+    values = [e for entries in task.reads for e in entries]
+    values += [*task.mentions, ix.Sym(task.bound)]
+    some = concerned(universe, [task.domain, stop], values)
+    others = [b.name for b in some if b.name != task.bound]
     dims = (*task.domain.dims, primed(task.bound), *(primed(n) for n in others))
     at = frame.coordinates(dims)
     fixed: dict[str, ix.Expr] = {n: ix.Sym(primed(n)) for n in others}

@@ -126,12 +126,8 @@ class SchedulingProblem:
         writer = self.tasks[flow.writer]
         at = Domain(writer.dims, ix.conjunction(writer.where, flow.where))
         reads, writes = (self.tasks[flow.reader], entries), (at, flow.written)
-
-        def relation() -> isl.Map:
-            first, last = (space.linked(*access, flow.tensor) for access in (reads, writes))
-            return space.forget(first.apply_range(last.reverse()))
-
-        return space.known.once(("linked", flow.tensor, reads, writes), relation)
+        about = reads, writes, flow.tensor
+        return space.known.once(("linked", *about), lambda: space.through(*about))
 
     def _relation(self, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         key = ("dependence", *self.ends(flow), entries)
