@@ -374,6 +374,30 @@ def test_first_steps_that_also_keep_what_all_read_do_not_divide_a_loop(
         agree(source, *({"T": n} for n in (1, 2, 3, 4, 9)))
 
 
+STARTS = """\
+dim t < T
+input x[t]: f32[3]
+input w: f32[3, 3]
+h[0] = x[0]
+a = tanh(w @ tanh(w @ h))
+k = tanh(w @ tanh(w @ a))
+m[t] = START when t < 3
+m[t] = k + sin(m[t-3])
+seen = m[max(0, t-3):t+1]
+h[t+1] = tanh(w @ tanh(w @ (exp(seen @ h) @ seen))) + x
+output h
+"""
+
+
+@pytest.mark.parametrize(("start", "count"), [("k * 2.0", 1), ("k + w @ sin(k)", 2)])
+def test_a_branch_in_a_loop_computes_each_element_by_itself(start: str, count: int) -> None:
+    source = STARTS.replace("START", start)
+    _, loaded = compile_text(source, 2)
+    loops = [s for s in statements_in(loaded.program.tree) if isinstance(s, prog.Loop)]
+    assert len([s for s in loops if "T" in symbols(s.upper)]) == count
+    agree(source, {"T": 3}, {"T": 7})
+
+
 PRINTS = """
 import optim
 dim i < I
