@@ -90,6 +90,12 @@ def test_the_same_is_computed(lines: list[str]) -> None:
     assert names == names_in(after)
 
 
+def test_names_that_only_begin_a_function_are_not_among_them() -> None:
+    lines = ["def point(t, h):", "    return h * x", "return jax.vmap(point)(at)"]
+    _, names = inlined(lines, (), 96)
+    assert names == names_in(lines) == {"h", "x", "jax", "point", "at"}
+
+
 def test_kernels_are_parsed_once_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which names a kernel mentions is known of its lines, and needs no further tree of all."""
     texts: list[str] = []
