@@ -58,6 +58,28 @@ output y[0:B, N-1] as last
     agree(text, *({"B": b, "N": n} for b, n in ((1, 1), (2, 2), (3, 3), (2, 70), (1, 130))))
 
 
+PICKED = """
+dim t < T
+dim j < J
+dim k < J
+input a[j]: f32
+input b[k]: f32
+w[0, j] = a
+past[t, j] = clip(t - 1 - j, 0, T - 1)
+row[t, j, k] = w[t = past[t, j] in 0:t, j = k] when t >= 1
+own[t, j] = w[t = past[t, j] in 0:t, j = j] when t >= 1
+w[t, j] = min((row + b[k])[k = 0:J]) + 0.5 * own
+output w
+"""
+
+
+def test_rows_that_data_pick_are_taken_from_the_whole_array() -> None:
+    """JAX would bring the axis over which the points of a row are mapped to the front."""
+    kernels = emitted(PICKED, None).kernels
+    assert re.search(r"picked_row\(w\w*, ", kernels), kernels
+    agree(PICKED, *({"T": t, "J": j} for t, j in ((1, 1), (2, 2), (5, 3), (7, 1))))
+
+
 def test_an_element_that_all_points_read_is_no_row() -> None:
     text = "dim b < B\ndim t < T\ninput x[b, t]: f32[3]\nc = x[b, 0] - x[0, T-1]\noutput c\n"
     agree(text, *({"B": b, "T": t} for b, t in ((1, 1), (3, 2))))

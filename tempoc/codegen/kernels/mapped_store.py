@@ -45,3 +45,10 @@ class MappedStore:
     def spatial_before(self, dim: str) -> int:
         """How many spatial axes stand before the axis of a dimension."""
         return self.element.axis if self.element and self.element.dim == dim else 0
+
+    def is_mapped_behind(self, dim: str) -> bool:
+        """Whether axes are mapped, and all of them stand behind that of a dimension in memory."""
+        axes = self.store.axes
+        first = next(self.store.order.index(k) for k, a in enumerate(axes) if a.dim == dim)
+        mapped = [self.store.order.index(k) for k, a in enumerate(axes) if a.dim in self.shifts]
+        return bool(mapped) and self.element is None and min(mapped) > first

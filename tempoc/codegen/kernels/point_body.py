@@ -67,6 +67,8 @@ class Body:
         self.origins: Mapping[str, str | None] = {}
         # Aliases of columns, of which all that points leave out is zeros.
         self.zero_columns: Set[str] = frozenset()
+        # Tensors and dimensions along which data pick rows whose own axes points are mapped over.
+        self.rows_in_common: Callable[[str, str], bool] = lambda tensor, dim: False
         # Operands that are results of members, beside those that statements read from a write.
         self.forwarded: Mapping[tuple[str, int], Write] = {}
         self._owners = computing_branches(stages.graph, statement.members)
@@ -244,7 +246,10 @@ class Body:
             self._flush(read.tensor)
         store, contents, hint = self._store(read), self._contents(read), self._hint(name)
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
-        text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
+        text = array.text
+        if self.rows_in_common(read.tensor, dim) and text == f"{contents}[{place}]":
+            text = f"picked_row({contents}, {place})"
+        text = text if text.isidentifier() else self.out.bind(hint, text)
         type_ = self.stages.graph.nodes[name].types[0]
         value = EmittedValue(text, type_, array.padded, valid=array.valid)
         return self.out.align(self.out.first(value), self._padded(type_))

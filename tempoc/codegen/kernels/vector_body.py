@@ -100,6 +100,7 @@ class VectorBody:
             for t, home in self.mapped_stores.items()
         }
         body.forwarded = self.forwarded
+        body.rows_in_common = lambda t, dim: self.mapped_stores[t].is_mapped_behind(dim)
         body.whole, body.origins = (self.statement, self.whole), self._whole_origins()
         body.zero_columns = {t for t, e in self.elements.items() if self._has_zero_columns(e)}
         inner: list[KernelResult] = []

@@ -16,6 +16,7 @@ from tempoc.ops.definition.product_padding import (
     USUALLY,
 )
 from tempoc.ops.indexing.indexing import FIRST_LANE, FIRST_WRONG, WRONG_VALUE
+from tempoc.ops.indexing.pick import PICKED_ROW
 from tempoc.ops.indexing.picked_product import PICKED_PRODUCT
 from tempoc.ops.indexing.put import PUT_INTO_SUM
 from tempoc.ops.indexing.scatter_products import SCATTER_PRODUCTS
@@ -60,6 +61,7 @@ HELPERS = {
     "least_first": LEAST_FIRST,
     "argsorted": ARGSORTED,
     "in_order": IN_ORDER,
+    "picked_row": PICKED_ROW,
     "put_into_sum": PUT_INTO_SUM,
     "picked_product": PICKED_PRODUCT,
     "scatter_products": SCATTER_PRODUCTS,

@@ -117,3 +117,24 @@ class Pick(Op):
         scaled = turn if step == 1 else f"({turn}) * {step}"
         start = out.index(first)
         return out.bind("place", scaled if start == "0" else f"{scaled} + {pads.atom(start)}")
+
+
+PICKED_ROW = '''\
+def picked_row(x, place):
+    """x[place]; what is mapped over an axis of x after the first takes rows of the whole array.
+
+    JAX brings the mapped axis to the front, for which XLA copies the array: in loops, in each step.
+    """
+    call = jax.custom_batching.custom_vmap(lambda x, place: x[place])
+
+    def mapped(size, every, x, place):
+        if every[0] and every[1]:
+            return jax.vmap(lambda x, place: x[place])(x, place), True
+        if not every[0]:
+            return picked_row(x, place), True
+        return jnp.moveaxis(picked_row(jnp.moveaxis(x, 0, -1), place), -1, 0), True
+
+    call.def_vmap(mapped)
+    return call(x, place)
+'''
+"""Stands in front of kernels whose points pick rows, and have axes of these rows in common."""

@@ -14,14 +14,14 @@ PREAMBLE = (
     *("jax", "jnp", "joined", "lax", "ldl_rows", "least_first", "linear_rows"),
     *("linear_scanned_rows", "long_convolution", "looped", "looped_in_prefixes"),
     *("looped_in_strips", "looped_while", "lu_rows", "matvec", "minus_log", "paired"),
-    *("picked_product", "put_into", "put_into_sum", "put_rows", "raised", "random_bits"),
-    *("random_fold", "random_gumbel", "random_integers", "random_key", "random_noise_of_few"),
-    *("random_normal", "random_normal64", "random_of_few", "random_uniform", "random_uniform64"),
-    *("ring_age", "ring_row", "rotated", "running", "scanned_rows", "scatter_products", "selected"),
-    *("selected_if", "selected_parts", "squeezed", "strip_mined_loop", "taken_if", "term_by_term"),
-    *("threefry", "transposed_matmul", "unknown_zero", "unless_nan", "unpacked", "updated"),
-    *("usually", "valid_rows_product", "window", "with_joined_row", "with_ring_row", "with_row"),
-    *("with_zeros", "wrong_value"),
+    *("picked_product", "picked_row", "put_into", "put_into_sum", "put_rows", "raised"),
+    *("random_bits", "random_fold", "random_gumbel", "random_integers", "random_key"),
+    *("random_noise_of_few", "random_normal", "random_normal64", "random_of_few", "random_uniform"),
+    *("random_uniform64", "ring_age", "ring_row", "rotated", "running", "scanned_rows"),
+    *("scatter_products", "selected", "selected_if", "selected_parts", "squeezed"),
+    *("strip_mined_loop", "taken_if", "term_by_term", "threefry", "transposed_matmul"),
+    *("unknown_zero", "unless_nan", "unpacked", "updated", "usually", "valid_rows_product"),
+    *("window", "with_joined_row", "with_ring_row", "with_row", "with_zeros", "wrong_value"),
 )
 """What kernels mean by these names: an argument, modules, the functions emitted before them."""
 _REGIONS = ("carry", "count", "fault", "found", "steps")
