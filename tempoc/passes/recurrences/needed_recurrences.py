@@ -22,6 +22,7 @@ from tempoc.passes.domain.trim import trim_to_boxes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.active import active_nodes, ends_of, gradients
 from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
@@ -34,7 +35,11 @@ def with_needed_recurrences(graph: Graph, space: Space) -> Graph:
     """
     symbolic, asked = space.symbolic, gradients(graph)
     ends = {name for node in asked for names in ends_of(node) for name in names}
-    trimmed, shorter = trim_to_boxes(graph, symbolic, ends, demanded_boxes(graph, symbolic, ends))
+    boxes = demanded_boxes(graph, symbolic, ends)
+    trimmed, shorter = trim_to_boxes(graph, symbolic, ends, boxes)
+    trimmed = drop_dead(trimmed)  # steps that nothing reads at all would read points that are gone
+    if any(name not in boxes for name, node in trimmed.nodes.items() if node.inputs):
+        return graph
     active = {n for nodes in active_nodes(graph, asked) for n in nodes} if shorter else set()
     for dim in graph.universe.dims if not active.isdisjoint(shorter) else ():
         for cycle in recurrences(graph, dim.name, symbolic):

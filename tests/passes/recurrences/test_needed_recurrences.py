@@ -45,6 +45,15 @@ def test_no_case_for_bounds_with_which_nothing_is_read() -> None:
     assert "T == 1" not in show(compiled(SWEEPS).optimized)
 
 
+def test_steps_that_a_loss_at_the_first_one_does_not_need() -> None:
+    """What makes the states after it is not computed, and reads no points that are gone."""
+    text = SWEEPS.replace("sum(u[T-1, 0:N] ** 2)", "sum(x[0, 0:N] ** 2)")
+    compilation = compiled(text)
+    needed = with_needed_recurrences(compilation.elaborated.written, compilation.space)
+    assert "x" in needed.nodes and "u.1" not in needed.nodes
+    agree(text, {"T": 1, "N": 1}, {"T": 3, "N": 2})
+
+
 @pytest.mark.parametrize(
     "text",
     [
