@@ -40,7 +40,7 @@ from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.domain import Domain, conjuncts
+from tempoc.symbolic.domain import Domain, conjuncts, disjuncts
 from tempoc.symbolic.walk import divisions, symbols
 
 
@@ -149,9 +149,8 @@ def _has_holes(domain: Domain, dim: str, space: Space) -> bool:
 
 def _without(where: ix.Expr, dim: str) -> ix.Expr:
     """What a condition says of the other dimensions, at any point along ``dim``."""
-    if isinstance(where, ix.Disjunction):
-        return ix.disjunction(*(_without(part, dim) for part in where.args))
-    return ix.conjunction(*(p for p in conjuncts(where) if dim not in symbols(p)))
+    parts = ((p for p in conjuncts(part) if dim not in symbols(p)) for part in disjuncts(where))
+    return ix.disjunction(*(ix.conjunction(*part) for part in parts))
 
 
 @dataclass(slots=True, kw_only=True)

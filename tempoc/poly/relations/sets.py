@@ -15,6 +15,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.base.limits import LIMITS, LimitReached, Limits
 from tempoc.poly.isl import OUT_OF_STEPS, D, integer, isl
 from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import disjuncts
 from tempoc.symbolic.walk import divisions
 
 R = TypeVar("R")
@@ -185,7 +186,7 @@ class IslFrame:
 
 def _excludes(c: ix.Expr) -> bool:
     """Whether a condition is the complement of a convex one: the other pieces stay whole then."""
-    parts = c.args if isinstance(c, ix.Disjunction) else (c,)
+    parts = disjuncts(c)
     hard = any(isinstance(p, ix.Relation) and p.op == "!=" for p in parts)
     return (hard or len(parts) > 1) and all(
         isinstance(p, ix.Relation) and p.op != "==" for p in parts
