@@ -92,13 +92,11 @@ class ResultSelection:
             return replace(s, items=items) if len(items) == len(parts) else None
         if isinstance(s, prog.Free):
             return prog.Guard(condition=condition, body=s)
-        if not isinstance(s, prog.Call) or s.kernel not in self.kinds.light or s.endings:
+        if not isinstance(s, prog.Call) or not self.is_simple(s, condition):
             return None
-        kernel = self.context.kernels[s.kernel]
         if s.kernel in self.kinds.moves and self.is_large(s):
             return None
-        if kernel.checks or any(self.moves_with(c, condition) for c in (*s.args, *s.results)):
-            return None
+        kernel = self.context.kernels[s.kernel]
         axes = (axis.dim for c in s.results for axis in self.context.stores[c.store].axes)
         if not {*kernel.dims}.isdisjoint(axes):
             return None
@@ -116,11 +114,9 @@ class ResultSelection:
         if isinstance(s, prog.Guard):
             inside = self.branch(s.body, condition)
             return None if inside is None else replace(s, body=inside)
-        if not isinstance(s, prog.Call) or s.kernel not in self.kinds.light or s.endings:
+        if not isinstance(s, prog.Call) or not self.is_simple(s, condition):
             return None
         kernel, most = self.context.kernels[s.kernel], ix.Const(MODEL.branched_slots)
-        if kernel.checks or any(self.moves_with(c, condition) for c in (*s.args, *s.results)):
-            return None
         for cell in s.results:
             axes = self.context.stores[cell.store].axes
             written = [axis for axis in axes if axis.dim in kernel.dims]
@@ -128,6 +124,14 @@ class ResultSelection:
             if not written or not short:
                 return None
         return prog.Guard(condition=condition, body=s)
+
+    def is_simple(self, call: prog.Call, condition: ix.Expr) -> bool:
+        """Whether a call is light, of the same arrays in all steps, and ends and checks nothing."""
+        if call.kernel not in self.kinds.light or call.endings:
+            return False
+        cells = (*call.args, *call.results)
+        checks = self.context.kernels[call.kernel].checks
+        return not checks and not any(self.moves_with(c, condition) for c in cells)
 
     def moves_with(self, cell: prog.Cell, condition: ix.Expr) -> bool:
         """Whether which array of a store a cell is depends on the step, or is not known."""
